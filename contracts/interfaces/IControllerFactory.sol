@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Params} from "./IControllerTypes.sol";
+
+/// @title Makes pools and remembers which contracts are pools. It has no owner and no power over them.
+interface IControllerFactory {
+    event PoolCreated(
+        uint256 indexed index, address indexed controller, address indexed token, address owner, address treasury
+    );
+
+    error TokenDecimals(uint8 decimals);
+
+    /// @param token 6 to 18 decimals; it must not take a fee on transfer nor rebase
+    function createPool(address token, address owner, address treasury, Params calldata params)
+        external
+        returns (address controller);
+    function pools(uint256 offset, uint256 limit) external view returns (address[] memory);
+    function poolCount() external view returns (uint256);
+    function isPool(address controller) external view returns (bool);
+    function accounts() external view returns (address);
+    function implementation() external view returns (address);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+/// Money is in units of the pool's token, time in seconds, capacity in cells (one eighth of a GPU).
+
+/// @notice What a provider asks for a machine. One storage slot together with the parameter version it accepts.
+/// @param price token units per GPU-hour
+/// @param spotPrice token units per GPU-hour of a lease that may be ended with notice; 0 sells none
+/// @param minDuration shortest lease, seconds
+/// @param maxDuration longest time from now to a lease's end, seconds
+/// @param trial how long after `start` a tenant may reject, seconds, at most 900
+/// @param availableUntilDay last day, counted from 1970-01-01 UTC, by whose end every lease has ended
+struct Terms {
+    uint80 price;
+    uint80 spotPrice;
+    uint24 minDuration;
+    uint24 maxDuration;
+    uint16 trial;
+    uint16 availableUntilDay;
+}
+
+/// @notice What a tenant asks for. Complete for good; a field that is not served yet reverts `Unsupported`.
+/// @param machine the machine's id, from 1
+/// @param revision of the machine's terms and hardware that the tenant saw
+/// @param share cells: 1, 2, 4, or 8 × n for n whole GPUs
+/// @param placement `gpuMask << 8 | cellMask` to name the place, or 0 to let the contract choose
+/// @param duration seconds, counted from `start`
+/// @param maxPrice the most the tenant accepts, token units per GPU-hour
+/// @param spot rent at the spot price, to be ended with notice (not served yet)
+/// @param allowUnverified accept a machine that no committee has measured
+/// @param workload SHA-256 of the sealed workload
+/// @param settle leases on this machine whose end has passed, to close first
+/// @param reuse an ended lease of the tenant's own whose slot is taken over, or 0
+/// @param backup `keccak256(machine, revision, placement, workload)` of the standby (not served yet), or 0
+struct LeaseRequest {
+    uint32 machine;
+    uint16 revision;
+    uint8 share;
+    uint16 placement;
+    uint32 duration;
+    uint80 maxPrice;
+    bool spot;
+    bool allowUnverified;
+    bytes32 workload;
+    uint256[] settle;
+    uint256 reuse;
+    bytes32 backup;
+}
+
+/// @notice A pool's rules. A version never changes once proposed, and reaches no lease opened before it.
+struct Params {
+    // slot 0
+    uint96 minStakePerGpu; // token units
+    uint16 feeBps; // of what a provider earns, at most 1000
+    uint16 holdFeeBps; // of the cost of the time a lease was held before `reject`, at most 10000
+    uint16 maxSlashBps; // of a machine's stake, in seven days, at most 10000
+    uint24 startWindow; // seconds an operator has to start a lease
+    uint24 noticeSeconds; // from `terminate` to the lease's new end
+    uint24 penaltySeconds; // most time cut off that a provider's `terminate` pays for
+    uint24 claimLag; // what `claim` leaves unclaimed behind now, >= challengeWindow
+    // slot 1
+    uint24 challengeWindow; // >= 10 minutes
+    uint24 filingWindow; // <= 7 days
+    uint24 appealWindow;
+    uint24 rulingWindow;
+    uint32 unstakeDelay; // >= filing + challenge + appeal + ruling
+}
+
+enum MachineStatus {
+    None,
+    Unverified,
+    Verified,
+    Retired
+}
+
+enum LeaseState {
+    None,
+    Opened,
+    Active,
+    Ended,
+    Cancelled,
+    Rejected
+}
+
+/// @notice A machine as readers see it. `busy` is leased and withheld cells together, bit `8 × gpu + cell`.
+struct MachineView {
+    address provider;
+    address operator;
+    MachineStatus status;
+    bool delisted;
+    bool underStaked;
+    bool stalled;
+    uint8 gpus;
+    uint16 revision;
+    uint16 params;
+    uint96 stake;
+    uint64 busy;
+    uint64 leased;
+    uint64 withheld;
+    uint32 retiredAt;
+    Terms terms;
+}
+
+/// @notice A lease as readers see it. While Opened, `start` is when it was opened and `end - start` its duration.
+struct LeaseView {
+    address tenant;
+    uint32 machine;
+    uint16 placement;
+    LeaseState state;
+    bool spot;
+    bool noticed;
+    uint32 start;
+    uint32 end;
+    uint96 deposit;
+    uint80 price;
+    uint16 revision;
+    uint16 params;
+    uint96 settled;
+    bytes32 backup;
+}
+
+/// @notice What a provider's leases have left on its account.
+struct AccountView {
+    uint96 feesPaid;
+    uint96 feesDue;
+    uint24 terminated;
+    uint24 unstarted;
+    uint24 declined;
+}
