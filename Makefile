@@ -1,0 +1,36 @@
+# `make help` lists what there is. Every target can be run again at any time.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+run := . scripts/env.sh &&
+
+.PHONY: help setup demo demo-live test test-deep lint format bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing (a second run only looks)
+	@bash scripts/setup
+
+demo: setup ## rent a machine for real: chain, IPFS, container, result, payment; the account goes to build/demo.json
+	@$(run) python scripts/demo.py
+
+demo-live: setup ## the same world, left running, with the commands to try by hand
+	@$(run) python scripts/demo.py --live
+
+test: setup ## all tests, contracts' and Python's, with their coverage gates
+	@bash scripts/test
+
+test-deep: setup ## long fuzzing, invariants at 1,000 x 100, chaos and outages
+	@bash scripts/test --deep
+
+lint: setup ## formatting, style and types
+	@bash scripts/lint
+
+format: setup ## rewrite Python and Solidity in the house format
+	@$(run) ruff format . && ruff check --fix . && forge fmt
+
+bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
+	@$(run) python scripts/bench.py
+
+clean: ## remove what was built in this checkout (the cache outside it stays)
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis
