@@ -1,0 +1,57 @@
+"""What goes wrong in the agent. All are `leasehold.errors.AgentError`, so that one `except` catches the package.
+
+AgentError
+├── EngineUnavailable   the Docker engine does not answer
+├── NotRunning          the lease has no running container
+├── StoreFull           too many uploads that no lease has claimed
+├── NetworkError        the firewall refused a rule
+├── WrongDeployment     the state folder belongs to another chain or pool
+└── Declined            this lease cannot run here, and why
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from leasehold.errors import AgentError
+
+DeclineReason = Literal[
+    "workload-missing",
+    "workload-invalid",
+    "image-unknown",
+    "dataset-missing",
+    "not-ready",
+    "no-disk",
+    "port-taken",
+    "unsupported",
+    "start-failed",
+]
+
+
+class EngineUnavailable(AgentError):
+    """The Docker engine does not answer; what runs keeps running, and the agent tries again."""
+
+
+class NotRunning(AgentError):
+    """The lease has no running container."""
+
+
+class StoreFull(AgentError):
+    """Uploads that no lease has claimed fill their share of the disk; try again later."""
+
+
+class NetworkError(AgentError):
+    """A firewall rule could not be set; without it no container is started."""
+
+
+class WrongDeployment(AgentError):
+    """The state folder belongs to another chain, genesis or pool."""
+
+
+class Declined(AgentError):
+    """The lease cannot run here. `reason` goes on the chain; the text says more, in the agent's API and log."""
+
+    def __init__(self, reason: DeclineReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason: DeclineReason = reason
+        self.detail = detail

@@ -1,0 +1,148 @@
+"""What the agent's API and SSH server may know of leases: the border between serving and running.
+
+The API and the SSH server are written against these protocols and hold no Docker client, no chain binding and no
+path of their own. `DockerRuntime` (`_docker_runtime.py`) implements `LeaseRuntime` over the Docker engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from leasehold.chain import Signer
+
+Phase = Literal[
+    "pulling",  # the sealed workload or the image is on its way
+    "fetching",  # datasets are on their way
+    "starting",  # the container exists and is not ready yet
+    "ready",  # ready; `start` is being mined
+    "running",  # billed
+    "stopping",  # the lease is over; outputs are being packed
+    "ended",
+    "declined",
+]
+
+
+@dataclass(frozen=True)
+class PublishedPort:
+    """A port of the container that the host's address serves."""
+
+    container: int
+    host: int
+    protocol: Literal["tcp", "udp"] = "tcp"
+
+
+@dataclass(frozen=True)
+class LeaseHandle:
+    """A lease of one of this agent's machines, as it stands now.
+
+    `lease` is the full id (`slot << 16 | generation`), `tenant` a checksummed address, `reason` a sentence or code
+    that says why the lease is not running, `progress` what is being waited for, `container_state` the engine's own
+    word ("created", "running", "exited"…), `exit_code` that of a command that has finished, `end` unix seconds.
+    `ssh_keys` are OpenSSH public keys; `outputs` is the outputs' path inside the container, if there is one.
+    """
+
+    lease: int
+    tenant: str
+    machine: int
+    phase: Phase
+    reason: str | None = None
+    progress: str | None = None
+    ports: tuple[PublishedPort, ...] = ()
+    container_id: str | None = None
+    container_state: str | None = None
+    exit_code: int | None = None
+    end: int | None = None
+    ssh_keys: tuple[str, ...] = ()
+    outputs: str | None = None
+    result_cid: str | None = None
+
+
+class ExecStream(Protocol):
+    """A command running in a lease's container. Iterating yields `(fd, data)`: fd 1 is stdout, 2 stderr.
+
+    With a terminal everything arrives as fd 1. The iterator ends when the command has closed its output.
+    """
+
+    async def write(self, data: bytes) -> None: ...
+    async def write_eof(self) -> None: ...
+    def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]: ...
+    async def resize(self, rows: int, columns: int) -> None: ...
+    async def wait(self) -> int:
+        """Exit code of the command, once it has ended."""
+        ...
+
+    async def close(self) -> None:
+        """Give the stream back; harmless when called twice. A command still running is killed."""
+        ...
+
+
+class WorkloadStore(Protocol):
+    """Sealed workloads that were uploaded, by the SHA-256 of their bytes."""
+
+    async def put(self, digest: bytes, sealed: bytes) -> None:
+        """Keep `sealed` (≤ 1 MiB) until a lease opens with its digest, or an hour without one has passed.
+
+        Raises `ValueError` when the digest is not that of the bytes, `StoreFull` when unclaimed uploads fill their share.
+        """
+        ...
+
+    async def get(self, digest: bytes) -> bytes | None: ...
+
+
+class LeaseRuntime(Protocol):
+    """What can be asked of the leases that run here. A lease that has no container raises `NotRunning`."""
+
+    @property
+    def workloads(self) -> WorkloadStore: ...
+
+    async def lookup(self, lease: int) -> LeaseHandle | None:
+        """The lease if it is, or lately was, on one of this agent's machines."""
+        ...
+
+    def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        """Standard output and error, oldest first; `tail` lines, or all. With `follow`, until the container stops."""
+        ...
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> ExecStream:
+        """Run a command in the container; `size` is (rows, columns) of the terminal."""
+        ...
+
+    async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A TCP connection to a port inside the container's own network. Raises `OSError` if nothing listens."""
+        ...
+
+
+@dataclass(frozen=True)
+class ServeContext:
+    """What the servers need to know of the agent they run in.
+
+    `machines` and `contact` are asked anew at each request, since both change while the agent runs; `contact` is the
+    canonical JSON of contact.json. `is_authorized(account, digest, proof)` asks the chain. `state_dir` is the servers'
+    own folder (mode 0700): nonces, sessions. `now` is unix seconds.
+    """
+
+    runtime: LeaseRuntime
+    chain_id: int
+    controller: str
+    machines: Callable[[], Sequence[int]]
+    contact: Callable[[], bytes]
+    operator: Signer
+    is_authorized: Callable[[str, bytes, bytes], Awaitable[bool]]
+    state_dir: Path
+    tls_certificate: Path
+    tls_key: Path
+    ssh_host_key: Path
+    now: Callable[[], int]
