@@ -37,7 +37,7 @@ def backend():
 
 
 def train_numpy(x, y):
-    """One hidden layer, full-batch gradient descent with momentum; returns a function from pixels to labels."""
+    """One hidden layer, full-batch descent with momentum; returns a function from pixels to labels."""
     rng = np.random.default_rng(11)
     w1, w2 = rng.normal(0, 0.15, (x.shape[1], HIDDEN)), rng.normal(0, 0.15, (HIDDEN, 10))
     v1, v2 = np.zeros_like(w1), np.zeros_like(w2)
