@@ -1,4 +1,4 @@
-"""What goes wrong in the agent. All are `leasehold.errors.AgentError`, so that one `except` catches the package.
+"""What goes wrong in the agent. All are `leasehold.errors.AgentError`: one `except` catches the package.
 
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
@@ -49,7 +49,7 @@ class WrongDeployment(AgentError):
 
 
 class Declined(AgentError):
-    """The lease cannot run here. `reason` goes on the chain; the text says more, in the agent's API and log."""
+    """The lease cannot run here. `reason` goes on the chain; the text says more, to the tenant."""
 
     def __init__(self, reason: DeclineReason, detail: str) -> None:
         super().__init__(detail)

@@ -1,7 +1,7 @@
 """What the agent's API and SSH server may know of leases: the border between serving and running.
 
-The API and the SSH server are written against these protocols and hold no Docker client, no chain binding and no
-path of their own. `DockerRuntime` (`_docker_runtime.py`) implements `LeaseRuntime` over the Docker engine.
+The API and the SSH server are written against these protocols and hold no Docker client, no chain binding and
+no path of their own. `DockerRuntime` (`_docker_runtime.py`) implements `LeaseRuntime` over the Docker engine.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ class PublishedPort:
 class LeaseHandle:
     """A lease of one of this agent's machines, as it stands now.
 
-    `lease` is the full id (`slot << 16 | generation`), `tenant` a checksummed address, `reason` a sentence or code
-    that says why the lease is not running, `progress` what is being waited for, `container_state` the engine's own
-    word ("created", "running", "exited"…), `exit_code` that of a command that has finished, `end` unix seconds.
-    `ssh_keys` are OpenSSH public keys; `outputs` is the outputs' path inside the container, if there is one.
+    `lease` is the full id (`slot << 16 | generation`), `tenant` a checksummed address, `reason` a sentence
+    or code that says why the lease is not running, `progress` what is being waited for, `container_state`
+    the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
+    finished, `end` unix seconds. `ssh_keys` are OpenSSH public keys; `outputs` is their path inside the
+    container, if any.
     """
 
     lease: int
@@ -87,7 +88,8 @@ class WorkloadStore(Protocol):
     async def put(self, digest: bytes, sealed: bytes) -> None:
         """Keep `sealed` (≤ 1 MiB) until a lease opens with its digest, or an hour without one has passed.
 
-        Raises `ValueError` when the digest is not that of the bytes, `StoreFull` when unclaimed uploads fill their share.
+        Raises `ValueError` when the digest is not that of the bytes, `StoreFull` when unclaimed uploads fill
+        their share of the disk.
         """
         ...
 
@@ -105,7 +107,7 @@ class LeaseRuntime(Protocol):
         ...
 
     def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
-        """Standard output and error, oldest first; `tail` lines, or all. With `follow`, until the container stops."""
+        """Standard output and error, oldest first: `tail` lines, or all; with `follow`, until it stops."""
         ...
 
     async def exec(
@@ -121,7 +123,7 @@ class LeaseRuntime(Protocol):
         ...
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A TCP connection to a port inside the container's own network. Raises `OSError` if nothing listens."""
+        """A TCP connection to a port inside the container's network. Raises `OSError` if nothing listens."""
         ...
 
 
@@ -129,9 +131,9 @@ class LeaseRuntime(Protocol):
 class ServeContext:
     """What the servers need to know of the agent they run in.
 
-    `machines` and `contact` are asked anew at each request, since both change while the agent runs; `contact` is the
-    canonical JSON of contact.json. `is_authorized(account, digest, proof)` asks the chain. `state_dir` is the servers'
-    own folder (mode 0700): nonces, sessions. `now` is unix seconds.
+    `machines` and `contact` are asked anew at each request, since both change while the agent runs;
+    `contact` is the canonical JSON of contact.json. `is_authorized(account, digest, proof)` asks the chain.
+    `state_dir` is the servers' own folder (mode 0700): nonces, sessions. `now` is unix seconds.
     """
 
     runtime: LeaseRuntime

@@ -1,13 +1,14 @@
 """A Docker engine of one's own, for the demo, the tests and the benchmarks.
 
 It shares nothing with an engine that the host may run: its data lies on a btrfs file of its own (so that
-`--storage-opt size` is enforced), and it lives in a network namespace of its own. The namespace is what makes it
-harmless: two daemons in one namespace fight over the chains `DOCKER` and `DOCKER-USER`, and a namespace takes its
-bridges, rules and addresses with it when it goes. A veth pair joins it to the caller's namespace, so containers and
-published ports answer at `Engine.address` from the host.
+`--storage-opt size` is enforced), and it lives in a network namespace of its own. The namespace is what
+makes it harmless: two daemons in one namespace fight over the chains `DOCKER` and `DOCKER-USER`, and a
+namespace takes its bridges, rules and addresses with it when it goes. A veth pair joins it to the caller's
+namespace, so containers and published ports answer at `Engine.address` from the host.
 
-Needs root. Leaves nothing behind: `Engine` removes daemon, containers, mounts, loop device, control groups, namespace
-and files when its `with` block ends, and `reap()` those of a process that was killed before it could.
+Needs root. Leaves nothing behind: `Engine` removes daemon, containers, mounts, loop device, control groups,
+namespace and files when its `with` block ends, and `reap()` those of a process that was killed before it
+could.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def _run(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
 class Engine:
     """`with Engine() as engine: docker -H {engine.url} …`
 
-    `url` is the socket's address, `netns` the path of the namespace that the daemon lives in, `address` where
-    published ports answer, `subnet` the addresses it may give out ("10.N.0.0/16"), `gateway` the caller's end of the veth pair.
+    `url` is the socket's address, `netns` the path of the namespace that the daemon lives in, `address`
+    where published ports answer, `subnet` the addresses it may give out ("10.N.0.0/16"), `gateway` the
+    caller's end of the veth pair.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class Engine:
         _run("ip", "route", "add", self.subnet, "via", self.address)
 
     def _claim_subnet(self) -> int:
-        """The kernel makes a link of one name once only, so whoever makes it owns the subnet of that number."""
+        """The kernel makes a link of one name once only: whoever makes it owns the subnet of that number."""
         taken = {
             address["local"].split(".")[1]
             for link in json.loads(_run("ip", "-json", "address").stdout)
@@ -236,7 +238,7 @@ class Engine:
     # ----------------------------------------------------------------------------------------------- ending
 
     def _end_all(self) -> None:
-        """With live-restore, a daemon that ends leaves its containers running: they go first, as far as it answers."""
+        """With live-restore, a daemon that ends leaves its containers running: so they go first."""
         if not self._answers():
             with contextlib.suppress(EngineError):
                 self._signal(signal.SIGKILL)
@@ -289,7 +291,7 @@ def _pids_in(namespace: Path) -> list[int]:
 
 
 def _forget_dead_containerd(pidfile: Path) -> None:
-    """containerd dies with a killed dockerd. Where process 1 reaps no orphans its zombie would look alive for ever."""
+    """containerd dies with dockerd; where process 1 reaps no orphans, its zombie would look alive."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         state = Path("/proc", pidfile.read_text().strip(), "stat").read_text().rpartition(")")[2].split()[0]
         if state != "Z":
