@@ -1,0 +1,155 @@
+"""The documents that the chain names by their SHA-256: what a machine is (hardware) and how to reach it (contact).
+
+They are written by strangers. Everything read from them is bounded, and nothing in them is believed about money.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+
+from leasehold.market._errors import DocumentInvalid
+
+MAX_DOCUMENT_BYTES = 1 << 20
+
+Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Bytes = Annotated[int, Field(ge=0, lt=2**63)]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class _Document(BaseModel):
+    # A later version of a document may carry more; what this version knows must have the right form.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Gpu(_Document):
+    """One card. `uuid_hash` is SHA-256 of the card's UUID in hex."""
+
+    model: Text
+    memory_bytes: Bytes
+    uuid_hash: Text = ""
+
+
+class Cpu(_Document):
+    model: Text
+    cores: Annotated[int, Field(ge=0, le=65_536)]
+
+
+class Disk(_Document):
+    """Space for leases; `quota` says whether the host can enforce a lease's share of it."""
+
+    bytes: Bytes
+    quota: bool
+
+
+class Hardware(_Document):
+    """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead."""
+
+    version: Literal[1]
+    gpus: Annotated[tuple[Gpu, ...], Field(max_length=64)]
+    cpu_units: Annotated[int, Field(ge=0, le=8)] = 0
+    cpu: Cpu
+    memory_bytes: Bytes
+    disk: Disk
+    runtimes: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    driver: Text | None = None
+    kernel: Text = ""
+
+
+class Ssh(_Document):
+    """Where the agent's SSH server listens; `host_key` is an OpenSSH public key."""
+
+    host: Annotated[str, StringConstraints(max_length=256, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$")]
+    port: Annotated[int, Field(ge=1, le=65_535)]
+    host_key: Annotated[
+        str, StringConstraints(max_length=1_024, pattern=r"^[a-z0-9@.-]+ [A-Za-z0-9+/=]+( \S+)?$")
+    ]
+
+
+class Image(_Document):
+    """An image that the host has at hand: starting it needs no download."""
+
+    id: Text
+    name: Text = ""
+
+
+class Location(_Document):
+    """What the provider says about where the machine stands; nobody has checked it."""
+
+    country: Annotated[str, StringConstraints(max_length=64)] | None = None
+
+
+class Contact(_Document):
+    """contact.json, version 1: what may change daily."""
+
+    version: Literal[1]
+    endpoints: Annotated[tuple[Text, ...], Field(max_length=16)]
+    certificate: Annotated[str, StringConstraints(max_length=32_768)]
+    ssh: Ssh | None = None
+    age_recipient: Annotated[str, StringConstraints(max_length=128, pattern=r"^age1[a-z0-9]+$")]
+    peer_id: Text | None = None
+    ipfs: Annotated[tuple[Text, ...], Field(max_length=64)] = ()
+    images: Annotated[tuple[Image, ...], Field(max_length=4_096)] = ()
+    datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
+    location: Location = Location()
+    operator: Text = ""
+    issued_at: int = 0
+
+
+class Suggested(_Document):
+    gpus: Annotated[int, Field(ge=1, le=8)]
+
+
+class MachineFile(_Document):
+    """machine.json, as `leasehold-agent describe` writes it.
+
+    `hardware` and `contact` stay as written: the chain gets the digest of exactly their canonical bytes.
+    """
+
+    hardware: dict[str, JsonValue]
+    contact: dict[str, JsonValue]
+    operator: Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
+    suggested: Suggested
+
+    @classmethod
+    def load(cls, path: Path) -> MachineFile:
+        """Read and check the file, its two documents included.
+
+        Raises:
+            DocumentInvalid: it cannot be read, or has another form.
+        """
+        try:
+            raw = path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or "it cannot be read"
+            raise DocumentInvalid(f"{path}: {reason}; write it with `leasehold-agent describe`.") from error
+        loaded = parse_document(cls, raw, str(path))
+        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware")
+        parse_document(Contact, canonical(loaded.contact), f"{path}, contact")
+        return loaded
+
+
+def canonical(document: JsonValue) -> bytes:
+    """Canonical JSON: keys sorted, no spaces, UTF-8."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_document(model: type[Model], raw: bytes, what: str) -> Model:
+    """Read a document.
+
+    Raises:
+        DocumentInvalid: naming `what` and the first field that is wrong.
+    """
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        raise DocumentInvalid(
+            f"{what} is larger than 1 MiB, which no such document is: ask its provider to correct it."
+        )
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the document"
+        raise DocumentInvalid(f"{what}: {where}: {first['msg']}; ask its provider to correct it.") from error

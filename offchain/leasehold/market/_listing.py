@@ -1,0 +1,206 @@
+"""A machine as a renter sees it: what the chain says, joined with what its documents say; and what can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from leasehold.chain import Machine, MachineStatus
+from leasehold.market._documents import Contact, Hardware
+from leasehold.market._errors import InvalidInput
+from leasehold.market._placing import free_gpus
+from leasehold.market._quote import Money
+from leasehold.market._units import to_tokens
+from leasehold.market.query import Fact, Field, Kind, Query, Schema, parse
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One machine of the pool. A document that could not be fetched is `None`, and `missing` says why."""
+
+    machine: Machine
+    money: Money
+    hardware: Hardware | None = None
+    contact: Contact | None = None
+    missing: str | None = None
+
+    @property
+    def id(self) -> int:
+        return self.machine.id
+
+    @property
+    def price(self) -> Decimal:
+        """Whole tokens per GPU-hour."""
+        return to_tokens(self.machine.terms.price, self.money.decimals)
+
+    @property
+    def sells_gpus(self) -> bool | None:
+        """Whether it sells GPUs, or units of its CPU; `None` while the hardware document is missing."""
+        return bool(self.hardware.gpus) if self.hardware else None
+
+    @property
+    def model(self) -> str | None:
+        """What the machine's GPUs are, or its CPU where it sells that."""
+        if self.hardware is None:
+            return None
+        return self.hardware.gpus[0].model if self.hardware.gpus else self.hardware.cpu.model
+
+    @property
+    def gpu_memory(self) -> int | None:
+        """Bytes of each GPU: of the smallest, should they differ."""
+        if self.hardware is None or not self.hardware.gpus:
+            return None
+        return min(gpu.memory_bytes for gpu in self.hardware.gpus)
+
+    @property
+    def country(self) -> str | None:
+        return self.contact.location.country if self.contact else None
+
+
+def _gpu(listing: Listing) -> Fact:
+    return listing.model if listing.sells_gpus else None
+
+
+def _kind(listing: Listing) -> Fact:
+    return {None: None, True: "gpu", False: "cpu"}[listing.sells_gpus]
+
+
+def _images(listing: Listing) -> Fact:
+    images = listing.contact.images if listing.contact else ()
+    return frozenset(text for image in images for text in (image.id, image.name) if text)
+
+
+def _state(listing: Listing) -> Fact:
+    machine = listing.machine
+    if machine.status is MachineStatus.RETIRED:
+        return "retired"
+    if not machine.open_for_leases:
+        return "closed"
+    return "free" if machine.free_cells else "busy"
+
+
+MACHINES: Schema[Listing] = Schema.of(
+    (
+        Field("id", Kind.NUMBER, lambda m: m.id, "the machine's number"),
+        Field("gpu", Kind.TEXT, _gpu, "model of its GPUs"),
+        Field("kind", Kind.TEXT, _kind, "`gpu`, or `cpu` for a host that sells units of its CPU"),
+        Field("gpus", Kind.NUMBER, lambda m: m.machine.gpus, "how many GPUs (or CPU units) it has"),
+        Field(
+            "free",
+            Kind.NUMBER,
+            lambda m: free_gpus(m.machine.busy, m.machine.gpus),
+            "how many are wholly free",
+        ),
+        Field("cells", Kind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
+        Field("mem", Kind.SIZE, lambda m: m.gpu_memory, "memory of each GPU; a bare number is GB"),
+        Field("price", Kind.NUMBER, lambda m: m.price, "whole tokens per GPU-hour"),
+        Field(
+            "verified",
+            Kind.FLAG,
+            lambda m: m.machine.status is MachineStatus.VERIFIED,
+            "whether a committee has measured it",
+        ),
+        Field("state", Kind.TEXT, _state, "`free`, `busy`, `closed` (takes no lease) or `retired`"),
+        Field("min", Kind.DURATION, lambda m: m.machine.terms.min_duration, "shortest lease"),
+        Field("max", Kind.DURATION, lambda m: m.machine.terms.max_duration, "longest lease"),
+        Field(
+            "trial",
+            Kind.DURATION,
+            lambda m: m.machine.terms.trial,
+            "how long a started lease may be rejected",
+        ),
+        Field(
+            "stake",
+            Kind.NUMBER,
+            lambda m: to_tokens(m.machine.stake, m.money.decimals),
+            "its stake, whole tokens",
+        ),
+        Field("provider", Kind.TEXT, lambda m: m.machine.provider, "its provider's address"),
+        Field(
+            "cpu",
+            Kind.NUMBER,
+            lambda m: m.hardware.cpu.cores if m.hardware else None,
+            "CPU cores of the host",
+        ),
+        Field(
+            "ram",
+            Kind.SIZE,
+            lambda m: m.hardware.memory_bytes if m.hardware else None,
+            "the host's memory, in GB",
+        ),
+        Field(
+            "disk",
+            Kind.SIZE,
+            lambda m: m.hardware.disk.bytes if m.hardware else None,
+            "space for leases, in GB",
+        ),
+        Field(
+            "quota",
+            Kind.FLAG,
+            lambda m: m.hardware.disk.quota if m.hardware else None,
+            "whether the host can enforce a lease's share of the disk",
+        ),
+        Field(
+            "runtime",
+            Kind.SET,
+            lambda m: frozenset(m.hardware.runtimes) if m.hardware else None,
+            "container runtimes: `runc`, `runsc` (gVisor)",
+        ),
+        Field(
+            "driver",
+            Kind.TEXT,
+            lambda m: m.hardware.driver if m.hardware else None,
+            "version of the GPU driver",
+        ),
+        Field("country", Kind.TEXT, lambda m: m.country, "where the provider says it stands"),
+        Field("image", Kind.SET, _images, "images that the host has at hand"),
+        Field(
+            "dataset",
+            Kind.SET,
+            lambda m: frozenset(m.contact.datasets) if m.contact else None,
+            "datasets that the host has at hand, by CID",
+        ),
+    ),
+    text=("gpu", "country", "image"),
+)
+
+
+def parse_search(text: str) -> Query[Listing]:
+    """A search over machines, such as ``gpu:H100 mem>=80 price<2.5``.
+
+    Raises:
+        QueryError: with the column that is wrong.
+    """
+    return parse(text, MACHINES)
+
+
+def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
+    """The listings ordered by a field of the search, ``-`` before it for the largest first; ties by id.
+
+    What lacks the field comes last either way.
+
+    Raises:
+        InvalidInput: no such field, or one that has no order.
+    """
+    name = by.removeprefix("-")
+    field = MACHINES.fields.get(name)
+    if field is None or field.kind is Kind.SET:
+        known = ", ".join(sorted(each.name for each in MACHINES.fields.values() if each.kind is not Kind.SET))
+        raise InvalidInput(f"Machines cannot be sorted by '{name}': use one of {known}.")
+    have: list[tuple[str | Decimal, Listing]] = []
+    lack: list[Listing] = []
+    for listing in sorted(listings, key=lambda each: each.id):
+        fact = field.get(listing)
+        if isinstance(fact, str):
+            have.append((fact.casefold(), listing))
+        elif isinstance(fact, int | Decimal):
+            have.append((Decimal(fact), listing))
+        else:
+            lack.append(listing)
+    have.sort(key=_fact, reverse=by.startswith("-"))
+    return [listing for _, listing in have] + lack
+
+
+def _fact(pair: tuple[str | Decimal, Listing]) -> str | Decimal:
+    return pair[0]

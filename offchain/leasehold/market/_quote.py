@@ -1,0 +1,225 @@
+"""What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a snapshot.
+
+Sources of the formulas: CONTRACTS.md, "Money" and "Leases". The contract decides in the end; this says the same before
+anything is sent, so that a refusal costs no gas and names the next step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leasehold.chain import Deployment, Lease, LeaseState, Machine, MachineStatus, Params, cost
+from leasehold.errors import ContractError, ParamsOutdated
+from leasehold.market._errors import MachineUnavailable, MarketError, NotEnoughFunds, PriceAboveMaximum
+from leasehold.market._placing import fits, format_share, valid_share
+from leasehold.market._units import format_amount, format_duration
+
+BPS = 10_000
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Money:
+    """How a pool's token is written."""
+
+    symbol: str
+    decimals: int
+
+    @classmethod
+    def of(cls, deployment: Deployment) -> Money:
+        return cls(deployment.token_symbol, deployment.token_decimals)
+
+    def show(self, units: int, *, places: int | None = None) -> str:
+        """``2.5 USDT``; exact unless `places` says how many decimals do."""
+        return f"{format_amount(units, self.decimals, places=places)} {self.symbol}"
+
+
+@dataclass(frozen=True)
+class Funds:
+    """What an account can pay with, token units: its ledger in the pool, its wallet, what the pool may take of that."""
+
+    ledger: int
+    wallet: int
+    allowance: int
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a renter wants of a machine: cells, seconds, and the most per GPU-hour (`None`: what it asks now)."""
+
+    share: int
+    duration: int
+    max_price: int | None = None
+    allow_unverified: bool = False
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What opening a lease takes and what comes back. Amounts in token units, durations in seconds.
+
+    hourly: what this share costs per hour. hold_fee_per_hour, hold_fee_at_most: what `reject` keeps of it.
+    pulled: taken from the wallet by allowance. approve: how much the allowance has to grow for that.
+    penalty_at_most: what the provider pays the tenant for ending the lease early.
+    """
+
+    machine: int
+    revision: int
+    share: int
+    duration: int
+    price: int
+    max_price: int
+    hourly: int
+    deposit: int
+    from_ledger: int
+    pulled: int
+    approve: int
+    fee_bps: int
+    trial: int
+    start_window: int
+    hold_fee_per_hour: int
+    hold_fee_at_most: int
+    notice: int
+    penalty_at_most: int
+    allow_unverified: bool
+
+    def refunds(self, money: Money) -> tuple[tuple[str, str], ...]:
+        """When something comes back, and how much: rows for people."""
+        trial = "there is no trial"
+        if self.trial:
+            rate, most = (
+                money.show(self.hold_fee_per_hour, places=6),
+                money.show(self.hold_fee_at_most, places=6),
+            )
+            trial = f"all but {rate} per hour held, at most {most}"
+        return (
+            (f"not started within {format_duration(self.start_window)}, or declined", "all of it"),
+            (f"rejected within {format_duration(self.trial)} of the start", trial),
+            (
+                "closed early",
+                f"what is unused: you pay {money.show(self.hourly, places=6)} per hour, by the second",
+            ),
+            (
+                f"ended by the provider ({format_duration(self.notice)} notice)",
+                f"what is unused, and up to {money.show(self.penalty_at_most, places=6)} of penalty",
+            ),
+        )
+
+
+def quote(machine: Machine, params: Params, wish: Wish, funds: Funds) -> Quote:
+    """The quote for `wish` on `machine` under `params`, the version that the machine has accepted."""
+    price = machine.terms.price
+    max_price = price if wish.max_price is None else wish.max_price
+    deposit = cost(price, wish.share, wish.duration, up=True)
+    from_ledger = min(funds.ledger, deposit)
+    pulled = deposit - from_ledger
+    hourly = cost(price, wish.share, 3_600, up=True)
+    hold_time = max(
+        params.start_window, machine.terms.trial
+    )  # counted from `open` until started, then from `start`
+    return Quote(
+        machine=machine.id,
+        revision=machine.revision,
+        share=wish.share,
+        duration=wish.duration,
+        price=price,
+        max_price=max_price,
+        hourly=hourly,
+        deposit=deposit,
+        from_ledger=from_ledger,
+        pulled=pulled,
+        approve=max(0, pulled - funds.allowance),
+        fee_bps=params.fee_bps,
+        trial=machine.terms.trial,
+        start_window=params.start_window,
+        hold_fee_per_hour=hourly * params.hold_fee_bps // BPS,
+        hold_fee_at_most=cost(price, wish.share, min(hold_time, wish.duration)) * params.hold_fee_bps // BPS,
+        notice=params.notice_seconds,
+        penalty_at_most=cost(price, wish.share, min(params.penalty_seconds, wish.duration)),
+        allow_unverified=wish.allow_unverified,
+    )
+
+
+def obstacle(
+    machine: Machine, current_params: int, wish: Wish, now: int, money: Money
+) -> MarketError | ContractError | None:
+    """Why the pool would refuse the lease as things stand, or `None`. `now` is unix seconds."""
+    terms = machine.terms
+    if machine.status is MachineStatus.RETIRED:
+        return MachineUnavailable(
+            f"Machine {machine.id} has retired: choose another with `leasehold machines`."
+        )
+    for closed, why in (
+        (machine.delisted, "is delisted"),
+        (machine.under_staked, "has less stake than it needs"),
+        (machine.stalled, "left a lease unstarted and has not recovered"),
+    ):
+        if closed:
+            return MachineUnavailable(
+                f"Machine {machine.id} {why} and takes no new lease: choose another with `leasehold machines`."
+            )
+    if machine.params != current_params:
+        return ParamsOutdated(accepted=machine.params, current=current_params)
+    if machine.status is MachineStatus.UNVERIFIED and not wish.allow_unverified:
+        return MachineUnavailable(
+            f"Nobody has measured machine {machine.id}: pass --allow-unverified to rent it all the same."
+        )
+    if wish.max_price is not None and terms.price > wish.max_price:
+        return PriceAboveMaximum(
+            f"Machine {machine.id} asks {money.show(terms.price)} per GPU-hour and your maximum is "
+            f"{money.show(wish.max_price)}: raise --max-price or choose another machine."
+        )
+    if not terms.min_duration <= wish.duration <= terms.max_duration:
+        return MachineUnavailable(
+            f"Machine {machine.id} is leased for {format_duration(terms.min_duration)} to "
+            f"{format_duration(terms.max_duration)}, not {format_duration(wish.duration)}: choose --for between them."
+        )
+    if now + wish.duration > (terms.available_until_day + 1) * DAY:
+        left = max(0, (terms.available_until_day + 1) * DAY - now)
+        return MachineUnavailable(
+            f"Machine {machine.id} leaves the market in {format_duration(left)}: choose a shorter lease or another machine."
+        )
+    if not valid_share(wish.share, machine.gpus):
+        return MachineUnavailable(
+            f"Machine {machine.id} has {machine.gpus} GPUs and cannot serve {format_share(wish.share)}: choose a smaller --share."
+        )
+    if not fits(machine.busy, machine.gpus, wish.share):
+        return MachineUnavailable(
+            f"Machine {machine.id} has no room for {format_share(wish.share)} of a GPU now: take a smaller --share or another machine."
+        )
+    return None
+
+
+def shortfall(offer: Quote, funds: Funds, money: Money) -> NotEnoughFunds | None:
+    """Why the account cannot pay the quote at all, whatever it approves, or `None`."""
+    missing = offer.pulled - funds.wallet
+    if missing <= 0:
+        return None
+    return NotEnoughFunds(
+        f"The lease needs {money.show(offer.deposit)}; {money.show(funds.ledger)} are in the pool and "
+        f"{money.show(funds.wallet)} in the wallet: get {money.show(missing)} more, or take a shorter lease."
+    )
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Where a lease's deposit stands: used and still to be refunded if it were closed now, token units."""
+
+    used: int
+    unused: int
+    seconds: int
+    left: int
+
+
+def bill(lease: Lease, now: int) -> Bill:
+    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet."""
+    if lease.state is not LeaseState.ACTIVE:
+        live = lease.state is LeaseState.OPENED
+        return Bill(
+            0 if live else lease.settled,
+            lease.deposit if live else 0,
+            0,
+            lease.end - lease.start if live else 0,
+        )
+    stop = max(lease.start, min(now, lease.end))
+    used = min(lease.deposit, cost(lease.price, lease.cells, stop - lease.start))
+    return Bill(used, lease.deposit - used, stop - lease.start, max(0, lease.end - now))

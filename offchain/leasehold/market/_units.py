@@ -1,0 +1,130 @@
+"""Amounts, durations and sizes, as people write them.
+
+Money never passes through a float: text becomes whole token units, and back. What cannot be said exactly is refused
+instead of rounded, because the difference would be somebody's money.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from leasehold.market._errors import InvalidAmount, InvalidDuration, InvalidSize
+
+_AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?")
+_DURATION_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)(sec|min|s|m|h|d|w)(?![a-z])")
+_SIZE = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,12})?)\s*([A-Za-z]*)")
+
+SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+BYTES = {
+    "b": 1,
+    "k": 10**3,
+    "kb": 10**3,
+    "m": 10**6,
+    "mb": 10**6,
+    "g": 10**9,
+    "gb": 10**9,
+    "t": 10**12,
+    "tb": 10**12,
+    "p": 10**15,
+    "pb": 10**15,
+    "ki": 2**10,
+    "kib": 2**10,
+    "mi": 2**20,
+    "mib": 2**20,
+    "gi": 2**30,
+    "gib": 2**30,
+    "ti": 2**40,
+    "tib": 2**40,
+    "pi": 2**50,
+    "pib": 2**50,
+}
+
+
+def parse_amount(text: str, decimals: int) -> int:
+    """Token units of an amount written in whole tokens, such as ``2.5``.
+
+    Raises:
+        InvalidAmount: not a plain decimal number, or finer than the token's smallest unit.
+    """
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise InvalidAmount(f"'{text}' is not an amount: write whole tokens with decimals, such as 2.5.")
+    whole, fraction = match[1], (match[2] or "").rstrip("0")
+    if len(fraction) > decimals:
+        raise InvalidAmount(f"'{text}' is finer than this token: it has {decimals} decimals.")
+    return int(whole) * 10**decimals + int(fraction.ljust(decimals, "0") or "0")
+
+
+def format_amount(units: int, decimals: int, *, places: int | None = None) -> str:
+    """An amount in whole tokens: exact, or cut to `places` decimals and marked ``~`` where that lost something."""
+    sign, units = ("-", -units) if units < 0 else ("", units)
+    whole, fraction = divmod(units, 10**decimals)
+    digits = f"{fraction:0{decimals}d}".rstrip("0") if fraction else ""
+    if places is not None and len(digits) > places:
+        digits = digits[:places].rstrip("0")
+        sign = f"~{sign}"
+    return f"{sign}{whole}.{digits}" if digits else f"{sign}{whole}"
+
+
+def to_tokens(units: int, decimals: int) -> Decimal:
+    """The same amount as an exact decimal number of whole tokens."""
+    return Decimal(format_amount(units, decimals))  # arithmetic on Decimals would round to 28 digits
+
+
+def parse_duration(text: str) -> int:
+    """Whole seconds of a duration such as ``90m``, ``2h``, ``1h30m`` or ``3d``.
+
+    Raises:
+        InvalidDuration: no unit, an unknown one, or not a whole number of seconds.
+    """
+    compact = re.sub(r"\s+", "", text).lower()
+    total, position = Decimal(0), 0
+    for match in _DURATION_PART.finditer(compact):
+        if match.start() != position:
+            break
+        total += Decimal(match[1]) * SECONDS[match[2]]
+        position = match.end()
+    if position != len(compact) or not compact:
+        raise InvalidDuration(
+            f"'{text}' is not a duration: write a number and its unit, such as 90m, 2h or 1d."
+        )
+    if total != int(total):
+        raise InvalidDuration(f"'{text}' is not a whole number of seconds.")
+    return int(total)
+
+
+def format_duration(seconds: int) -> str:
+    """The shortest exact form, such as ``1h30m``; `parse_duration` reads it back."""
+    if seconds < 0:
+        return f"-{format_duration(-seconds)}"
+    parts = []
+    for unit in ("d", "h", "m", "s"):
+        count, seconds = divmod(seconds, SECONDS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"
+
+
+def parse_size(text: str, *, default_unit: str = "b") -> Decimal:
+    """Bytes of a size such as ``80GB`` (10^9), ``80GiB`` (2^30) or, in `default_unit`, ``80``.
+
+    Raises:
+        InvalidSize: not a number with a known unit.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    factor = BYTES.get((match[2] or default_unit).lower()) if match else None
+    if match is None or factor is None:
+        raise InvalidSize(f"'{text}' is not a size: write a number and its unit, such as 80GB or 512MiB.")
+    return Decimal(match[1]) * factor
+
+
+def format_size(count: int) -> str:
+    """Bytes in decimal units, as disks and GPU models are sold: ``85.5 GB``."""
+    for unit, factor in (("PB", 10**15), ("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            tenths = count * 10 // factor
+            return (
+                f"{tenths // 10} {unit}" if tenths % 10 == 0 or tenths >= 1_000 else f"{tenths / 10} {unit}"
+            )
+    return f"{count} B"

@@ -1,0 +1,10 @@
+"""The search language that the command line and the gateway share. docs/reference/query.md is its reference.
+
+`parse(text, schema)` is pure: it gives a `Query` whose `matches(subject)` is a predicate, or raises `QueryError` with the
+column of the character that is wrong.
+"""
+
+from leasehold.market._errors import QueryError
+from leasehold.market.query._language import Clause, Fact, Field, Kind, Query, Schema, parse
+
+__all__ = ["Clause", "Fact", "Field", "Kind", "Query", "QueryError", "Schema", "parse"]

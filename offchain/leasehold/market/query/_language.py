@@ -1,0 +1,296 @@
+"""The search language: text → clauses → predicate, all pure.
+
+    query  := term*                        every term must hold
+    term   := "-"? ( clause | value )      "-" negates; a bare value searches the fields that `Schema.text` names
+    clause := name operator value ("," value)*
+    operator := ":" "=" "!=" "<" "<=" ">" ">="
+    value  := bare | '"' … '"'             inside quotes, \\" and \\\\ stand for themselves
+
+Several values mean any of them. A clause on something that a subject does not have never holds, so its negation does.
+`str(query)` writes the canonical form, which parses to an equal query.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Generic, TypeVar
+
+from leasehold.market._errors import InvalidInput, QueryError
+from leasehold.market._units import parse_duration, parse_size
+
+Subject = TypeVar("Subject")
+Fact = str | bool | int | Decimal | frozenset[str] | None
+Operand = str | bool | Decimal
+
+_OPERATORS = ("!=", "<=", ">=", ":", "=", "<", ">")
+_SPECIAL = frozenset(':=<>!,"')
+_NUMBER = re.compile(r"[0-9]{1,28}(\.[0-9]{1,18})?")
+_BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+class Kind(Enum):
+    """What a field holds, which decides how its values are read and compared."""
+
+    TEXT = "text"
+    SET = "any of several texts"
+    FLAG = "yes or no"
+    NUMBER = "number"
+    SIZE = "size"
+    DURATION = "duration"
+
+
+_ORDERED = (Kind.NUMBER, Kind.SIZE, Kind.DURATION)
+
+
+@dataclass(frozen=True)
+class Field(Generic[Subject]):
+    """One thing that can be searched or sorted by. `unit` is what a bare number of a `SIZE` means."""
+
+    name: str
+    kind: Kind
+    get: Callable[[Subject], Fact]
+    meaning: str
+    unit: str = "gb"
+
+
+@dataclass(frozen=True)
+class Schema(Generic[Subject]):
+    """The fields of one kind of subject; `text` are those that a bare word searches."""
+
+    fields: Mapping[str, Field[Subject]]
+    text: tuple[str, ...]
+
+    @classmethod
+    def of(cls, fields: Iterable[Field[Subject]], text: tuple[str, ...]) -> Schema[Subject]:
+        return cls({each.name: each for each in fields}, text)
+
+    def field(self, name: str, column: int) -> Field[Subject]:
+        """The field of that name; raises `QueryError` with the nearest one when there is none."""
+        found = self.fields.get(name.lower())
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(name.lower(), self.fields, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"the fields are {', '.join(sorted(self.fields))}."
+        raise QueryError(column, f"unknown field '{name}'; {hint}")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One term. `name` is empty for a bare word; `operator` is never ``!=``, which is a negated ``=``."""
+
+    name: str
+    operator: str
+    values: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    negated: bool = False
+    column: int = field(default=1, compare=False)
+
+    def __str__(self) -> str:
+        sign = "-" if self.negated else ""
+        return f"{sign}{self.name}{self.operator}{','.join(map(_quoted, self.values))}"
+
+
+@dataclass(frozen=True)
+class Query(Generic[Subject]):
+    """Clauses that must all hold; without any, everything matches."""
+
+    schema: Schema[Subject] = field(repr=False, compare=False)
+    clauses: tuple[Clause, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.clauses))
+
+    def matches(self, subject: Subject) -> bool:
+        """Whether every clause holds of `subject`."""
+        return all(self._holds(clause, subject) != clause.negated for clause in self.clauses)
+
+    def _holds(self, clause: Clause, subject: Subject) -> bool:
+        names = (clause.name,) if clause.name else self.schema.text
+        facts = (self.schema.fields[name].get(subject) for name in names)
+        return any(_compare(fact, clause.operator or ":", clause.operands) for fact in facts)
+
+
+def parse(text: str, schema: Schema[Subject]) -> Query[Subject]:
+    """Read a search.
+
+    Raises:
+        QueryError: with the column, counted from 1, of what cannot be understood.
+    """
+    scanner = _Scanner(text)
+    clauses = []
+    while not scanner.at_end():
+        clauses.append(_term(scanner, schema))
+    return Query(schema, tuple(clauses))
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+
+    @property
+    def column(self) -> int:
+        return self.position + 1
+
+    def at_end(self) -> bool:
+        self.skip_space()
+        return self.position >= len(self.text)
+
+    def skip_space(self) -> None:
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+
+    def take(self, *choices: str) -> str | None:
+        """The first of `choices` that comes next after blanks, which are only consumed with it."""
+        start = self.position
+        self.skip_space()
+        for choice in choices:
+            if self.text.startswith(choice, self.position):
+                self.position += len(choice)
+                return choice
+        self.position = start
+        return None
+
+    def bare(self, stop: frozenset[str]) -> str:
+        start = self.position
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if character.isspace() or character in stop:
+                break
+            self.position += 1
+        return self.text[start : self.position]
+
+    def quoted(self) -> str:
+        opening = self.column
+        self.position += 1
+        out: list[str] = []
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            self.position += 1
+            if character == '"':
+                return "".join(out)
+            if character == "\\":
+                if self.text[self.position : self.position + 1] not in ('"', "\\"):
+                    raise QueryError(self.position, 'only \\" and \\\\ may follow a backslash inside quotes.')
+                character = self.text[self.position]
+                self.position += 1
+            out.append(character)
+        raise QueryError(opening, "this quote is never closed.")
+
+    def value(self) -> tuple[str, int]:
+        self.skip_space()
+        column = self.column
+        if self.text[self.position : self.position + 1] == '"':
+            return self.quoted(), column
+        # A value may hold ':' (sha256:…), never an operator that somebody mistyped.
+        found = self.bare(_SPECIAL - {":"})
+        if not found or found.startswith(":"):
+            what = self.text[column - 1 : column]
+            raise QueryError(column, f"unexpected '{what}'." if what else "a value is missing.")
+        return found, column
+
+
+def _term(scanner: _Scanner, schema: Schema[Subject]) -> Clause:
+    start = scanner.column
+    negated = scanner.take("-") is not None
+    column = scanner.column
+    if scanner.text[scanner.position : scanner.position + 1] == '"':
+        value = scanner.quoted()
+        return Clause("", "", (value,), (value.casefold(),), negated, start)
+    name = scanner.bare(_SPECIAL)
+    if not name:
+        what = scanner.text[scanner.position : scanner.position + 1]
+        raise QueryError(scanner.column, f"unexpected '{what}'." if what.strip() else "a term is missing.")
+    operator = scanner.take(*_OPERATORS)
+    if operator is None:
+        return Clause("", "", (name,), (name.casefold(),), negated, start)
+    known = schema.field(name, column)
+    if operator == "!=":
+        operator, negated = "=", not negated
+    if known.kind not in (Kind.TEXT, Kind.SET) and operator == ":":
+        operator = "="
+    if operator in ("<", "<=", ">", ">=") and known.kind not in _ORDERED:
+        raise QueryError(column, f"'{known.name}' is {known.kind.value} and has no order: use ':' or '='.")
+    values, operands = _values(scanner, known)
+    if len(values) > 1 and operator in ("<", "<=", ">", ">="):
+        raise QueryError(column, f"'{operator}' takes one value.")
+    return Clause(known.name, operator, values, operands, negated, start)
+
+
+def _values(scanner: _Scanner, known: Field[Subject]) -> tuple[tuple[str, ...], tuple[Operand, ...]]:
+    values: list[str] = []
+    operands: list[Operand] = []
+    while True:
+        value, column = scanner.value()
+        values.append(value)
+        operands.append(_operand(value, known, column))
+        if scanner.take(",") is None:
+            return tuple(values), tuple(operands)
+
+
+def _operand(text: str, known: Field[Subject], column: int) -> Operand:
+    try:
+        if known.kind is Kind.SIZE:
+            return parse_size(text, default_unit=known.unit)
+        if known.kind is Kind.DURATION:
+            return Decimal(parse_duration(text))
+    except InvalidInput as error:
+        raise QueryError(column, str(error)) from None
+    if known.kind is Kind.NUMBER:
+        if _NUMBER.fullmatch(text) is None:
+            raise QueryError(column, f"'{text}' is not a number: write digits, such as 8 or 2.5.")
+        return Decimal(text)
+    if known.kind is Kind.FLAG:
+        if text.lower() not in _BOOLEANS:
+            raise QueryError(column, f"'{text}' is neither yes nor no.")
+        return _BOOLEANS[text.lower()]
+    return text.casefold()
+
+
+def _compare(fact: Fact, operator: str, operands: tuple[Operand, ...]) -> bool:
+    if fact is None:
+        return False
+    if isinstance(fact, str):
+        fact = frozenset((fact,))
+    if isinstance(fact, frozenset):
+        have = [each.casefold() for each in fact]
+        wanted = [each for each in operands if isinstance(each, str)]
+        if operator == "=":
+            return any(want == each for want in wanted for each in have)
+        return any(want in each for want in wanted for each in have)
+    if isinstance(fact, bool):
+        return fact in operands
+    number = Decimal(fact)
+    return any(_ordered(number, operator, each) for each in operands if isinstance(each, Decimal))
+
+
+def _ordered(fact: Decimal, operator: str, operand: Decimal) -> bool:
+    match operator:
+        case "<":
+            return fact < operand
+        case "<=":
+            return fact <= operand
+        case ">":
+            return fact > operand
+        case ">=":
+            return fact >= operand
+        case _:
+            return fact == operand
+
+
+def _quoted(value: str) -> str:
+    plain = (
+        value
+        and not value.startswith(("-", ":"))
+        and not any(c.isspace() or c in _SPECIAL - {":"} for c in value)
+    )
+    # A bare word with ':' in it would read as a clause, so words are quoted even then.
+    if plain and ":" not in value:
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
