@@ -1,0 +1,77 @@
+"""The roots of the exception tree, and how a contract's revert becomes one of its leaves."""
+
+import string
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import ClassVar, cast
+
+from leasehold._sentences import SENTENCES
+
+
+class LeaseholdError(Exception):
+    """Anything Leasehold can raise. `str(error)` is one sentence that says what went wrong and what to do
+    next.
+
+    `exit_code` is what the command line exits with.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+
+class ChainError(LeaseholdError):
+    """The chain, a node, or a transaction."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class ContractError(ChainError):
+    """A contract refused. One subclass for each custom error, with the same name and the error's typed fields."""
+
+    exit_code: ClassVar[int] = 4
+    signature: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        template = SENTENCES[type(self).__name__]
+        return _Sentence().format(template, **dict(self.values()))
+
+    def values(self) -> Iterator[tuple[str, object]]:
+        """The error's arguments by name."""
+        for field in fields(self):  # type: ignore[arg-type]  # every leaf is a dataclass
+            yield field.name, getattr(self, field.name)
+
+
+class _Sentence(string.Formatter):
+    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, `state`."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        if isinstance(value, bytes):
+            return _text(value)
+        if not isinstance(value, int) or not format_spec:
+            return str(value)
+        if format_spec == "utc":
+            return _utc(value)
+        if format_spec == "span":
+            return f"{value} s"
+        if format_spec == "lease":
+            slot, generation = value >> 16, value & 0xFFFF
+            return f"{slot}.{generation}" if generation else str(slot)
+        if format_spec == "state":
+            names = ("none", "opened", "active", "ended", "cancelled", "rejected")
+            return names[value] if value < len(names) else str(value)
+        return cast(str, super().format_field(value, format_spec))
+
+
+def _utc(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):  # a contract may name any number
+        return str(seconds)
+
+
+def _text(value: bytes) -> str:
+    """A short ASCII code in a bytes32 as text, anything else as hex."""
+    stripped = value.rstrip(b"\0")
+    if stripped and stripped.isascii() and stripped.decode("ascii").isprintable():
+        return stripped.decode("ascii")
+    return "0x" + value.hex()

@@ -1,0 +1,149 @@
+"""Raw logs to events.
+
+The layout of every event is worked out from the ABI once: for each field, where its hex digits stand in
+the topics or the data and what turns them into a value. Decoding a log is then a few slices, with no
+object made but the event and its
+`LogMeta`. A log costs about 4 µs this way where web3.py takes 200.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from leasehold.chain import _events
+from leasehold.chain._abi import canonical, load_abi
+from leasehold.chain._log import Event, LogMeta
+from leasehold.chain._types import Params, Terms
+
+_WORD = 64  # hex digits
+_STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params}
+
+# Takes the field's own hex digits, and the whole data's for what is dynamic.
+Reader = Callable[[str, str], object]
+
+
+class _Layout(NamedTuple):
+    """`fields`: for each, in the event's order, its reader and where it stands in topics and data put together."""
+
+    event: type[Event]
+    topics: int
+    data_digits: int
+    fields: tuple[tuple[Reader, int, int], ...]
+
+
+@lru_cache(maxsize=1 << 16)
+def _checksummed(word: str) -> str:
+    # A checksum costs 20 µs and the same few accounts come again and again.
+    return to_checksum_address("0x" + word[24:])
+
+
+def _address(word: str, data: str) -> str:
+    return _checksummed(word)
+
+
+def _integer(word: str, data: str) -> int:
+    return int(word, 16)
+
+
+def _boolean(word: str, data: str) -> bool:
+    return word[-1] == "1"
+
+
+def _digest(word: str, data: str) -> bytes:
+    return bytes.fromhex(word)
+
+
+def _struct(make: Callable[..., object], count: int) -> Reader:
+    ends = [(i * _WORD, (i + 1) * _WORD) for i in range(count)]
+
+    def read(words: str, data: str) -> object:
+        return make(*[int(words[a:b], 16) for a, b in ends])
+
+    return read
+
+
+def _bytes(word: str, data: str) -> bytes:
+    start = int(word, 16) * 2
+    length = int(data[start : start + _WORD], 16) * 2
+    return bytes.fromhex(data[start + _WORD : start + _WORD + length])
+
+
+_READERS: Mapping[str, Reader] = {
+    "address": _address,
+    "bool": _boolean,
+    "bytes32": _digest,
+    "bytes": _bytes,
+}
+
+
+def _reader(item: Mapping[str, Any]) -> tuple[Reader, int]:
+    """What reads a field, and how many words the field takes."""
+    kind: str = item["type"]
+    if kind in _READERS:
+        return _READERS[kind], 1
+    if kind.startswith("uint") and not kind.endswith("]"):
+        return _integer, 1
+    if kind == "tuple" and all(c["type"].startswith("uint") for c in item["components"]):
+        words = len(item["components"])
+        return _struct(_STRUCTS[item["internalType"].removeprefix("struct ")], words), words
+    raise NotImplementedError(f"no reader for an event's {kind}")
+
+
+def _layout(entry: Mapping[str, Any]) -> _Layout:
+    indexed = [i for i in entry["inputs"] if i["indexed"]]
+    plain = [i for i in entry["inputs"] if not i["indexed"]]
+    fields: dict[str, tuple[Reader, int, int]] = {}
+    at = 0
+    for item in (*indexed, *plain):
+        read, words = _reader(item)
+        fields[item["name"]] = (read, at, at + words * _WORD)
+        at += words * _WORD
+    event: type[Event] = getattr(_events, entry["name"])
+    ordered = tuple(fields[i["name"]] for i in entry["inputs"])
+    return _Layout(event, 1 + len(indexed), at - len(indexed) * _WORD, ordered)
+
+
+@cache
+def _layouts() -> Mapping[str, _Layout]:
+    """By topic 0."""
+    found = {}
+    for contract in ("Controller", "Accounts", "ControllerFactory"):
+        for entry in load_abi(contract):
+            if entry["type"] == "event":
+                signature = f"{entry['name']}({','.join(canonical(i) for i in entry['inputs'])})"
+                found["0x" + keccak(text=signature).hex()] = _layout(entry)
+    return found
+
+
+def topic_of(event: type[Event]) -> str:
+    """Topic 0 of an event, as `0x` and 64 hex digits."""
+    return next(topic for topic, layout in _layouts().items() if layout.event is event)
+
+
+def decode_log(raw: Mapping[str, Any]) -> Event | None:
+    """The event in a log as JSON-RPC gives it, or None for one that is not of our contracts' ABIs."""
+    topics: Sequence[str] = raw["topics"]
+    layout = _layouts().get(topics[0]) if topics else None
+    if layout is None or len(topics) != layout.topics:
+        return None
+    data: str = raw["data"][2:]
+    if len(data) < layout.data_digits:
+        return None
+    meta = LogMeta(
+        int(raw["blockNumber"], 16),
+        raw["blockHash"],
+        raw["transactionHash"],
+        int(raw["logIndex"], 16),
+        _emitter(raw["address"]),
+        int(raw.get("blockTimestamp") or "0x0", 16),
+    )
+    digits = "".join([topic[2:] for topic in topics[1:]]) + data
+    return layout.event(meta, *[read(digits[a:b], data) for read, a, b in layout.fields])
+
+
+@lru_cache(maxsize=1024)
+def _emitter(address: str) -> str:
+    return to_checksum_address(address)

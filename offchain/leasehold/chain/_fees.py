@@ -1,0 +1,44 @@
+"""What a transaction offers for its gas (EIP-1559). All amounts are wei per unit of gas."""
+
+import statistics
+from dataclasses import dataclass
+
+from leasehold.chain._rpc import Rpc
+
+_BLOCKS = 5
+_PERCENTILE = 50
+_MIN_TIP = 1
+# Nodes take a replacement from 10 % on (geth) or 12.5 % (others, for some kinds of transaction).
+_BUMP_NUMERATOR, _BUMP_DENOMINATOR = 1125, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """max_fee: the most that is paid in all. tip: the part of it that goes to the block's proposer."""
+
+    max_fee: int
+    tip: int
+
+    def bumped(self, fresh: "Fees") -> "Fees":
+        """The least a node takes as a replacement, or what is right by now if that is more."""
+        return Fees(max(_bump(self.max_fee), fresh.max_fee), max(_bump(self.tip), fresh.tip))
+
+    def capped(self, max_fee: int) -> "Fees":
+        """The same, but never above `max_fee`."""
+        return Fees(min(self.max_fee, max_fee), min(self.tip, max_fee))
+
+
+def _bump(amount: int) -> int:
+    return amount * _BUMP_NUMERATOR // _BUMP_DENOMINATOR + 1
+
+
+async def suggest_fees(rpc: Rpc) -> Fees:
+    """Fees for the next block: the usual tip, and room for the base fee to double (six full blocks)."""
+    history = await rpc.call("eth_feeHistory", [hex(_BLOCKS), "latest", [_PERCENTILE]])
+    base = int(history["baseFeePerGas"][-1], 16)
+    rewards = [int(block[0], 16) for block in history.get("reward") or [] if block]
+    paid = [reward for reward in rewards if reward]
+    # Empty blocks say nothing.
+    tip = int(statistics.median(paid)) if paid else int(await rpc.call("eth_maxPriorityFeePerGas"), 16)
+    tip = max(tip, _MIN_TIP)
+    return Fees(2 * base + tip, tip)

@@ -1,0 +1,25 @@
+"""What every event carries: where in the chain it stands."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LogMeta:
+    """Where a log stands. Hashes are `0x` and 64 lower-case hex digits, `address` is checksummed.
+
+    `timestamp` is the block's, in unix seconds, or 0 where the node does not put it into its logs.
+    """
+
+    block_number: int
+    block_hash: str
+    tx_hash: str
+    log_index: int
+    address: str
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The root of all events. Addresses are checksummed, digests 32 bytes, amounts token units."""
+
+    log: LogMeta

@@ -1,0 +1,284 @@
+"""Sending transactions, so that what was asked for happens once.
+
+A nonce is chosen under a lock as the greater of what the node counts as pending and what is in flight
+here, so that concurrent sends get nonces of their own. From then on the transaction is *watched* until it
+is mined:
+
+* It fell out of the pool, or never arrived: the same bytes are broadcast again. They can be mined only once.
+* It does not move for `bump_after` seconds: it is replaced, same nonce, higher fees. Whichever is mined
+counts.
+* Another process with the same key took the nonce: none of ours can be mined any more, so it is sent anew.
+* It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep.
+
+Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eth_utils.crypto import keccak
+
+from leasehold.chain._fees import Fees, suggest_fees
+from leasehold.chain._rpc import Rpc
+from leasehold.chain._signer import Signer
+from leasehold.chain._types import Receipt
+from leasehold.errors import (
+    ContractError,
+    GasFundsLow,
+    RpcError,
+    RpcUnavailable,
+    TransactionFailed,
+    TransactionTimeout,
+)
+
+# A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
+# freed).
+_GAS_MARGIN_PERCENT = 130
+_ALREADY_THERE = ("already known", "already imported", "known transaction", "alreadyknown")
+_NONCE_TAKEN = (
+    "nonce too low",
+    "replacement transaction underpriced",
+    "replacement fee too low",
+    "old nonce",
+)
+_NO_FUNDS = ("insufficient funds",)
+
+
+class _NonceTaken(Exception):
+    """The nonce belongs to another transaction of this account. Never leaves this module."""
+
+
+@dataclass(slots=True)
+class _Flight:
+    """One nonce and everything that was signed for it."""
+
+    nonce: int
+    fees: Fees
+    last: bytes = b""
+    hashes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Intent:
+    to: str
+    data: bytes
+    value: int
+    gas: int
+
+
+class Sender:
+    """Sends one account's transactions.
+
+    confirmations: blocks a transaction has to be deep, 1 is mined. timeout: seconds until TransactionTimeout.
+    bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
+    is never exceeded. poll: seconds between looks. clock and sleep: for tests.
+    """
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        signer: Signer,
+        *,
+        confirmations: int = 1,
+        timeout: float = 600.0,
+        bump_after: float = 45.0,
+        max_fee: int = 10**13,
+        poll: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._rpc = rpc
+        self._signer = signer
+        self._confirmations = confirmations
+        self._timeout = timeout
+        self._bump_after = bump_after
+        self._max_fee = max_fee
+        self._poll = poll
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = asyncio.Lock()
+        self._in_flight: set[int] = set()
+        self._chain_id: int | None = None
+
+    @property
+    def address(self) -> str:
+        """The account that pays."""
+        return self._signer.address
+
+    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
+        """Sends a call and returns its receipt once it is mined.
+
+        Raises the ContractError that it would revert with before anything is sent; GasFundsLow;
+        TransactionFailed when it reverts in the block after all; TransactionTimeout; RpcUnavailable when
+        no node takes it.
+        """
+        deadline = self._clock() + self._timeout
+        while True:
+            intent = _Intent(to, data, value, await self._estimate(to, data, value))
+            flight = await self._launch(intent)
+            try:
+                raw = await self._watch(flight, intent, deadline)
+            except _NonceTaken:
+                continue
+            finally:
+                self._in_flight.discard(flight.nonce)
+            return await self._landed(raw, intent)
+
+    # ------------------------------------------------------------------------------------------- before
+    # sending
+
+    async def _estimate(self, to: str, data: bytes, value: int) -> int:
+        call = {"from": self.address, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+        try:
+            used = int(await self._rpc.call("eth_estimateGas", [call]), 16)
+        except RpcError as error:
+            raise await self._explained(error, 0) from error
+        return used * _GAS_MARGIN_PERCENT // 100
+
+    async def _launch(self, intent: _Intent) -> _Flight:
+        fees = (await suggest_fees(self._rpc)).capped(self._max_fee)
+        taken = -1
+        async with self._lock:
+            while True:
+                pending = int(await self._rpc.call("eth_getTransactionCount", [self.address, "pending"]), 16)
+                nonce = max(pending, taken + 1, max(self._in_flight, default=-1) + 1)
+                flight = _Flight(nonce, fees)
+                try:
+                    await self._broadcast(flight, intent)
+                except _NonceTaken:
+                    taken = nonce
+                    continue
+                self._in_flight.add(nonce)
+                return flight
+
+    async def _broadcast(self, flight: _Flight, intent: _Intent) -> None:
+        """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
+        if self._chain_id is None:
+            self._chain_id = await self._rpc.chain_id()
+        raw = await self._signer.sign_transaction(
+            {
+                "type": 2,
+                "chainId": self._chain_id,
+                "nonce": flight.nonce,
+                "to": intent.to,
+                "value": intent.value,
+                "data": "0x" + intent.data.hex(),
+                "gas": intent.gas,
+                "maxFeePerGas": flight.fees.max_fee,
+                "maxPriorityFeePerGas": flight.fees.tip,
+            }
+        )
+        first = not flight.hashes
+        flight.last = raw
+        flight.hashes.append("0x" + keccak(raw).hex())
+        try:
+            await self._push(raw, intent, flight.fees)
+        except _NonceTaken:
+            if first:
+                raise
+            # One of our own was mined meanwhile, or another process's: watching finds out which.
+        except RpcUnavailable:
+            pass
+
+    async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
+        try:
+            await self._rpc.call("eth_sendRawTransaction", ["0x" + raw.hex()])
+        except RpcError as error:
+            message = error.message.lower()
+            if any(text in message for text in _ALREADY_THERE):
+                return
+            if any(text in message for text in _NONCE_TAKEN):
+                raise _NonceTaken from error
+            raise await self._explained(error, intent.gas * fees.max_fee + intent.value) from error
+
+    async def _explained(self, error: RpcError, needed: int) -> Exception:
+        if any(text in error.message.lower() for text in _NO_FUNDS):
+            return GasFundsLow(self.address, await self._rpc.balance(self.address), needed)
+        return error
+
+    # ------------------------------------------------------------------------------------------- after
+    # sending
+
+    async def _watch(self, flight: _Flight, intent: _Intent, deadline: float) -> Mapping[str, Any]:
+        """The raw receipt of whichever of the flight's transactions is mined and deep enough."""
+        bump_at = self._clock() + self._bump_after
+        lost = 0
+        while True:
+            try:
+                count, raw = await self._look(flight)
+                if raw is not None:
+                    lost = 0
+                    if await self._deep_enough(raw):
+                        return raw
+                elif count > flight.nonce:
+                    # Nodes behind one address may disagree for a moment: believe it the second time.
+                    lost += 1
+                    if lost > 1:
+                        raise _NonceTaken
+                elif self._clock() >= bump_at:
+                    lost = 0
+                    bump_at = self._clock() + self._bump_after
+                    await self._replace(flight, intent)
+                else:
+                    lost = 0
+                    await self._keep_alive(flight, intent)
+            except RpcUnavailable:
+                pass  # it may be mined all the same: keep looking
+            if self._clock() >= deadline:
+                raise TransactionTimeout(flight.hashes[-1], self._timeout)
+            await self._sleep(self._poll)
+
+    async def _look(self, flight: _Flight) -> tuple[int, Mapping[str, Any] | None]:
+        # The count first: if it says that the nonce is used up, a receipt of ours must already be there.
+        count = int(await self._rpc.call("eth_getTransactionCount", [self.address, "latest"]), 16)
+        receipts = await self._rpc.batch([("eth_getTransactionReceipt", [h]) for h in flight.hashes])
+        return count, next((r for r in receipts if r is not None), None)
+
+    async def _deep_enough(self, raw: Mapping[str, Any]) -> bool:
+        if self._confirmations <= 1:
+            return True
+        return await self._rpc.block_number() >= int(raw["blockNumber"], 16) + self._confirmations - 1
+
+    async def _keep_alive(self, flight: _Flight, intent: _Intent) -> None:
+        """Broadcasts the newest bytes again if no node knows them any more."""
+        if await self._rpc.call("eth_getTransactionByHash", [flight.hashes[-1]]) is None:
+            with contextlib.suppress(_NonceTaken):  # the next look tells by whom
+                await self._push(flight.last, intent, flight.fees)
+
+    async def _replace(self, flight: _Flight, intent: _Intent) -> None:
+        fresh = await suggest_fees(self._rpc)
+        fees = flight.fees.bumped(fresh).capped(self._max_fee)
+        if fees.max_fee <= flight.fees.max_fee:
+            await self._keep_alive(flight, intent)
+            return
+        flight.fees = fees
+        await self._broadcast(flight, intent)
+
+    async def _landed(self, raw: Mapping[str, Any], intent: _Intent) -> Receipt:
+        receipt = receipt_of(raw)
+        if receipt.status == 1:
+            return receipt
+        try:
+            await self._rpc.eth_call(
+                intent.to, intent.data, sender=self.address, block=hex(receipt.block_number)
+            )
+        except ContractError as error:
+            raise error from TransactionFailed(receipt.tx_hash)
+        raise TransactionFailed(receipt.tx_hash)
+
+
+def receipt_of(raw: Mapping[str, Any]) -> Receipt:
+    """A receipt as JSON-RPC gives it."""
+    return Receipt(
+        tx_hash=raw["transactionHash"],
+        block_number=int(raw["blockNumber"], 16),
+        block_hash=raw["blockHash"],
+        gas_used=int(raw["gasUsed"], 16),
+        gas_price=int(raw.get("effectiveGasPrice") or "0x0", 16),
+        status=int(raw["status"], 16),
+        logs=tuple(raw["logs"]),
+    )

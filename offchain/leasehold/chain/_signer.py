@@ -1,0 +1,56 @@
+"""Who signs: the protocol that keystores, hardware wallets and tests serve, and a key in memory."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+from eth_account.types import TransactionDictType
+
+TypedData = Mapping[str, Any]
+"""An EIP-712 message as `eth_signTypedData_v4` takes it: types, primaryType, domain, message."""
+
+
+class Signer(Protocol):
+    """Signs for one account. A hardware wallet may take its time: the methods are coroutines."""
+
+    @property
+    def address(self) -> str:
+        """The account, checksummed."""
+        ...
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        """The signed transaction, ready to be sent. Fields are named as in JSON-RPC, numbers are ints.
+
+        Raises WalletError when the holder of the key refuses.
+        """
+        ...
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        """65 bytes r, s, v over the EIP-712 digest of `message`, v 27 or 28, low s.
+
+        Raises WalletError when the holder of the key refuses.
+        """
+        ...
+
+
+class LocalSigner:
+    """A private key in this process's memory."""
+
+    def __init__(self, key: bytes | str) -> None:
+        self._account: LocalAccount = Account.from_key(key)
+
+    def __repr__(self) -> str:
+        return f"LocalSigner({self.address})"
+
+    @property
+    def address(self) -> str:
+        return str(self._account.address)
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        return bytes(
+            self._account.sign_transaction(cast(TransactionDictType, dict(transaction))).raw_transaction
+        )
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        return bytes(self._account.sign_typed_data(full_message=dict(message)).signature)

@@ -1,0 +1,70 @@
+"""The pool's token: what is needed of ERC-20."""
+
+from eth_abi.abi import decode as abi_decode
+from eth_abi.abi import encode as abi_encode
+from eth_abi.exceptions import DecodingError
+from eth_utils.crypto import keccak
+
+from leasehold.chain._rpc import Rpc
+from leasehold.chain._sender import Sender
+from leasehold.chain._types import Receipt
+from leasehold.errors import ChainError, WalletError
+
+UNLIMITED = 2**256 - 1
+
+
+class Token:
+    """An ERC-20 token. Amounts are token units."""
+
+    def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
+        self.address = address
+        self._rpc = rpc
+        self._sender = sender
+
+    async def balance(self, account: str) -> int:
+        return await self._integer("balanceOf(address)", account)
+
+    async def allowance(self, owner: str, spender: str) -> int:
+        return await self._integer("allowance(address,address)", owner, spender)
+
+    async def decimals(self) -> int:
+        return await self._integer("decimals()")
+
+    async def nonce(self, owner: str) -> int:
+        """The next nonce of an ERC-2612 permit."""
+        return await self._integer("nonces(address)", owner)
+
+    async def symbol(self) -> str:
+        answer = await self._call("symbol()")
+        try:
+            return str(abi_decode(["string"], answer)[0])
+        except DecodingError:  # some old tokens return a bytes32
+            return answer[:32].rstrip(b"\0").decode("utf-8", "replace")
+
+    async def approve(self, spender: str, amount: int = UNLIMITED) -> Receipt:
+        """Lets `spender` take up to `amount` from the sender's wallet."""
+        return await self._write("approve(address,uint256)", spender, amount)
+
+    async def transfer(self, to: str, amount: int) -> Receipt:
+        return await self._write("transfer(address,uint256)", to, amount)
+
+    async def _call(self, signature: str, *values: object) -> bytes:
+        answer = await self._rpc.eth_call(self.address, _encode(signature, values))
+        if not answer:
+            raise ChainError(
+                f"There is no token at {self.address}: check the deployment file and the RPC address."
+            )
+        return answer
+
+    async def _integer(self, signature: str, *values: object) -> int:
+        return int.from_bytes((await self._call(signature, *values))[:32], "big")
+
+    async def _write(self, signature: str, *values: object) -> Receipt:
+        if self._sender is None:
+            raise WalletError(f"`{signature}` needs a key and none is unlocked: name a wallet.")
+        return await self._sender.send(self.address, _encode(signature, values))
+
+
+def _encode(signature: str, values: tuple[object, ...]) -> bytes:
+    inner = signature[signature.index("(") + 1 : -1]
+    return keccak(text=signature)[:4] + abi_encode(inner.split(",") if inner else [], values)
