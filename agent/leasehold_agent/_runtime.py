@@ -59,7 +59,7 @@ class LeaseHandle:
     exit_code: int | None = None
     end: int | None = None
     ssh_keys: tuple[str, ...] = ()
-    outputs: str | None = None
+    outputs: tuple[str, ...] = ()
     result_cid: str | None = None
 
 
