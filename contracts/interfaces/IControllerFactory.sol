@@ -10,6 +10,7 @@ interface IControllerFactory {
     );
 
     error TokenDecimals(uint8 decimals);
+    error WrongAccounts(address accounts);
 
     /// @param token 6 to 18 decimals; it must not take a fee on transfer nor rebase
     function createPool(address token, address owner, address treasury, Params calldata params)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Address} from "@openzeppelin/contracts/utils/Address.sol";
+import {Leases} from "./base/Leases.sol";
+import {Ledger} from "./base/Ledger.sol";
+import {Machines} from "./base/Machines.sol";
+import {IAccounts} from "./interfaces/IAccounts.sol";
+import {IControllerMain} from "./interfaces/IControllerMain.sol";
+
+/// @title A pool. Deployed once; each pool is a clone whose code holds its token and companions as arguments.
+/// @dev `base/` holds the ledger's inside, the machines and the leases. Functions it does not know are `ControllerExt`'s.
+contract Controller is Machines, Leases {
+    using SafeERC20 for IERC20;
+
+    address private immutable _self = address(this);
+    /// @notice The extension that every pool of this implementation uses, for ever.
+    address public immutable extension;
+
+    constructor(IAccounts accounts_, address extension_) Ledger(accounts_) {
+        extension = extension_;
+    }
+
+    /// @dev What is not served here is the extension's, which works on this contract's storage.
+    fallback() external {
+        address extension_ = extension;
+        assembly ("memory-safe") {
+            let ptr := mload(0x40)
+            calldatacopy(ptr, 0, calldatasize())
+            let ok := delegatecall(gas(), extension_, ptr, calldatasize(), 0, 0)
+            returndatacopy(ptr, 0, returndatasize())
+            if iszero(ok) { revert(ptr, returndatasize()) }
+            return(ptr, returndatasize())
+        }
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev Delegatecalls the implementation itself, which is what the clone would do with each call; `msg.sender` and with
+    /// it the actor stay the same. Not payable, so no value can be counted twice.
+    function multicall(bytes[] calldata calls) external returns (bytes[] memory results) {
+        results = new bytes[](calls.length);
+        for (uint256 i = 0; i < calls.length; ++i) {
+            results[i] = Address.functionDelegateCall(_self, calls[i]);
+        }
+    }
+
+    /// @inheritdoc IControllerMain
+    function balanceOf(address account) external view returns (uint256) {
+        return _balance(account);
+    }
+
+    /// @inheritdoc IControllerMain
+    function deposit(address to, uint256 amount) external nonReentrant {
+        _deposit(to, amount);
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev The permit is tried, not required: somebody may have sent it first to spoil this call, and then the allowance
+    /// is there. Only the caller's own tokens are pulled, whatever the permit said.
+    function depositWithPermit(address to, uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s)
+        external
+        nonReentrant
+    {
+        try IERC20Permit(address(_token())).permit(msg.sender, address(this), amount, deadline, v, r, s) {} catch {}
+        _deposit(to, amount);
+    }
+
+    /// @inheritdoc IControllerMain
+    function transfer(address to, uint256 amount) external nonReentrant {
+        _receiver(to);
+        address from = _actor();
+        _debit(from, amount);
+        _credit(to, amount);
+        emit Transferred(from, to, amount);
+    }
+
+    /// @inheritdoc IControllerMain
+    function withdraw(address to, uint256 amount) external nonReentrant {
+        _receiver(to);
+        if (amount == 0) revert ZeroAmount();
+        address account = _actor();
+        uint256 left = _debit(account, amount);
+        emit Withdrawn(account, to, amount, left);
+        _token().safeTransfer(to, amount);
+    }
+
+    function _deposit(address to, uint256 amount) private {
+        _receiver(to);
+        if (amount == 0) revert ZeroAmount();
+        _credit(to, amount);
+        emit Deposited(to, msg.sender, amount, _balance(to));
+        _pull(msg.sender, amount);
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {Ledger} from "./base/Ledger.sol";
+import {Registry} from "./base/Registry.sol";
+import {IAccounts} from "./interfaces/IAccounts.sol";
+import {IControllerExt} from "./interfaces/IControllerExt.sol";
+import {IControllerHooks} from "./interfaces/IControllerHooks.sol";
+import {
+    AccountView,
+    LeaseState,
+    LeaseView,
+    MachineStatus,
+    MachineView,
+    Params,
+    Terms
+} from "./interfaces/IControllerTypes.sol";
+import {Billing} from "./libraries/Billing.sol";
+import {Cells} from "./libraries/Cells.sol";
+import {Rules} from "./libraries/Rules.sol";
+
+/// @title The colder half of a pool: its owner's affairs, the companions' hooks, and reads.
+/// @dev Reached by delegatecall from `Controller` only. Its own storage is locked by the constructor of `Ledger`.
+/// The owner can change rules for leases that are yet to be opened, and stop openings. It can reach no ledger, no escrow,
+/// no stake and no open lease, and cannot stop an exit.
+contract ControllerExt is Registry, IControllerExt, IControllerHooks {
+    uint256 private constant TIMELOCK = 2 days;
+
+    constructor(IAccounts accounts_) Ledger(accounts_) {}
+
+    modifier onlyOwner() {
+        address actor = _actor();
+        if (actor != _owner) revert NotAuthorized(actor);
+        _;
+    }
+
+    /// @dev A companion calls in its own name. Zero is nobody.
+    modifier onlyCompanion(uint256 index) {
+        if (msg.sender != _arg(index)) revert NotAuthorized(msg.sender);
+        _;
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- hooks
+
+    /// @inheritdoc IControllerHooks
+    /// @dev The factory calls it in the transaction that makes the clone. What is not a clone counts as initialized.
+    function initialize(address owner_, address treasury_, Params calldata params_) external {
+        if (_pool.paramsVersion != 0) revert AlreadyInitialized();
+        if (owner_ == address(0)) revert ZeroAddress();
+        _setTreasury(treasury_);
+        _owner = owner_;
+        emit OwnershipTransferred(owner_);
+        _storeParams(1, params_);
+        _pool.paramsVersion = 1;
+        emit ParamsProposed(1, SafeCast.toUint40(block.timestamp), params_);
+    }
+
+    /// @inheritdoc IControllerHooks
+    function markVerified(uint32 id, uint16 revision) external onlyCompanion(COMMITTEE) {
+        Machine storage machine = _machine(id);
+        _notRetired(id, machine);
+        if (revision != machine.revision) revert RevisionChanged(machine.revision);
+        machine.lastVerified = SafeCast.toUint32(block.timestamp);
+        _setStatus(id, machine, (machine.status & ~STATUS_MASK) | uint8(MachineStatus.Verified));
+    }
+
+    /// @inheritdoc IControllerHooks
+    /// @dev The one function that gives stake to anybody but its owner. It reaches no ledger and no escrow, and no more
+    /// than the one machine's stake.
+    function moveStake(uint32 id, address[] calldata to, uint96[] calldata amounts)
+        external
+        nonReentrant
+        onlyCompanion(FAULTS)
+    {
+        Machine storage machine = _machine(id);
+        uint96 stake = machine.stake;
+        for (uint256 i = 0; i < to.length; ++i) {
+            _receiver(to[i]);
+            uint96 amount = amounts[i];
+            if (amount > stake) revert InsufficientBalance(machine.provider, stake, amount);
+            stake -= amount;
+            _credit(to[i], amount);
+            emit StakeMoved(id, to[i], amount, stake);
+        }
+        machine.stake = stake;
+        _weighStake(id, machine);
+    }
+
+    // ---------------------------------------------------------------------------------------------------- pool's affairs
+
+    /// @inheritdoc IControllerExt
+    function pullFees(address[] calldata providers) external nonReentrant {
+        address treasury_ = _treasury;
+        for (uint256 i = 0; i < providers.length; ++i) {
+            Account storage account = _providers[providers[i]];
+            uint256 due = account.feesDue;
+            if (due == 0) continue;
+            account.feesDue = 0;
+            _credit(treasury_, due);
+            emit FeesPulled(providers[i], treasury_, due);
+        }
+    }
+
+    /// @inheritdoc IControllerExt
+    function proposeParams(Params calldata params_) external onlyOwner {
+        Pool storage pool = _pool;
+        uint256 pending = pool.inForceAt;
+        if (block.timestamp < pending) revert ProposalPending(pending);
+        uint16 current = _versionInForce();
+        uint40 inForceAt = SafeCast.toUint40(block.timestamp + TIMELOCK);
+        _storeParams(current + 1, params_);
+        pool.paramsVersion = current;
+        pool.inForceAt = inForceAt;
+        emit ParamsProposed(current + 1, inForceAt, params_);
+    }
+
+    /// @inheritdoc IControllerExt
+    function cancelParams() external onlyOwner {
+        Pool storage pool = _pool;
+        if (block.timestamp >= pool.inForceAt) revert NoProposal();
+        pool.inForceAt = 0;
+        emit ParamsCancelled(pool.paramsVersion + 1);
+    }
+
+    /// @inheritdoc IControllerExt
+    function setPaused(bool paused_) external onlyOwner {
+        _pool.paused = paused_;
+        emit PausedSet(paused_);
+    }
+
+    /// @inheritdoc IControllerExt
+    function setTreasury(address treasury_) external onlyOwner {
+        _setTreasury(treasury_);
+    }
+
+    /// @inheritdoc IControllerExt
+    /// @dev Zero takes back an offer that was not accepted.
+    function transferOwnership(address owner_) external onlyOwner {
+        _pendingOwner = owner_;
+        emit OwnershipTransferStarted(msg.sender, owner_);
+    }
+
+    /// @inheritdoc IControllerExt
+    function acceptOwnership() external {
+        address actor = _actor();
+        if (actor != _pendingOwner) revert NotAuthorized(actor);
+        _owner = actor;
+        _pendingOwner = address(0);
+        emit OwnershipTransferred(actor);
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- reads
+
+    /// @inheritdoc IControllerExt
+    function machineOf(uint32 id) external view returns (MachineView memory seen) {
+        Machine storage machine = _machines[id];
+        uint8 status = machine.status;
+        seen.provider = machine.provider;
+        seen.operator = machine.operator;
+        seen.status = _statusOf(status);
+        seen.delisted = status & DELISTED != 0;
+        seen.underStaked = status & UNDER_STAKED != 0;
+        seen.stalled = status & STALLED != 0;
+        seen.gpus = machine.gpus;
+        seen.revision = machine.revision;
+        seen.stake = machine.stake;
+        seen.leased = machine.leased;
+        seen.withheld = machine.withheld;
+        seen.busy = seen.leased | seen.withheld;
+        seen.retiredAt = machine.retiredAt;
+        (seen.terms, seen.params) = termsOf(id, seen.revision);
+    }
+
+    /// @inheritdoc IControllerExt
+    function leaseOf(uint256 id) external view returns (LeaseView memory seen) {
+        Lease storage lease = _leases[id >> 16];
+        if (lease.generation != uint16(id)) return seen;
+        seen.tenant = lease.tenant;
+        seen.machine = lease.machine;
+        seen.placement = lease.placement;
+        seen.state = LeaseState(lease.state);
+        seen.spot = lease.flags & SPOT != 0;
+        seen.noticed = lease.flags & NOTICED != 0;
+        seen.start = lease.start;
+        seen.end = lease.end;
+        seen.deposit = lease.deposit;
+        seen.price = lease.price;
+        seen.revision = lease.revision;
+        seen.params = lease.params;
+        seen.settled = uint96(_settledOf(lease));
+        seen.backup = lease.backup;
+    }
+
+    /// @inheritdoc IControllerExt
+    function termsOf(uint32 machine, uint16 revision) public view returns (Terms memory terms, uint16 params_) {
+        StoredTerms storage stored = _terms[machine][revision];
+        terms = Terms({
+            price: stored.price,
+            spotPrice: stored.spotPrice,
+            minDuration: stored.minDuration,
+            maxDuration: stored.maxDuration,
+            trial: stored.trial,
+            availableUntilDay: stored.availableUntilDay
+        });
+        params_ = stored.params;
+    }
+
+    /// @inheritdoc IControllerExt
+    function accountOf(address provider) external view returns (AccountView memory) {
+        Account storage account = _providers[provider];
+        uint64 counts = account.counts;
+        return AccountView({
+            feesPaid: account.feesPaid,
+            feesDue: account.feesDue,
+            terminated: uint24(counts >> 40),
+            unstarted: uint24(counts >> 20 & 0xFFFFF),
+            declined: uint24(counts & 0xFFFFF)
+        });
+    }
+
+    /// @inheritdoc IControllerExt
+    function params(uint16 version) external view returns (Params memory) {
+        return _params[version];
+    }
+
+    /// @inheritdoc IControllerExt
+    function paramsVersion() external view returns (uint16) {
+        return _versionInForce();
+    }
+
+    /// @inheritdoc IControllerExt
+    function proposedParams() external view returns (uint16 version, uint40 inForceAt) {
+        if (block.timestamp >= _pool.inForceAt) return (0, 0);
+        return (_pool.paramsVersion + 1, _pool.inForceAt);
+    }
+
+    /// @inheritdoc IControllerExt
+    function machineCount() external view returns (uint32) {
+        return _pool.machineCount;
+    }
+
+    /// @inheritdoc IControllerExt
+    function slotCount() external view returns (uint32) {
+        return _pool.slotCount;
+    }
+
+    /// @inheritdoc IControllerExt
+    function paused() external view returns (bool) {
+        return _pool.paused;
+    }
+
+    /// @inheritdoc IControllerExt
+    function treasury() external view returns (address) {
+        return _treasury;
+    }
+
+    /// @inheritdoc IControllerExt
+    function owner() external view returns (address) {
+        return _owner;
+    }
+
+    /// @inheritdoc IControllerExt
+    function pendingOwner() external view returns (address) {
+        return _pendingOwner;
+    }
+
+    /// @inheritdoc IControllerExt
+    function token() external view returns (address) {
+        return address(_token());
+    }
+
+    /// @inheritdoc IControllerExt
+    function accounts() external view returns (address) {
+        return address(_accounts);
+    }
+
+    /// @inheritdoc IControllerExt
+    function extsload(bytes32[] calldata slots) external view returns (bytes32[] memory values) {
+        values = new bytes32[](slots.length);
+        for (uint256 i = 0; i < slots.length; ++i) {
+            bytes32 slot = slots[i];
+            bytes32 value;
+            assembly ("memory-safe") {
+                value := sload(slot)
+            }
+            values[i] = value;
+        }
+    }
+
+    /// @inheritdoc IControllerExt
+    /// @dev Name and version are constants of the code; `address(this)` is the clone.
+    function eip712Domain()
+        external
+        view
+        returns (bytes1, string memory, string memory, uint256, address, bytes32, uint256[] memory)
+    {
+        return (0x0f, "Leasehold", "1", block.chainid, address(this), 0, new uint256[](0));
+    }
+
+    // -------------------------------------------------------------------------------------------------------- private
+
+    /// @dev Of a live lease what claims have settled, of one that is over what it was billed in all, which needs no storage:
+    /// its `end` is where the bill stopped.
+    function _settledOf(Lease storage lease) private view returns (uint256) {
+        uint8 state = lease.state;
+        if (state == uint8(LeaseState.Ended) || state == uint8(LeaseState.Rejected)) {
+            uint256 bill = Billing.accrued(lease.price, Cells.count(lease.placement), lease.end - lease.start);
+            return state == uint8(LeaseState.Ended) ? bill : Billing.portion(bill, _params[lease.params].holdFeeBps);
+        }
+        return lease.flags & BILLED == 0 ? 0 : lease.settled;
+    }
+
+    function _storeParams(uint16 version, Params calldata params_) private {
+        bytes32 fault = Rules.faultOf(params_);
+        if (fault != 0) revert InvalidParams(fault);
+        _params[version] = params_;
+    }
+
+    function _setTreasury(address treasury_) private {
+        _receiver(treasury_);
+        _treasury = treasury_;
+        emit TreasurySet(treasury_);
+    }
+}

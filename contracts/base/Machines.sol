@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {IControllerMain} from "../interfaces/IControllerMain.sol";
+import {MachineStatus, Params, Terms} from "../interfaces/IControllerTypes.sol";
+import {Cells} from "../libraries/Cells.sol";
+import {Rules} from "../libraries/Rules.sol";
+import {Registry} from "./Registry.sol";
+
+/// @title Machines and their stake.
+/// @dev A machine's stake is its own. It leaves in `unstake`, to the provider's ledger, and by a fault.
+abstract contract Machines is Registry, IControllerMain {
+    /// @inheritdoc IControllerMain
+    function register(Terms calldata terms, uint8 gpus, bytes32 hardware, bytes32 contact, address operator)
+        external
+        nonReentrant
+        returns (uint32 id)
+    {
+        // Check
+        if (_pool.paused) revert Paused();
+        if (gpus == 0 || gpus > 8) revert InvalidGpuCount(gpus);
+        if (operator == address(0)) revert ZeroAddress();
+        address provider = _actor();
+        uint16 version = _versionInForce();
+        uint96 stake = SafeCast.toUint96(uint256(_params[version].minStakePerGpu) * gpus);
+
+        // Effect
+        id = ++_pool.machineCount;
+        Machine storage machine = _machines[id];
+        machine.provider = provider;
+        machine.leased = 0;
+        machine.status = uint8(MachineStatus.Unverified);
+        machine.revision = 1;
+        machine.gpus = gpus;
+        machine.operator = operator;
+        machine.stake = stake;
+        _storeTerms(id, 1, version, terms);
+
+        // Interact
+        uint256 pulled = _charge(provider, stake);
+
+        // Log
+        emit MachineRegistered(id, provider, operator, gpus, stake, pulled);
+        emit TermsSet(id, 1, version, terms);
+        emit HardwareSet(id, 1, hardware);
+        emit ContactSet(id, contact);
+    }
+
+    /// @inheritdoc IControllerMain
+    function setTerms(uint32 id, Terms calldata terms) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        _notRetired(id, machine);
+        uint16 version = _versionInForce();
+        uint16 revision = ++machine.revision;
+        _storeTerms(id, revision, version, terms);
+        emit TermsSet(id, revision, version, terms);
+        _weighStake(id, machine);
+    }
+
+    /// @inheritdoc IControllerMain
+    function setHardware(uint32 id, bytes32 hardware) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        _notRetired(id, machine);
+        uint16 revision = ++machine.revision;
+        _terms[id][revision] = _terms[id][revision - 1];
+        emit HardwareSet(id, revision, hardware);
+        uint8 status = machine.status;
+        if (_statusOf(status) == MachineStatus.Verified) {
+            _setStatus(id, machine, (status & ~STATUS_MASK) | uint8(MachineStatus.Unverified));
+        }
+    }
+
+    /// @inheritdoc IControllerMain
+    function setContact(uint32 id, bytes32 contact) external {
+        _onlyProviderOrOperator(_machine(id));
+        emit ContactSet(id, contact);
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev Also after `retire`: a leaked key must always be replaceable.
+    function setOperator(uint32 id, address operator) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        if (operator == address(0)) revert ZeroAddress();
+        machine.operator = operator;
+        emit OperatorSet(id, operator);
+    }
+
+    /// @inheritdoc IControllerMain
+    function withhold(uint32 id, uint64 cells) external {
+        Machine storage machine = _machine(id);
+        _onlyProviderOrOperator(machine);
+        if (cells & ~Cells.all(machine.gpus) != 0) revert InvalidCells(cells);
+        machine.withheld = cells;
+        machine.status = cells == 0 ? machine.status & ~WITHHOLDING : machine.status | WITHHOLDING;
+        emit Withheld(id, cells);
+    }
+
+    /// @inheritdoc IControllerMain
+    function delist(uint32 id) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        _notRetired(id, machine);
+        _setStatus(id, machine, machine.status | DELISTED);
+    }
+
+    /// @inheritdoc IControllerMain
+    function relist(uint32 id) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        _notRetired(id, machine);
+        _setStatus(id, machine, machine.status & ~DELISTED);
+    }
+
+    /// @inheritdoc IControllerMain
+    function recover(uint32 id) external {
+        Machine storage machine = _machine(id);
+        _onlyProviderOrOperator(machine);
+        uint8 status = machine.status;
+        if (status & STALLED == 0) revert MachineNotStalled(id);
+        _setStatus(id, machine, status & ~STALLED);
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev Anyone may add: what is added can only come back to the provider, or be slashed.
+    function addStake(uint32 id, uint96 amount) external nonReentrant {
+        // Check
+        Machine storage machine = _machine(id);
+        _notRetired(id, machine);
+        if (amount == 0) revert ZeroAmount();
+        address from = _actor();
+
+        // Effect
+        uint96 stake = machine.stake + amount;
+        machine.stake = stake;
+        _weighStake(id, machine);
+
+        // Interact, Log
+        uint256 pulled = _charge(from, amount);
+        emit StakeAdded(id, from, amount, pulled, stake);
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev Leases that still run, or wait for someone to settle them, keep the machine in service; `delist` stops new
+    /// ones, and a lease past its end can be closed by anyone.
+    function retire(uint32 id) external {
+        Machine storage machine = _machine(id);
+        _onlyProvider(machine);
+        _notRetired(id, machine);
+        if (machine.leased != 0) revert MachineBusy(id, machine.leased);
+        uint32 retiredAt = SafeCast.toUint32(block.timestamp);
+        machine.retiredAt = retiredAt;
+        _setStatus(id, machine, (machine.status & ~STATUS_MASK) | uint8(MachineStatus.Retired));
+        emit MachineRetired(id, retiredAt);
+    }
+
+    /// @inheritdoc IControllerMain
+    /// @dev Anyone may settle it: the stake has one way to go, to the ledger of the provider.
+    function unstake(uint32 id) external nonReentrant {
+        // Check
+        Machine storage machine = _machine(id);
+        uint8 status = machine.status;
+        if (_statusOf(status) != MachineStatus.Retired) revert MachineNotRetired(id);
+        uint256 until = uint256(machine.retiredAt) + _params[_terms[id][machine.revision].params].unstakeDelay;
+        if (block.timestamp < until) revert StakeLocked(id, until);
+        if (machine.pendingSlashes != 0) revert StakeLocked(id, type(uint256).max);
+        uint256 stake = machine.stake;
+        if (stake == 0) revert ZeroAmount();
+
+        // Effect, Log
+        machine.stake = 0;
+        _credit(machine.provider, stake);
+        emit Unstaked(id, machine.provider, stake);
+    }
+
+    function _storeTerms(uint32 id, uint16 revision, uint16 version, Terms calldata terms) private {
+        bytes32 fault = Rules.faultOf(terms);
+        if (fault != 0) revert InvalidTerms(fault);
+        _terms[id][revision] = StoredTerms({
+            price: terms.price,
+            spotPrice: terms.spotPrice,
+            minDuration: terms.minDuration,
+            maxDuration: terms.maxDuration,
+            trial: terms.trial,
+            params: version,
+            availableUntilDay: terms.availableUntilDay
+        });
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {AccountView, LeaseView, MachineView, Params, Terms} from "./IControllerTypes.sol";
+
+/// @title What `ControllerExt` serves: the pool's own affairs and reads.
+/// @dev Callers use `IController`.
+interface IControllerExt {
+    // ----------------------------------------------------------------------------------------------------------- pool
+
+    function pullFees(address[] calldata providers) external;
+    function proposeParams(Params calldata params) external;
+    function cancelParams() external;
+    function setPaused(bool paused) external;
+    function setTreasury(address treasury) external;
+    function transferOwnership(address owner) external;
+    function acceptOwnership() external;
+
+    // ---------------------------------------------------------------------------------------------------------- reads
+
+    function machineOf(uint32 machine) external view returns (MachineView memory);
+    function leaseOf(uint256 lease) external view returns (LeaseView memory);
+    function termsOf(uint32 machine, uint16 revision) external view returns (Terms memory terms, uint16 params);
+    function accountOf(address provider) external view returns (AccountView memory);
+    function params(uint16 version) external view returns (Params memory);
+    /// @return version in force now
+    function paramsVersion() external view returns (uint16 version);
+    /// @return version 0 when nothing is proposed
+    function proposedParams() external view returns (uint16 version, uint40 inForceAt);
+    function machineCount() external view returns (uint32);
+    function slotCount() external view returns (uint32);
+    function paused() external view returns (bool);
+    function treasury() external view returns (address);
+    function owner() external view returns (address);
+    function pendingOwner() external view returns (address);
+    function token() external view returns (address);
+    function accounts() external view returns (address);
+    /// @notice Raw storage, for readers that want many values in one call.
+    function extsload(bytes32[] calldata slots) external view returns (bytes32[] memory values);
+    /// @notice ERC-5267: the EIP-712 domain `Leasehold`, version 1, of this pool.
+    function eip712Domain()
+        external
+        view
+        returns (
+            bytes1 fields,
+            string memory name,
+            string memory version,
+            uint256 chainId,
+            address verifyingContract,
+            bytes32 salt,
+            uint256[] memory extensions
+        );
+}

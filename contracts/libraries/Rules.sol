@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Params, Terms} from "../interfaces/IControllerTypes.sol";
+
+/// @title The hard bounds on what providers and owners may set.
+/// @dev Each function names the first field that is out of bounds, or returns zero.
+library Rules {
+    uint256 internal constant MAX_TRIAL = 15 minutes;
+    uint256 internal constant MAX_FEE_BPS = 1000;
+    uint256 internal constant MAX_BPS = 10_000;
+    uint256 internal constant MIN_START_WINDOW = 1 minutes;
+    uint256 internal constant MAX_START_WINDOW = 1 days;
+    uint256 internal constant MAX_NOTICE = 30 days;
+    uint256 internal constant MIN_CHALLENGE_WINDOW = 10 minutes;
+    uint256 internal constant MAX_CLAIM_LAG = 7 days;
+    uint256 internal constant MAX_FILING_WINDOW = 7 days;
+    uint256 internal constant MAX_UNSTAKE_DELAY = 90 days;
+
+    function faultOf(Terms calldata terms) internal pure returns (bytes32) {
+        if (terms.price == 0) return "price";
+        if (terms.minDuration == 0) return "minDuration";
+        if (terms.maxDuration < terms.minDuration) return "maxDuration";
+        if (terms.trial > MAX_TRIAL) return "trial";
+        return 0;
+    }
+
+    /// @dev An owner can neither take more than these bounds say nor hold a stake longer than `MAX_UNSTAKE_DELAY`.
+    function faultOf(Params calldata params) internal pure returns (bytes32) {
+        if (params.feeBps > MAX_FEE_BPS) return "feeBps";
+        if (params.holdFeeBps > MAX_BPS) return "holdFeeBps";
+        if (params.maxSlashBps > MAX_BPS) return "maxSlashBps";
+        if (params.startWindow < MIN_START_WINDOW || params.startWindow > MAX_START_WINDOW) return "startWindow";
+        if (params.noticeSeconds > MAX_NOTICE) return "noticeSeconds";
+        if (params.challengeWindow < MIN_CHALLENGE_WINDOW) return "challengeWindow";
+        if (params.claimLag < params.challengeWindow || params.claimLag > MAX_CLAIM_LAG) return "claimLag";
+        if (params.filingWindow > MAX_FILING_WINDOW) return "filingWindow";
+        uint256 open = uint256(params.filingWindow) + params.challengeWindow + params.appealWindow + params.rulingWindow;
+        if (params.unstakeDelay < open || params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";
+        return 0;
+    }
+}
