@@ -4,8 +4,8 @@
         renter.connect(provider)
         Ipfs(renter.api)
 
-Nodes with the same `swarm_key` can talk to one another and to nobody else. All ports are the kernel's choice, on the
-loopback; the folder holds everything, survives `stop()`, and is the caller's to remove.
+Nodes with the same `swarm_key` can talk to one another and to nobody else. All ports are the kernel's choice, on
+the loopback; the folder holds everything, survives `stop()`, and is the caller's to remove.
 """
 
 import json
@@ -44,11 +44,20 @@ class KuboFailed(RuntimeError):
 class Kubo:
     """A running node, as a context manager. `start` and `stop` may alternate: the repository stays.
 
-    folder: made if need be, the node's repository and log. swarm_key: 64 hexadecimal digits.
+    folder: made if need be, the node's repository and log. swarm_key: 64 hexadecimal digits. host: the IPv4 address that
+    it listens on.
     """
 
-    def __init__(self, folder: Path, *, swarm_key: str = SWARM_KEY, ready_within: float = 30.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        swarm_key: str = SWARM_KEY,
+        host: str = "127.0.0.1",
+        ready_within: float = 30.0,
+    ) -> None:
         self.folder = folder
+        self._host = host
         self.peer_id = ""
         self._api = ""
         self._swarm_key = swarm_key
@@ -89,6 +98,7 @@ class Kubo:
             raise
         self._api = (self.folder / "api").read_text().strip()
         self.peer_id = str(self.call("id")["ID"])
+        self._keep_ports()
 
     def stop(self, within: float = 20.0) -> None:
         """Ends the node; what it stored stays. Does nothing where it does not run."""
@@ -115,7 +125,7 @@ class Kubo:
 
     @property
     def api(self) -> str:
-        """The RPC API's multiaddr. Another one after each start."""
+        """The RPC API's multiaddr."""
         return self._api
 
     @property
@@ -186,10 +196,18 @@ class Kubo:
         config["Experimental"]["Libp2pStreamMounting"] = True
         config["Swarm"]["Transports"]["Network"] = {"Websocket": False, "QUIC": False, "WebTransport": False}
         config["Addresses"] |= {
-            "API": "/ip4/127.0.0.1/tcp/0",
+            "API": f"/ip4/{self._host}/tcp/0",
             "Gateway": [],
-            "Swarm": ["/ip4/127.0.0.1/tcp/0"],
+            "Swarm": [f"/ip4/{self._host}/tcp/0"],
         }
+        path.write_text(json.dumps(config, indent=2))
+
+    def _keep_ports(self) -> None:
+        """Whoever knew the node finds it again after a restart."""
+        path = self.folder / "config"
+        config = json.loads(path.read_text())
+        config["Addresses"]["API"] = self._api
+        config["Addresses"]["Swarm"] = [address.rpartition("/p2p/")[0] for address in self.addresses]
         path.write_text(json.dumps(config, indent=2))
 
     def _wait_ready(self, process: subprocess.Popen[bytes]) -> None:
