@@ -1,10 +1,24 @@
 """The renter's and the provider's use cases: searching, quoting, renting, offering.
 
-Decisions (what matches, what it costs, what to do next) are pure functions; the chain, IPFS, agents and the clock are
-handed in by whoever composes them.
+Decisions (what matches, what it costs, what to do next) are pure functions; the chain, IPFS, agents and the
+clock are handed in by whoever composes them.
 """
 
+from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
+from leasehold.market._earning import (
+    JoinQuote,
+    Notice,
+    check_terms,
+    claimable,
+    join_quote,
+    notice,
+    overdue,
+    stake_shortfall,
+    unstakable_at,
+)
 from leasehold.market._errors import (
+    AllowanceMissing,
+    AlreadyJoined,
     DocumentInvalid,
     DocumentUnavailable,
     InvalidAmount,
@@ -18,7 +32,30 @@ from leasehold.market._errors import (
     PriceAboveMaximum,
     QueryError,
     StartFailed,
-    TermsChanged,
+)
+from leasehold.market._explain import ascii_reason, declined
+from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+from leasehold.market._placing import (
+    fits,
+    format_cells,
+    format_share,
+    free_gpus,
+    parse_cells,
+    parse_share,
+    valid_share,
+)
+from leasehold.market._provider import Due, Joined, Provider
+from leasehold.market._quote import Bill, Funds, Money, Quote, Wish, bill, obstacle, quote, shortfall
+from leasehold.market._renter import (
+    Blocks,
+    Courier,
+    Delivery,
+    Opened,
+    Renter,
+    cells_of,
+    choose,
+    funds_of,
+    settleable,
 )
 from leasehold.market._units import (
     format_amount,
@@ -31,25 +68,75 @@ from leasehold.market._units import (
 )
 
 __all__ = [
+    "MACHINES",
+    "AllowanceMissing",
+    "AlreadyJoined",
+    "Bill",
+    "Blocks",
+    "Contact",
+    "Courier",
+    "Delivery",
     "DocumentInvalid",
     "DocumentUnavailable",
+    "Due",
+    "Funds",
+    "Hardware",
     "InvalidAmount",
     "InvalidDuration",
     "InvalidInput",
     "InvalidSize",
+    "JoinQuote",
+    "Joined",
+    "Listing",
+    "MachineFile",
     "MachineUnavailable",
     "MarketError",
+    "Money",
     "NoMachineMatches",
     "NotEnoughFunds",
+    "Notice",
+    "Opened",
     "PriceAboveMaximum",
+    "Provider",
     "QueryError",
+    "Quote",
+    "Renter",
+    "Ssh",
     "StartFailed",
-    "TermsChanged",
+    "Wish",
+    "ascii_reason",
+    "bill",
+    "canonical",
+    "cells_of",
+    "check_terms",
+    "choose",
+    "claimable",
+    "declined",
+    "fits",
     "format_amount",
+    "format_cells",
     "format_duration",
+    "format_share",
     "format_size",
+    "free_gpus",
+    "funds_of",
+    "join_quote",
+    "notice",
+    "obstacle",
+    "overdue",
     "parse_amount",
+    "parse_cells",
+    "parse_document",
     "parse_duration",
+    "parse_search",
+    "parse_share",
     "parse_size",
+    "quote",
+    "settleable",
+    "shortfall",
+    "sort",
+    "stake_shortfall",
     "to_tokens",
+    "unstakable_at",
+    "valid_share",
 ]

@@ -1,6 +1,8 @@
-"""The documents that the chain names by their SHA-256: what a machine is (hardware) and how to reach it (contact).
+"""The documents that the chain names by their SHA-256: what a machine is (hardware) and how to reach it
+(contact).
 
-They are written by strangers. Everything read from them is bounded, and nothing in them is believed about money.
+They are written by strangers. Everything read from them is bounded, and nothing in them is believed about
+money.
 """
 
 from __future__ import annotations

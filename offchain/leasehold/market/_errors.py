@@ -6,11 +6,13 @@
         * QueryError: carries the column
     * MarketError: the market does not allow it as things stand; nothing was sent
         * NoMachineMatches, MachineUnavailable, DocumentUnavailable, DocumentInvalid
-        * PriceAboveMaximum, TermsChanged, NotEnoughFunds
+        * PriceAboveMaximum, NotEnoughFunds, AllowanceMissing, AlreadyJoined
     * StartFailed: a lease was opened and did not start; says what came back
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from leasehold.errors import LeaseholdError
 
@@ -18,7 +20,7 @@ from leasehold.errors import LeaseholdError
 class InvalidInput(LeaseholdError):
     """Something typed cannot be understood; nothing was sent."""
 
-    exit_code = 2
+    exit_code: ClassVar[int] = 2
 
 
 class InvalidAmount(InvalidInput):
@@ -45,6 +47,8 @@ class QueryError(InvalidInput):
 class MarketError(LeaseholdError):
     """The market does not allow it as things stand; nothing was sent."""
 
+    exit_code: ClassVar[int] = 9
+
 
 class NoMachineMatches(MarketError):
     """No machine in the pool fits what was asked."""
@@ -66,13 +70,19 @@ class PriceAboveMaximum(MarketError):
     """The machine asks more than the renter's maximum."""
 
 
-class TermsChanged(MarketError):
-    """The provider changed the terms between the quote and the opening."""
-
-
 class NotEnoughFunds(MarketError):
     """Ledger and wallet together do not cover what the call needs."""
 
 
+class AllowanceMissing(MarketError):
+    """The wallet holds enough and the pool may not take it."""
+
+
+class AlreadyJoined(MarketError):
+    """The operator's key already serves a machine of this pool."""
+
+
 class StartFailed(MarketError):
     """A lease was opened and did not start; the message says why and what was refunded."""
+
+    exit_code: ClassVar[int] = 10

@@ -1,7 +1,7 @@
 """Which shares fit on a machine: MIG's own geometry, as the contract's `Cells` places them.
 
-A machine's cells are bits of a 64-bit map, bit `8 × gpu + cell`. A share of one GPU is 1 cell (at 0 to 6), 2 (at 0, 2, 4)
-or 4 (at 0, 4); 8n cells are n whole GPUs, which need not be neighbours.
+A machine's cells are bits of a 64-bit map, bit `8 × gpu + cell`. A share of one GPU is 1 cell (at 0 to 6), 2
+(at 0, 2, 4) or 4 (at 0, 4); 8n cells are n whole GPUs, which need not be neighbours.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def format_share(cells: int) -> str:
 
 
 def parse_cells(text: str, gpus: int) -> int:
-    """Map of the cells named by GPUs and cells counted from 0, such as ``0,2`` or ``1:0-3``; ``none`` and ``all``.
+    """Map of the cells named by GPUs and cells counted from 0, such as ``0,2`` or ``1:0-3``; ``none`` and
+    ``all``.
 
     Raises:
         InvalidInput: a GPU or cell that the machine does not have, or another form.

@@ -1,7 +1,8 @@
-"""What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a snapshot.
+"""What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a
+snapshot.
 
-Sources of the formulas: CONTRACTS.md, "Money" and "Leases". The contract decides in the end; this says the same before
-anything is sent, so that a refusal costs no gas and names the next step.
+Sources of the formulas: CONTRACTS.md, "Money" and "Leases". The contract decides in the end; this says the
+same before anything is sent, so that a refusal costs no gas and names the next step.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Money:
 
 @dataclass(frozen=True)
 class Funds:
-    """What an account can pay with, token units: its ledger in the pool, its wallet, what the pool may take of that."""
+    """What an account can pay with, token units: its ledger in the pool, its wallet, what the pool may take
+    of that.
+    """
 
     ledger: int
     wallet: int
@@ -155,7 +158,7 @@ def obstacle(
     ):
         if closed:
             return MachineUnavailable(
-                f"Machine {machine.id} {why} and takes no new lease: choose another with `leasehold machines`."
+                f"Machine {machine.id} {why} and takes no lease: choose another with `leasehold machines`."
             )
     if machine.params != current_params:
         return ParamsOutdated(accepted=machine.params, current=current_params)
@@ -171,20 +174,24 @@ def obstacle(
     if not terms.min_duration <= wish.duration <= terms.max_duration:
         return MachineUnavailable(
             f"Machine {machine.id} is leased for {format_duration(terms.min_duration)} to "
-            f"{format_duration(terms.max_duration)}, not {format_duration(wish.duration)}: choose --for between them."
+            f"{format_duration(terms.max_duration)}, not {format_duration(wish.duration)}: "
+            "choose --for between them."
         )
     if now + wish.duration > (terms.available_until_day + 1) * DAY:
         left = max(0, (terms.available_until_day + 1) * DAY - now)
         return MachineUnavailable(
-            f"Machine {machine.id} leaves the market in {format_duration(left)}: choose a shorter lease or another machine."
+            f"Machine {machine.id} leaves the market in {format_duration(left)}: "
+            "choose a shorter lease or another machine."
         )
     if not valid_share(wish.share, machine.gpus):
         return MachineUnavailable(
-            f"Machine {machine.id} has {machine.gpus} GPUs and cannot serve {format_share(wish.share)}: choose a smaller --share."
+            f"Machine {machine.id} has {machine.gpus} GPUs and cannot serve {format_share(wish.share)}: "
+            "choose a smaller --share."
         )
     if not fits(machine.busy, machine.gpus, wish.share):
         return MachineUnavailable(
-            f"Machine {machine.id} has no room for {format_share(wish.share)} of a GPU now: take a smaller --share or another machine."
+            f"Machine {machine.id} has no room for {format_share(wish.share)} of a GPU now: "
+            "take a smaller --share or another machine."
         )
     return None
 
@@ -211,7 +218,9 @@ class Bill:
 
 
 def bill(lease: Lease, now: int) -> Bill:
-    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet."""
+    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing
+    yet.
+    """
     if lease.state is not LeaseState.ACTIVE:
         live = lease.state is LeaseState.OPENED
         return Bill(

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from leasehold.market import (
     InvalidAmount,
     InvalidDuration,
@@ -63,9 +64,17 @@ def test_short_amounts_say_that_they_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90m", 5_400), ("2h", 7_200), ("1h30m", 5_400), ("1.5h", 5_400), ("1d", 86_400), ("2w", 1_209_600), ("45s", 45),
-     ("1H 30min", 5_400)],
-)  # fmt: skip
+    [
+        ("90m", 5_400),
+        ("2h", 7_200),
+        ("1h30m", 5_400),
+        ("1.5h", 5_400),
+        ("1d", 86_400),
+        ("2w", 1_209_600),
+        ("45s", 45),
+        ("1H 30min", 5_400),
+    ],
+)
 def test_durations(text: str, seconds: int) -> None:
     assert parse_duration(text) == seconds
 

@@ -1,7 +1,7 @@
 """The search language that the command line and the gateway share. docs/reference/query.md is its reference.
 
-`parse(text, schema)` is pure: it gives a `Query` whose `matches(subject)` is a predicate, or raises `QueryError` with the
-column of the character that is wrong.
+`parse(text, schema)` is pure: it gives a `Query` whose `matches(subject)` is a predicate, or raises
+`QueryError` with the column of the character that is wrong.
 """
 
 from leasehold.market._errors import QueryError

@@ -1,13 +1,12 @@
 """The search language: text → clauses → predicate, all pure.
 
     query  := term*                        every term must hold
-    term   := "-"? ( clause | value )      "-" negates; a bare value searches the fields that `Schema.text` names
-    clause := name operator value ("," value)*
-    operator := ":" "=" "!=" "<" "<=" ">" ">="
-    value  := bare | '"' … '"'             inside quotes, \\" and \\\\ stand for themselves
+    term   := "-"? ( clause | value )      "-" negates; a bare value searches the fields that `Schema.text`
+    names clause := name operator value ("," value)* operator := ":" "=" "!=" "<" "<=" ">" ">=" value  := bare
+    | '"' … '"'             inside quotes, \\" and \\\\ stand for themselves
 
-Several values mean any of them. A clause on something that a subject does not have never holds, so its negation does.
-`str(query)` writes the canonical form, which parses to an equal query.
+Several values mean any of them. A clause on something that a subject does not have never holds, so its
+negation does. `str(query)` writes the canonical form, which parses to an equal query.
 """
 
 from __future__ import annotations

@@ -1,0 +1,39 @@
+"""The options that commands share, named and explained once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+@dataclass(frozen=True)
+class Globals:
+    """What stands before the command's name. `None` leaves the settings as they are."""
+
+    home: Path | None = None
+    deployment: Path | None = None
+    rpc: tuple[str, ...] = ()
+    ipfs: str | None = None
+    debug: bool = False
+
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, messages on stderr.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money moves.")]
+Wallet = Annotated[
+    str | None,
+    typer.Option(
+        "--wallet", "-w", metavar="NAME", help="Which wallet; by default the only one, or the setting."
+    ),
+]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--password-file", metavar="FILE", help="Read the wallet's password from the first line of FILE."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen and send nothing.")]
+LeaseId = Annotated[str, typer.Argument(metavar="LEASE", help="As `leasehold leases` shows it: 12, or 12.1.")]
+MachineId = Annotated[int, typer.Argument(metavar="MACHINE", min=1, help="As `leasehold machines` shows it.")]

@@ -1,0 +1,136 @@
+"""What a command says: people read tables on stdout, programs read one JSON document there.
+
+Whatever is not the answer (progress, questions, warnings) goes to stderr, so that stdout stays pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TransferSpeedColumn
+from rich.table import Table
+
+from leasehold.errors import LeaseholdError
+
+Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+
+class NotConfirmed(LeaseholdError):
+    """Nobody said yes; nothing was sent."""
+
+    exit_code = 11
+
+
+class Output:
+    """One command's voice. `as_json` turns tables off and `answer` on; `yes` answers every question."""
+
+    def __init__(self, *, as_json: bool = False, yes: bool = False) -> None:
+        self.as_json = as_json
+        self.yes = yes
+        self.out = Console(highlight=False, soft_wrap=True)
+        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def answer(self, document: Json) -> None:
+        """The command's result for programs: printed with ``--json`` only."""
+        if self.as_json:
+            typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+    def say(self, text: str) -> None:
+        """A line for people."""
+        (self.err if self.as_json else self.out).print(escape(text))
+
+    def warn(self, text: str) -> None:
+        """A line for people that must not be missed, and is no part of the answer."""
+        self.err.print(f"[yellow]{escape(text)}[/yellow]")
+
+    def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """Names and values, one a line."""
+        table = Table(title=escape(title), title_justify="left", show_header=False, box=None, pad_edge=False)
+        table.add_column(style="dim")
+        table.add_column(overflow="fold")
+        for name, value in rows:
+            table.add_row(escape(name), escape(value))
+        (self.err if self.as_json else self.out).print(table)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+        """A table for people; `empty` is said instead when there are no rows."""
+        if self.as_json:
+            return
+        if not rows:
+            self.out.print(escape(empty))
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            numeric = column.startswith(">")
+            table.add_column(
+                escape(column.lstrip(">")), justify="right" if numeric else "left", overflow="fold"
+            )
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in row))
+        self.out.print(table)
+
+    def confirm(self, question: str) -> None:
+        """Ask before money moves.
+
+        Raises:
+            NotConfirmed: the answer was no, or there is nobody to ask.
+        """
+        if self.yes:
+            return
+        try:
+            agreed = typer.confirm(question, default=False, err=True)
+        except typer.Abort:
+            raise NotConfirmed(
+                "Nobody confirmed, so nothing was sent: pass --yes to go ahead unasked."
+            ) from None
+        if not agreed:
+            raise NotConfirmed("Stopped at your word: nothing was sent.")
+
+    def ask(self, question: str) -> bool:
+        """A question whose answer is no unless somebody types yes; never asked with ``--yes``."""
+        if self.yes or self.as_json:
+            return False
+        try:
+            return typer.confirm(question, default=False, err=True)
+        except typer.Abort:
+            return False
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Callable[[str], None]]:
+        """A spinner on a terminal; the yielded function changes its text, which elsewhere becomes a line."""
+        said = what
+
+        with self.err.status(escape(what)) as status:
+
+            def update(text: str) -> None:
+                nonlocal said
+                if text != said:
+                    said = text
+                    status.update(escape(text))
+                    if not self.err.is_terminal:
+                        self.err.print(escape(text))
+
+            yield update
+
+    @contextmanager
+    def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
+        """A progress bar in bytes; the yielded function takes (done, total or `None`)."""
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+        )
+        with Progress(*columns, console=self.err, transient=True) as progress:
+            task = progress.add_task(escape(what), total=None)
+
+            def update(done: int, total: int | None) -> None:
+                progress.update(task, completed=done, total=total)
+
+            yield update

@@ -1,0 +1,57 @@
+"""From a coroutine to an exit code: the outermost loop of every command.
+
+docs/reference/cli.md lists the codes. An error is one sentence on stderr; a traceback is printed only under
+``--debug``, because whoever needs one knows how to ask for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+
+import typer
+
+from leasehold.errors import LeaseholdError
+
+log = logging.getLogger("leasehold.cli")
+
+EXIT_CODES = {
+    0: "done",
+    1: "something unexpected, or an error of no kind below",
+    2: "the command line, a search or a setting cannot be understood",
+    3: "the chain: no node answers, it is the wrong chain, a transaction failed or no gas money is left",
+    4: "the contract refused",
+    5: "the wallet: missing, wrong password",
+    6: "the workload or its results",
+    7: "datasets and IPFS",
+    8: "the machine's agent refused or cannot be reached",
+    9: "the market: no machine fits, the price is above the maximum, funds or allowance are missing",
+    10: "the lease was opened and did not start; it was refunded",
+    11: "not confirmed; nothing was sent",
+    130: "interrupted",
+}
+
+
+def run(command: Coroutine[object, object, int | None], *, debug: bool = False) -> None:
+    """Run a command to its end and leave with its exit code; `None` counts as 0."""
+    try:
+        code = asyncio.run(command)
+    except LeaseholdError as error:
+        if debug:
+            raise
+        typer.echo(str(error), err=True)
+        raise typer.Exit(error.exit_code) from error
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        raise typer.Exit(130) from None
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        log.debug("unexpected", exc_info=True)
+        kind = type(error).__name__
+        typer.echo(f"Unexpected {kind}: {error}. Please report it, with what --debug prints.", err=True)
+        raise typer.Exit(1) from error
+    raise typer.Exit(code or 0)

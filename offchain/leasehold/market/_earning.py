@@ -1,0 +1,139 @@
+"""What a provider stakes, earns and can lose: pure functions of a snapshot.
+
+Sources of the formulas: CONTRACTS.md, "Machines", "Leases" and "Faults, slashing, appeals".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, Terms, cost
+from leasehold.market._errors import InvalidInput, NotEnoughFunds
+from leasehold.market._quote import BPS, DAY, Funds, Money
+from leasehold.market._units import format_duration
+
+MAX_TRIAL = 900
+MAX_UINT24 = 2**24 - 1
+MAX_UINT80 = 2**80 - 1
+
+
+@dataclass(frozen=True)
+class JoinQuote:
+    """What registering a machine takes, brings and risks. Amounts in token units.
+
+    hourly: the machine wholly leased. daily: the same over a day, less the pool's fee.
+    lost_at_most: the largest slash in any seven days. notice_penalty: what ending one whole lease early costs
+    at most.
+    """
+
+    gpus: int
+    stake: int
+    from_ledger: int
+    pulled: int
+    approve: int
+    hourly: int
+    daily: int
+    fee_bps: int
+    lost_at_most: int
+    max_slash_bps: int
+    notice_penalty: int
+    unstake_delay: int
+
+
+def join_quote(gpus: int, terms: Terms, params: Params, funds: Funds) -> JoinQuote:
+    """The quote for a machine of `gpus` GPUs under `params`, the version in force."""
+    stake = params.min_stake_per_gpu * gpus
+    from_ledger = min(funds.ledger, stake)
+    hourly = cost(terms.price, gpus * CELLS_PER_GPU, 3_600)
+    whole_day = cost(terms.price, gpus * CELLS_PER_GPU, DAY)
+    return JoinQuote(
+        gpus=gpus,
+        stake=stake,
+        from_ledger=from_ledger,
+        pulled=stake - from_ledger,
+        approve=max(0, stake - from_ledger - funds.allowance),
+        hourly=hourly,
+        daily=net(whole_day, params.fee_bps),
+        fee_bps=params.fee_bps,
+        lost_at_most=stake * params.max_slash_bps // BPS,
+        max_slash_bps=params.max_slash_bps,
+        notice_penalty=cost(terms.price, gpus * CELLS_PER_GPU, params.penalty_seconds),
+        unstake_delay=params.unstake_delay,
+    )
+
+
+def stake_shortfall(pulled: int, funds: Funds, money: Money) -> NotEnoughFunds | None:
+    """Why the account cannot stake `pulled` beyond its ledger, or `None`."""
+    if pulled <= funds.wallet:
+        return None
+    return NotEnoughFunds(
+        f"The stake takes {money.show(pulled)} from the wallet, which holds {money.show(funds.wallet)}: "
+        f"get {money.show(pulled - funds.wallet)} more, then try again."
+    )
+
+
+def net(settled: int, fee_bps: int) -> int:
+    """What the provider keeps of a bill."""
+    return settled - settled * fee_bps // BPS
+
+
+def check_terms(terms: Terms, now: int) -> None:
+    """Refuse terms that the pool would refuse, naming the option. `now` is unix seconds.
+
+    Raises:
+        InvalidInput: with the option to correct.
+    """
+    if not 0 < terms.price <= MAX_UINT80:
+        raise InvalidInput("A machine needs a price above zero: set --price to whole tokens per GPU-hour.")
+    if not 0 < terms.min_duration <= terms.max_duration <= MAX_UINT24:
+        raise InvalidInput(
+            f"Leases last from --min to --max, at most {format_duration(MAX_UINT24)}: "
+            f"{format_duration(terms.min_duration)} to {format_duration(terms.max_duration)} is no such span."
+        )
+    if not 0 <= terms.trial <= MAX_TRIAL:
+        raise InvalidInput(
+            f"A trial lasts at most {format_duration(MAX_TRIAL)}: set --trial to that or less."
+        )
+    if (terms.available_until_day + 1) * DAY <= now + terms.min_duration:
+        raise InvalidInput(
+            "The machine would leave before its shortest lease ends: set --until to a later day."
+        )
+
+
+def claimable(lease: Lease, params: Params, trial: int, now: int) -> int:
+    """Token units that `claim` would settle of the lease now, before the fee; `trial` in seconds."""
+    if lease.state is not LeaseState.ACTIVE or now <= lease.start + trial:
+        return 0
+    until = min(now - params.claim_lag, lease.end)
+    accrued = cost(lease.price, lease.cells, max(0, until - lease.start))
+    return max(0, min(accrued, lease.deposit) - lease.settled)
+
+
+def overdue(lease: Lease, params: Params, now: int) -> bool:
+    """Whether anyone may settle the lease for good: its end has passed, or it should have been started long
+    ago.
+    """
+    if lease.state is LeaseState.ACTIVE:
+        return now >= lease.end
+    return lease.state is LeaseState.OPENED and now > lease.start + params.start_window
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What ending a lease early means: its new end, and the penalty from the provider's ledger, token units."""
+
+    end: int
+    penalty: int
+
+
+def notice(lease: Lease, params: Params, now: int) -> Notice:
+    """What `terminate` would do now."""
+    end = min(lease.end, now + params.notice_seconds)
+    if lease.spot:
+        return Notice(end, 0)
+    return Notice(end, cost(lease.price, lease.cells, min(params.penalty_seconds, lease.end - end)))
+
+
+def unstakable_at(machine: Machine, params: Params) -> int | None:
+    """When a retired machine's stake may leave, unix seconds; `None` before it retires."""
+    return machine.retired_at + params.unstake_delay if machine.retired_at else None

@@ -1,0 +1,39 @@
+"""The codes with which an agent declines, in words that say what to do next."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DECLINED: Final = {
+    "workload-missing": "the agent never got the sealed workload: see that your IPFS node runs, then rent "
+    "again.",
+    "workload-invalid": "the agent could not open or read the workload: rent again, which seals it anew.",
+    "image-unknown": "the machine does not have the image and could not get it: name one of its own "
+    "(`leasehold "
+    "machines --json` lists them) or one that a registry or IPFS serves.",
+    "dataset-missing": "nobody whom the machine can reach has one of the datasets: keep it pinned on a node "
+    "that runs "
+    "(`leasehold dataset pin`), then rent again.",
+    "not-ready": "the workload did not become ready in time: look at its readiness check, or allow it more "
+    "time.",
+    "no-disk": "the machine's disk has no room for it: ask for less disk or take another machine.",
+    "port-taken": "a host port that it asks for is taken: leave the host port out to have one chosen.",
+    "unsupported": "the machine cannot do something that the workload asks for: take another machine, or "
+    "ask for less.",
+    "start-failed": "its container did not start: check the command and the image, best on your own machine "
+    "first.",
+}
+
+
+def declined(reason: str) -> str:
+    """Why a machine declined, and what to do; `reason` is the code from the chain."""
+    return DECLINED.get(
+        reason, f"the agent gave the reason '{reason}': ask its provider, or take another machine."
+    )
+
+
+def ascii_reason(reason: bytes) -> str:
+    """The code in a bytes32; what is no printable ASCII becomes hex."""
+    stripped = reason.rstrip(b"\0")
+    text = stripped.decode("ascii", "replace")
+    return text if stripped and stripped.isascii() and text.isprintable() else f"0x{reason.hex()}"

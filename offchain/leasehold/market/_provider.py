@@ -1,0 +1,209 @@
+"""Offering a machine: stake, register, set terms, collect, leave.
+
+Joining is several steps and may stop between any two. Documents are pinned first (harmless twice), then the
+allowance, then `register` (the only step that takes money), then gas for the operator. `AlreadyJoined` keeps
+a second run from staking twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sender, Terms, Token
+from leasehold.market._documents import MachineFile, canonical
+from leasehold.market._earning import (
+    JoinQuote,
+    Notice,
+    check_terms,
+    claimable,
+    join_quote,
+    notice,
+    overdue,
+    stake_shortfall,
+)
+from leasehold.market._errors import AllowanceMissing, AlreadyJoined, MachineUnavailable, NotEnoughFunds
+from leasehold.market._quote import Money
+from leasehold.market._renter import Blocks, Clock, funds_of
+from leasehold.market._units import format_amount
+
+# What an operator sends for one lease: start or decline, publishResult, now and then setContact and recover.
+GAS_PER_LEASE = 200_000
+GAS_LEASES = 200
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A machine that was registered. `funding` is the operator's gas money, if it needed any."""
+
+    machine: int
+    receipt: Receipt
+    funding: Receipt | None
+
+
+@dataclass(frozen=True)
+class Due:
+    """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their
+    cells.
+
+    claimable: token units by running lease, before the fee.
+    """
+
+    overdue: tuple[int, ...]
+    claimable: dict[int, int]
+
+    @property
+    def empty(self) -> bool:
+        return not self.overdue and not self.claimable
+
+
+class Provider:
+    """The provider's side of one pool, for the account that owns the machines.
+
+    now: unix seconds at the head of the chain. blocks: the provider's IPFS node.
+    """
+
+    def __init__(
+        self, pool: Pool, token: Token, rpc: Rpc, sender: Sender, *, blocks: Blocks, now: Clock
+    ) -> None:
+        self._pool = pool
+        self._token = token
+        self._rpc = rpc
+        self._sender = sender
+        self._blocks = blocks
+        self._now = now
+
+    @property
+    def account(self) -> str:
+        return self._sender.address
+
+    @property
+    def money(self) -> Money:
+        return Money.of(self._pool.deployment)
+
+    # ----------------------------------------------------------------------------------------------------
+    # joining
+
+    async def quote(
+        self, described: MachineFile, gpus: int, terms: Terms, known: Iterable[Machine]
+    ) -> JoinQuote:
+        """What joining would take and bring; `known` are the pool's machines.
+
+        Raises:
+            InvalidInput, AlreadyJoined, NotEnoughFunds: why it cannot be done; nothing was sent.
+        """
+        check_terms(terms, await self._now())
+        for machine in known:
+            taken = machine.operator.lower() == described.operator.lower()
+            if taken and machine.status is not MachineStatus.RETIRED:
+                raise AlreadyJoined(
+                    f"The operator {described.operator} already serves machine {machine.id}: "
+                    "change its terms with `leasehold provider terms`, or describe the machine with a new "
+                    "key."
+                )
+        version = await self._pool.params_version()
+        funds = await funds_of(self._pool, self._token, self.account)
+        offer = join_quote(gpus, terms, await self._pool.params(version), funds)
+        problem = stake_shortfall(offer.pulled, funds, self.money)
+        if problem is not None:
+            raise problem
+        return offer
+
+    def check_allowance(self, pulled: int, missing: int) -> None:
+        """Raises AllowanceMissing if the pool may not take `pulled` from the wallet: `missing` more is
+        needed.
+        """
+        if missing:
+            raise AllowanceMissing(
+                f"The pool may not take {self.money.show(pulled)} from the wallet yet: run "
+                f"`leasehold wallet approve {format_amount(pulled, self.money.decimals)}`, or pass --approve."
+            )
+
+    async def approve(self, amount: int) -> Receipt:
+        """Let the pool take `amount` token units from the wallet."""
+        return await self._token.approve(self._pool.deployment.controller, amount)
+
+    async def operator_gas(self, operator: str) -> int:
+        """Wei that the operator lacks for its next `GAS_LEASES` leases at twice today's gas price."""
+        price = int(await self._rpc.call("eth_gasPrice"), 16)
+        wanted = price * 2 * GAS_PER_LEASE * GAS_LEASES
+        return max(0, wanted - await self._rpc.balance(operator))
+
+    async def join(self, described: MachineFile, gpus: int, terms: Terms, *, gas: int) -> Joined:
+        """Pin both documents, stake and register, and send the operator `gas` wei.
+
+        Raises:
+            ContractError: the pool refuses. DatasetError: the documents could not be pinned; nothing was
+            sent.
+        """
+        hardware, contact = canonical(described.hardware), canonical(described.contact)
+        await self._blocks.put_block(hardware)
+        await self._blocks.put_block(contact)
+        machine, receipt = await self._pool.register(
+            terms, gpus, sha256(hardware).digest(), sha256(contact).digest(), described.operator
+        )
+        funding = await self._sender.send(described.operator, b"", gas) if gas else None
+        return Joined(machine, receipt, funding)
+
+    # ---------------------------------------------------------------------------------------------------
+    # managing
+
+    async def own(self, machine: int) -> Machine:
+        """The machine, if it is this account's.
+
+        Raises:
+            MachineUnavailable: it belongs to somebody else. UnknownMachine.
+        """
+        found = await self._pool.machine_of(machine)
+        if found.provider.lower() != self.account.lower():
+            raise MachineUnavailable(
+                f"Machine {machine} belongs to {found.provider}, not to {self.account}: choose its wallet "
+                "with --wallet."
+            )
+        return found
+
+    async def due(self, leases: Sequence[Lease]) -> Due:
+        """What can be collected of these leases (the provider's own) now."""
+        now = await self._now()
+        running: dict[int, int] = {}
+        late: list[int] = []
+        for lease in leases:
+            params, trial = await self._rules(lease)
+            if overdue(lease, params, now):
+                late.append(lease.id)
+            elif amount := claimable(lease, params, trial, now):
+                running[lease.id] = amount
+        return Due(tuple(late), running)
+
+    async def collect(self, due: Due) -> Receipt:
+        """Close what is overdue and claim the rest, in one transaction."""
+        calls = [self._pool.encode("close", lease) for lease in due.overdue]
+        if due.claimable:
+            calls.append(self._pool.encode("claim", list(due.claimable)))
+        return await self._pool.multicall(calls)
+
+    async def notice(self, lease: Lease) -> Notice:
+        """What ending the lease early would mean.
+
+        Raises:
+            NotEnoughFunds: the ledger does not cover the penalty.
+        """
+        params, _ = await self._rules(lease)
+        given = notice(lease, params, await self._now())
+        ledger = await self._pool.balance_of(self.account)
+        if given.penalty > ledger:
+            raise NotEnoughFunds(
+                f"The penalty is {self.money.show(given.penalty)} and the ledger holds "
+                f"{self.money.show(ledger)}: "
+                "run `leasehold wallet deposit "
+                f"{format_amount(given.penalty - ledger, self.money.decimals)}` first."
+            )
+        return given
+
+    async def _rules(self, lease: Lease) -> tuple[Params, int]:
+        params, (terms, _) = await asyncio.gather(
+            self._pool.params(lease.params), self._pool.terms_of(lease.machine, lease.revision)
+        )
+        return params, terms.trial
