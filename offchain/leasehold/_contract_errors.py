@@ -6,6 +6,7 @@ from typing import ClassVar
 from leasehold._errors import ContractError
 
 __all__ = [
+    "AlreadyInitialized",
     "DurationOutOfRange",
     "ERC20InsufficientAllowance",
     "ERC20InsufficientBalance",
@@ -13,6 +14,7 @@ __all__ = [
     "ERC2612InvalidSigner",
     "ExpiredDeadline",
     "InsufficientBalance",
+    "InvalidCells",
     "InvalidGpuCount",
     "InvalidNonce",
     "InvalidParams",
@@ -54,16 +56,23 @@ __all__ = [
     "TokenDecimals",
     "TokenTakesFee",
     "TrialOver",
-    "TrialRunning",
     "UnderNotice",
     "UnknownLease",
     "UnknownMachine",
     "Unsupported",
+    "WrongAccounts",
     "WrongMachine",
     "WrongState",
     "ZeroAddress",
     "ZeroAmount",
 ]
+
+
+@dataclass(eq=False)
+class AlreadyInitialized(ContractError):
+    """`AlreadyInitialized()`."""
+
+    signature: ClassVar[str] = "AlreadyInitialized()"
 
 
 @dataclass(eq=False)
@@ -129,6 +138,14 @@ class InsufficientBalance(ContractError):
     account: str
     balance: int
     needed: int
+
+
+@dataclass(eq=False)
+class InvalidCells(ContractError):
+    """`InvalidCells(uint64 cells)`."""
+
+    signature: ClassVar[str] = "InvalidCells(uint64)"
+    cells: int
 
 
 @dataclass(eq=False)
@@ -468,15 +485,6 @@ class TrialOver(ContractError):
 
 
 @dataclass(eq=False)
-class TrialRunning(ContractError):
-    """`TrialRunning(uint256 lease, uint256 until)`."""
-
-    signature: ClassVar[str] = "TrialRunning(uint256,uint256)"
-    lease: int
-    until: int
-
-
-@dataclass(eq=False)
 class UnderNotice(ContractError):
     """`UnderNotice(uint256 lease)`."""
 
@@ -506,6 +514,14 @@ class Unsupported(ContractError):
 
     signature: ClassVar[str] = "Unsupported(bytes32)"
     what: bytes
+
+
+@dataclass(eq=False)
+class WrongAccounts(ContractError):
+    """`WrongAccounts(address accounts)`."""
+
+    signature: ClassVar[str] = "WrongAccounts(address)"
+    accounts: str
 
 
 @dataclass(eq=False)

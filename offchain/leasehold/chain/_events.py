@@ -32,6 +32,7 @@ __all__ = [
     "PoolCreated",
     "ResultPublished",
     "StakeAdded",
+    "StakeMoved",
     "TermsSet",
     "Transferred",
     "TreasurySet",
@@ -287,6 +288,16 @@ class StakeAdded(Event):
     from_: str
     amount: int
     pulled: int
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class StakeMoved(Event):
+    """`StakeMoved(uint32 indexed machine, address indexed to, uint256 amount, uint96 stake)`."""
+
+    machine: int
+    to: str
+    amount: int
     stake: int
 
 
