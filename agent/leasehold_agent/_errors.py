@@ -32,6 +32,10 @@ class EngineUnavailable(AgentError):
     """The Docker engine does not answer; what runs keeps running, and the agent tries again."""
 
 
+class EngineRefused(AgentError):
+    """The Docker engine says that this cannot be done; trying again will not help by itself."""
+
+
 class NotRunning(AgentError):
     """The lease has no running container."""
 

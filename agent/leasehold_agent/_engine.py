@@ -1,0 +1,415 @@
+"""The Docker engine, asynchronously: what the agent asks of it and nothing else.
+
+The SDK blocks, so each call runs in a thread. Calls say what should be so, not what to do: creating what
+exists and removing what does not are no errors, so that a step which was interrupted can be done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import socket
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import urlsplit
+
+import docker
+import requests
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount
+
+from leasehold_agent._errors import EngineRefused, EngineUnavailable
+
+T = TypeVar("T")
+Client = Any
+"""`docker.APIClient`, whose stubs leave half of its methods untyped."""
+CALL_SECONDS = 120
+_CONFLICT, _NOT_FOUND = 409, 404
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data."""
+
+    quota: bool
+    runtimes: tuple[str, ...]
+    root: Path
+
+
+@dataclass(frozen=True)
+class ContainerFacts:
+    """A container as the engine describes it now. `state` is its word: created, running, exited, dead…"""
+
+    id: str
+    name: str
+    labels: Mapping[str, str]
+    state: str
+    exit_code: int
+    pid: int
+    address: str | None
+    ports: tuple[tuple[int, str, int], ...]  # container port, protocol, host port
+
+    @property
+    def running(self) -> bool:
+        return self.state in ("running", "restarting")
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host
+    port.
+
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `files` are put
+    into the container before it starts, by absolute path.
+    """
+
+    name: str
+    image: str
+    network: str
+    labels: Mapping[str, str]
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    hostname: str
+    cpus: float
+    memory_bytes: int
+    pids: int
+    shm_bytes: int
+    disk_bytes: int | None
+    runtime: str | None
+    gpu_uuids: Sequence[str]
+    mounts: Sequence[tuple[Path, str]]
+    ports: Mapping[tuple[int, str], int]
+    dns: Sequence[str]
+    restart: str
+    grace: int
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+# What a root process in a container needs to install packages, change users and serve low ports.
+KEPT_CAPABILITIES = (
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETGID",
+    "SETUID",
+    "SYS_CHROOT",
+)
+
+
+class Engine:
+    """One Docker engine. Every method raises EngineUnavailable while it does not answer, EngineRefused when
+    it answers that something cannot be done."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._client: Client | None = None
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # ------------------------------------------------------------------------------------------ the host
+
+    async def facts(self) -> EngineFacts:
+        return await self._call(_facts)
+
+    # ------------------------------------------------------------------------------------------ images
+
+    async def image_size(self, image: str) -> int | None:
+        """Bytes of a local image by id or reference, or None if it is not here."""
+
+        def ask(client: Client) -> int | None:
+            with contextlib.suppress(ImageNotFound):
+                return int(client.inspect_image(image)["Size"])
+            return None
+
+        return await self._call(ask)
+
+    async def images(self) -> list[tuple[str, str]]:
+        """(id, first tag) of every tagged local image."""
+
+        def ask(client: Client) -> list[tuple[str, str]]:
+            return [(i["Id"], i["RepoTags"][0]) for i in client.images() if i.get("RepoTags")]
+
+        found = await self._call(ask)
+        return sorted((i, tag) for i, tag in found if "<none>" not in tag)
+
+    async def load_image(self, archive: Path) -> str:
+        """Load an image archive. Returns the id of the one image in it; EngineRefused for none or several."""
+
+        def load(client: Client) -> str:
+            with open(archive, "rb") as file:
+                said = [str(line.get("stream", "")).strip() for line in client.load_image(file)]
+            found = [line.split(": ", 1)[1] for line in said if line.startswith("Loaded image")]
+            if len(found) != 1:
+                raise EngineRefused(f"the archive holds {len(found)} images, not one")
+            return str(client.inspect_image(found[0])["Id"])
+
+        return await self._call(load)
+
+    async def pull(self, reference: str) -> None:
+        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image."""
+
+        def pull(client: Client) -> None:
+            for line in client.pull(reference, stream=True, decode=True):
+                if "error" in line:
+                    raise EngineRefused(str(line["error"]))
+
+        await self._call(pull)
+
+    # ------------------------------------------------------------------------------------------ networks
+
+    async def ensure_network(self, name: str, bridge: str, labels: Mapping[str, str]) -> None:
+        """A bridge network of the lease's own, with the bridge's name fixed so that rules can be written
+        first.
+        """
+
+        def ensure(client: Client) -> None:
+            if client.networks(names=[name]):
+                return
+            client.create_network(
+                name,
+                driver="bridge",
+                check_duplicate=True,
+                labels=dict(labels),
+                options={"com.docker.network.bridge.name": bridge},
+                ipam=IPAMConfig(),
+            )
+
+        await self._call(ensure, ignore=(_CONFLICT,))
+
+    async def remove_network(self, name: str) -> None:
+        await self._call(lambda client: client.remove_network(name), ignore=(_NOT_FOUND,))
+
+    async def networks(self, label: str) -> list[str]:
+        """Names of the networks that carry `label` ("key=value")."""
+        return await self._call(lambda client: [n["Name"] for n in client.networks(filters={"label": label})])
+
+    # ------------------------------------------------------------------------------------------ containers
+
+    async def containers(self, label: str) -> list[ContainerFacts]:
+        """Every container, stopped ones too, that carries `label` ("key=value")."""
+
+        def ask(client: Client) -> list[ContainerFacts]:
+            found = []
+            for entry in client.containers(all=True, filters={"label": label}):
+                with contextlib.suppress(NotFound):
+                    found.append(_container_facts(client.inspect_container(entry["Id"])))
+            return found
+
+        return await self._call(ask)
+
+    async def inspect(self, name: str) -> ContainerFacts | None:
+        def ask(client: Client) -> ContainerFacts | None:
+            with contextlib.suppress(NotFound):
+                return _container_facts(client.inspect_container(name))
+            return None
+
+        return await self._call(ask)
+
+    async def create(self, spec: ContainerSpec) -> None:
+        """Create the container unless one of that name exists, and put its files in."""
+
+        def create(client: Client) -> None:
+            options, labels = _options(client, spec), dict(spec.labels)
+            with contextlib.suppress(NotFound):
+                client.inspect_container(spec.name)
+                return
+            client.create_container(labels=labels, **options)
+            if spec.files:
+                client.put_archive(spec.name, "/", _archive(spec.files))
+
+        await self._call(create, ignore=(_CONFLICT,))
+
+    async def start(self, name: str) -> None:
+        await self._call(lambda client: client.start(name))
+
+    async def stop(self, name: str, grace: int) -> None:
+        """SIGTERM, and SIGKILL after `grace` seconds. Also ends the engine's own restarting of it."""
+        await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), extra=grace)
+
+    async def remove(self, name: str) -> None:
+        await self._call(
+            lambda client: client.remove_container(name, force=True, v=True), ignore=(_NOT_FOUND, _CONFLICT)
+        )
+
+    async def probe(self, name: str, command: Sequence[str]) -> int | None:
+        """Exit code of a command run inside, or None if it could not be run."""
+
+        def run(client: Client) -> int | None:
+            created = client.exec_create(name, list(command))["Id"]
+            client.exec_start(created)
+            code = client.exec_inspect(created)["ExitCode"]
+            return None if code is None else int(code)
+
+        return await self._call(run)
+
+    async def copy_out(self, name: str, path: str, target: Path, limit: int) -> bool:
+        """Write the tar of `path` inside the container to `target`. False if the path does not exist there.
+
+        EngineRefused when it is larger than `limit` bytes.
+        """
+
+        def copy(client: Client) -> bool:
+            try:
+                chunks, _ = client.get_archive(name, path, chunk_size=1 << 20)
+            except NotFound:
+                return False
+            with contextlib.closing(chunks), open(target, "wb") as file:
+                _write_bounded(chunks, file, limit, path)
+            return True
+
+        return await self._call(copy)
+
+    # ------------------------------------------------------------------------------------------ calls
+
+    async def _call(self, work: Callable[[Client], T], *, ignore: Sequence[int] = (), extra: int = 0) -> T:
+        return await asyncio.to_thread(self._blocking, work, ignore, extra)
+
+    def _blocking(self, work: Callable[[Client], T], ignore: Sequence[int], extra: int) -> T:
+        self._knock()
+        try:
+            if self._client is None:
+                self._client = docker.APIClient(base_url=self.url, version="auto", timeout=CALL_SECONDS)
+            return work(self._client)
+        except APIError as error:
+            status = error.response.status_code if error.response is not None else 500
+            if status in ignore:
+                return None  # type: ignore[return-value]  # only calls that return None ignore a status
+            raise EngineRefused(str(error.explanation or error)) from error
+        except (requests.RequestException, DockerException, ConnectionError) as error:
+            raise EngineUnavailable(f"The Docker engine at {self.url} does not answer: {error}") from error
+
+    def _knock(self) -> None:
+        """The SDK leaks a socket each time that nobody listens; a plain connection says so first."""
+        address = urlsplit(self.url)
+        if address.scheme != "unix":
+            return
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(5)
+            try:
+                connection.connect(address.path)
+            except OSError as error:
+                raise EngineUnavailable(
+                    f"The Docker engine at {self.url} does not answer: {error}"
+                ) from error
+
+
+def _facts(client: Client) -> EngineFacts:
+    info = client.info()
+    return EngineFacts(
+        quota=info["Driver"] in ("btrfs", "zfs") or _quota_probe(client),
+        runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
+        root=Path(info["DockerRootDir"]),
+    )
+
+
+def _quota_probe(client: Client) -> bool:
+    """overlay2 enforces a size on xfs with project quotas only, and says so when a container is created."""
+    empty = io.BytesIO()
+    tarfile.open(fileobj=empty, mode="w").close()
+    client.import_image_from_data(empty.getvalue(), repository="leasehold/probe", tag="1")
+    name = "leasehold-quota-probe"
+    with contextlib.suppress(NotFound):
+        client.remove_container(name, force=True)
+    try:
+        config = client.create_host_config(storage_opt={"size": "64M"})
+        client.create_container("leasehold/probe:1", ["none"], name=name, host_config=config)
+    except APIError:
+        return False
+    client.remove_container(name, force=True)
+    return True
+
+
+def _container_facts(raw: Mapping[str, Any]) -> ContainerFacts:
+    networks = raw["NetworkSettings"]["Networks"].values()
+    return ContainerFacts(
+        id=raw["Id"],
+        name=raw["Name"].removeprefix("/"),
+        labels=raw["Config"]["Labels"] or {},
+        state=raw["State"]["Status"],
+        exit_code=int(raw["State"]["ExitCode"]),
+        pid=int(raw["State"]["Pid"]),
+        address=next((n["IPAddress"] for n in networks if n.get("IPAddress")), None),
+        ports=tuple(_bindings(raw["HostConfig"].get("PortBindings") or {})),
+    )
+
+
+def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
+    for key, bound in sorted(raw.items()):
+        port, _, protocol = key.partition("/")
+        for binding in bound:
+            yield int(port), protocol, int(binding["HostPort"])
+
+
+def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
+    gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpu_uuids), capabilities=[["gpu"]])
+    size = None
+    if spec.disk_bytes is not None:  # the engine's limit counts the image as well
+        size = {"size": str(spec.disk_bytes + int(client.inspect_image(spec.image)["Size"]))}
+    host = client.create_host_config(
+        cap_drop=["ALL"],
+        cap_add=list(KEPT_CAPABILITIES),
+        security_opt=["no-new-privileges"],
+        nano_cpus=int(spec.cpus * 1_000_000_000),
+        mem_limit=spec.memory_bytes,
+        memswap_limit=spec.memory_bytes,
+        pids_limit=spec.pids,
+        shm_size=spec.shm_bytes,
+        storage_opt=size,
+        runtime=spec.runtime,
+        device_requests=[gpus] if spec.gpu_uuids else None,
+        mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
+        port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
+        network_mode=spec.network,
+        dns=list(spec.dns),
+        restart_policy={"Name": spec.restart, "MaximumRetryCount": 0},
+        log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
+        init=spec.runtime != "runsc",
+    )
+    return {
+        "image": spec.image,
+        "command": list(spec.command) or None,
+        "name": spec.name,
+        "hostname": spec.hostname,
+        "environment": dict(spec.environment),
+        "ports": [(port, protocol) for port, protocol in spec.ports],
+        "host_config": host,
+        "networking_config": client.create_networking_config(
+            {spec.network: EndpointConfig(client.api_version)}
+        ),
+        "stop_timeout": spec.grace,
+    }
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    """A tar of `files` readable by the container's root only, with the folders that lead to them."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        folders = {parent for path in files for parent in Path(path).parents if parent != Path("/")}
+        for folder in sorted(folders):
+            entry = tarfile.TarInfo(str(folder).lstrip("/"))
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry)
+        for path, data in sorted(files.items()):
+            entry = tarfile.TarInfo(path.lstrip("/"))
+            entry.size, entry.mode = len(data), 0o444
+            tar.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+def _write_bounded(chunks: Iterator[bytes], file: BinaryIO, limit: int, path: str) -> None:
+    written = 0
+    for chunk in chunks:
+        written += len(chunk)
+        if written > limit:
+            raise EngineRefused(f"{path} is larger than {limit} bytes, the most this host packs")
+        file.write(chunk)
