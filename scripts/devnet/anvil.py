@@ -193,7 +193,7 @@ class Anvil:
 
 
 def _binary() -> Path:
-    """The native binary, since the npm package's own entry point is a node process that outlives a SIGKILL."""
+    """The native binary: the npm package's entry point is a node process that its child outlives."""
     for native in sorted((_ROOT / "node_modules/@foundry-rs").glob("anvil-*/bin/anvil")):
         return native
     return _ANVIL

@@ -5,7 +5,7 @@
         Ipfs(renter.api)
 
 Nodes with the same `swarm_key` can talk to one another and to nobody else. All ports are the kernel's choice,
-on the loopback, and stay the same when the node starts again; the folder holds everything, survives `stop()`, and
+at `host`, and stay the same when the node starts again; the folder holds everything, survives `stop()`, and
 is the caller's to remove.
 """
 
@@ -45,8 +45,8 @@ class KuboFailed(RuntimeError):
 class Kubo:
     """A running node, as a context manager. `start` and `stop` may alternate: the repository stays.
 
-    folder: made if need be, the node's repository and log. swarm_key: 64 hexadecimal digits. host: the address
-    that it listens on.
+    folder: made if need be, the node's repository and log. swarm_key: 64 hexadecimal digits. host: the
+    address that it listens on.
     """
 
     def __init__(
