@@ -64,8 +64,8 @@ class TypedDataSigner(Protocol):
     @property
     def address(self) -> str: ...
 
-    async def sign_typed_data(self, data: TypedData) -> bytes:
-        """65 bytes r, s, v over `data`."""
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        """65 bytes r, s, v over `message`."""
         ...
 
 

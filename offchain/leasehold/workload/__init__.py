@@ -1,0 +1,45 @@
+"""What a lease runs: the specification, sealing to the machine's key, and the results.
+
+workload = load_workload("train.toml", recipients=[own_recipient])
+sealed = seal(workload, machine_recipient)
+digest(sealed)                                  # goes on chain
+unseal(sealed, machine_identity)                # in the agent
+"""
+
+from leasehold.workload._model import (
+    UNSERVED_FIELDS,
+    DatasetMount,
+    Egress,
+    HttpProbe,
+    Kind,
+    Output,
+    Port,
+    Protocol,
+    Readiness,
+    Restart,
+    Runtime,
+    Share,
+    Workload,
+)
+from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
+
+__all__ = [
+    "MAX_SEALED_BYTES",
+    "UNSERVED_FIELDS",
+    "DatasetMount",
+    "Egress",
+    "HttpProbe",
+    "Kind",
+    "Output",
+    "Port",
+    "Protocol",
+    "Readiness",
+    "Restart",
+    "Runtime",
+    "Share",
+    "Workload",
+    "digest",
+    "load_workload",
+    "seal",
+    "unseal",
+]

@@ -1,0 +1,339 @@
+"""What a lease runs: version 1 of the workload. docs/reference/workload.md describes it for users.
+
+Sizes are bytes and may be written as `16GiB`; times are seconds and may be written as `10m`; both are kept as
+integers, so that a workload has one canonical form.
+"""
+
+import base64
+import binascii
+import ipaddress
+import re
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Annotated, Final, Literal, Self
+
+import orjson
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from leasehold.chain._ids import InvalidCid, cid_to_bytes
+from leasehold.datasets import check_identity, check_recipient
+from leasehold.errors import AgeKeyInvalid
+
+UNSERVED_FIELDS: Final = ("registry", "volumes", "checkpoint", "cluster", "tasks")
+"""Fields of version 1 that are refused by name for now."""
+
+_UNSERVED_VALUES: Final = {
+    "kind": ("vm", "service"),
+    "share": ("mig", "mps", "time-slice"),
+}
+_UNITS: Final = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_UNITS_DECIMAL: Final = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+_SYSTEM_PATHS: Final = ("/proc", "/sys", "/dev", "/run/secrets", "/etc", "/bin", "/sbin", "/lib")
+
+
+# ------------------------------------------------------------------------------------------------------ values
+
+
+def _refuse(problem: str) -> PydanticCustomError:
+    return PydanticCustomError("workload", "{problem}", {"problem": problem})
+
+
+def _size(value: object) -> object:
+    """Bytes of `16GiB`, `500 MB` or a number."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", value.strip())
+    factor = (_UNITS | _UNITS_DECIMAL).get(found[2].lower()) if found else None
+    if found is None or factor is None:
+        raise _refuse("is not a size such as 16GiB or a number of bytes")
+    return int(float(found[1]) * factor) if "." in found[1] else int(found[1]) * factor
+
+
+def _seconds(value: object) -> object:
+    """Seconds of `90`, `90s`, `10m` or `1h`."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"([0-9]+)\s*([smh]?)", value.strip())
+    if found is None:
+        raise _refuse("is not a time such as 90s, 10m or a number of seconds")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _container_path(value: str) -> str:
+    """An absolute path in its shortest form, outside what the system needs to be its own."""
+    if "\0" in value or not value.startswith("/") or ".." in value.split("/") or len(value) > 1024:
+        raise _refuse("is not an absolute path without `..`")
+    path = "/" + str(PurePosixPath(value)).lstrip("/")
+    if path == "/" or any(path == taken or path.startswith(taken + "/") for taken in _SYSTEM_PATHS):
+        raise _refuse(f"may not be {path}, which belongs to the system")
+    return path
+
+
+def _cid(value: str) -> str:
+    try:
+        cid_to_bytes(value)
+    except InvalidCid as error:
+        raise _refuse("is not a CID") from error
+    return value
+
+
+def _image(value: str) -> str:
+    if re.fullmatch(r"sha256:[0-9a-f]{64}", value):
+        return value
+    if value.startswith("ipfs:"):
+        return "ipfs:" + _cid(value.removeprefix("ipfs:"))
+    if re.fullmatch(r"[a-z0-9][a-zA-Z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}", value):
+        return value
+    raise _refuse(
+        "is not sha256:<id> (an image the host has), ipfs:<CID> (an archive) or <name>@sha256:<digest>"
+    )
+
+
+def _recipient(value: str) -> str:
+    try:
+        check_recipient(value)
+    except AgeKeyInvalid as error:
+        raise _refuse("is not an age recipient (age1…)") from error
+    return value
+
+
+def _identity(value: str) -> str:
+    try:
+        check_identity(value)
+    except AgeKeyInvalid as error:
+        raise _refuse("is not an age identity (AGE-SECRET-KEY-1…)") from error
+    return value
+
+
+def _ssh_key(value: str) -> str:
+    """A public key as in `authorized_keys`, without options."""
+    parts = value.split()
+    try:
+        if len(parts) < 2 or "\n" in value.strip():
+            raise ValueError(value)
+        blob = base64.b64decode(parts[1], validate=True)
+        length = int.from_bytes(blob[:4])
+        if blob[4 : 4 + length].decode("ascii") != parts[0] or len(blob) <= 4 + length:
+            raise ValueError(value)
+    except (ValueError, binascii.Error) as error:
+        raise _refuse("is not an OpenSSH public key such as `ssh-ed25519 AAAA… name`") from error
+    return " ".join(parts)
+
+
+def _address_rule(value: str) -> str:
+    """`10.1.2.3`, `203.0.113.0/24` or `[2001:db8::]/32`, with `:port` behind where only one port is meant."""
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:]+)\]|([0-9.]+))(/[0-9]{1,3})?(?::([0-9]{1,5}))?", value)
+    try:
+        if found is None:
+            raise ValueError(value)
+        network = ipaddress.ip_network((found[1] or found[2]) + (found[3] or ""))
+        port = int(found[4]) if found[4] else None
+        if port is not None and not 1 <= port <= 65535:
+            raise ValueError(value)
+    except ValueError as error:
+        raise _refuse("is not an address or network such as 203.0.113.0/24 or 203.0.113.7:443") from error
+    host = f"[{network.network_address}]" if network.version == 6 else str(network.network_address)
+    prefix = "" if network.prefixlen == network.max_prefixlen else f"/{network.prefixlen}"
+    return f"{host}{prefix}" + (f":{port}" if port else "")
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise _refuse("may not hold a zero byte")
+    return value
+
+
+Bytes = Annotated[int, BeforeValidator(_size), Field(strict=True, ge=1, le=2**60)]
+Seconds = Annotated[int, BeforeValidator(_seconds), Field(strict=True)]
+ContainerPath = Annotated[str, AfterValidator(_container_path)]
+Cid = Annotated[str, AfterValidator(_cid)]
+Text = Annotated[str, AfterValidator(_text)]
+Command = Annotated[tuple[Text, ...], Field(max_length=1024)]
+PortNumber = Annotated[int, Field(strict=True, ge=1, le=65535)]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=255)]
+SecretName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=255)]
+Recipient = Annotated[str, AfterValidator(_recipient)]
+
+
+class Kind(StrEnum):
+    """`container` runs until the lease ends; `batch` runs once, and its end is the job's end."""
+
+    CONTAINER = "container"
+    BATCH = "batch"
+
+
+class Share(StrEnum):
+    """How the workload must hold its GPUs: whole ones, or cells of one."""
+
+    WHOLE = "whole"
+    CELLS = "cells"
+
+
+class Restart(StrEnum):
+    """When the agent starts a container again that has ended by itself."""
+
+    NEVER = "never"
+    ON_FAILURE = "on-failure"
+    ALWAYS = "always"
+
+
+class Runtime(StrEnum):
+    RUNC = "runc"
+    GVISOR = "gvisor"
+
+
+class Protocol(StrEnum):
+    TCP = "tcp"
+    UDP = "udp"
+
+
+# ------------------------------------------------------------------------------------------------------ models
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Port(_Part):
+    """A port of the container, published on the host as `host`, or as one the agent chooses."""
+
+    container: PortNumber
+    host: PortNumber | None = None
+    protocol: Protocol = Protocol.TCP
+
+
+class DatasetMount(_Part):
+    """A dataset, read-only at `path`. `key` is the age identity that opens an encrypted one."""
+
+    cid: Cid
+    path: ContainerPath
+    key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
+
+
+class Output(_Part):
+    """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
+
+    path: ContainerPath
+    public: bool = False
+    recipients: Annotated[tuple[Recipient, ...], Field(max_length=16)] = ()
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if self.public and self.recipients:
+            raise _refuse("is public and has recipients: leave one of them out")
+        return self
+
+
+class HttpProbe(_Part):
+    """Ready when `GET http://container:port/path` answers with a status under 400."""
+
+    port: PortNumber
+    path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1024)] = "/"
+
+
+class Readiness(_Part):
+    """What must hold before billing begins: a command that exits 0 inside, or a port that answers HTTP."""
+
+    command: Annotated[tuple[Text, ...], Field(min_length=1, max_length=1024)] | None = None
+    http: HttpProbe | None = None
+    timeout: Annotated[Seconds, Field(ge=1, le=3600)] = 60
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.command is None) == (self.http is None):
+            raise _refuse("needs either `command` or `http`")
+        return self
+
+
+class Egress(_Part):
+    """Where the container may connect to. The host's own policy holds over it."""
+
+    mode: Literal["none", "internet", "allow"]
+    allow: Annotated[tuple[Annotated[str, AfterValidator(_address_rule)], ...], Field(max_length=256)] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.mode == "allow") != bool(self.allow):
+            raise _refuse("needs a list `allow` with mode `allow`, and none otherwise")
+        return self
+
+
+def _egress(value: object) -> object:
+    """`none`, `internet` or a bare list, as people write it."""
+    if isinstance(value, str):
+        return {"mode": value}
+    if isinstance(value, list | tuple):
+        return {"mode": "allow", "allow": value}
+    return value
+
+
+class Workload(_Part):
+    """A workload, version 1. Frozen; unknown fields are refused, those not served yet by name."""
+
+    version: Literal[1]
+    kind: Kind = Kind.CONTAINER
+    image: Annotated[str, AfterValidator(_image)]
+    command: Command = ()
+    env: Annotated[dict[Variable, Text], Field(max_length=1024)] = {}
+    secrets: Annotated[dict[SecretName, Text], Field(max_length=256, repr=False)] = {}
+    cpu: Annotated[float, Field(gt=0, le=4096, allow_inf_nan=False)] | None = None
+    memory: Bytes | None = None
+    disk: Bytes | None = None
+    shm: Bytes | None = None
+    share: Share | None = None
+    ports: Annotated[tuple[Port, ...], Field(max_length=64)] = ()
+    datasets: Annotated[tuple[DatasetMount, ...], Field(max_length=64)] = ()
+    outputs: Annotated[tuple[Output, ...], Field(max_length=64)] = ()
+    ssh_keys: Annotated[tuple[Annotated[str, AfterValidator(_ssh_key)], ...], Field(max_length=64)] = ()
+    readiness: Readiness | None = None
+    restart: Restart = Restart.NEVER
+    grace: Annotated[Seconds, Field(ge=0, le=600)] = 10
+    egress: Annotated[Egress, BeforeValidator(_egress)] = Egress(mode="internet")
+    runtime: Runtime = Runtime.RUNC
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unserved(cls, data: object) -> object:
+        if isinstance(data, dict):
+            for field in UNSERVED_FIELDS:
+                if field in data:
+                    raise PydanticCustomError("unserved", "{field}", {"field": field})
+            for field, values in _UNSERVED_VALUES.items():
+                if data.get(field) in values:
+                    raise PydanticCustomError("unserved", "{field}", {"field": f"{field} = {data[field]}"})
+        return data
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        mounts = sorted([d.path for d in self.datasets])
+        for outer, inner in pairwise(mounts):
+            if inner == outer or inner.startswith(outer + "/"):
+                raise _refuse(f"datasets: {inner} lies inside {outer}")
+        outputs = sorted(o.path for o in self.outputs)
+        for outer, inner in pairwise(outputs):
+            if inner == outer or inner.startswith(outer + "/"):
+                raise _refuse(f"outputs: {inner} lies inside {outer}")
+        for key in ("container", "host"):
+            taken = [(getattr(p, key), p.protocol) for p in self.ports if getattr(p, key) is not None]
+            if len(taken) != len(set(taken)):
+                raise _refuse(f"ports: a {key} port is named twice")
+        if self.kind is Kind.BATCH and self.restart is Restart.ALWAYS:
+            raise _refuse("restart: a batch job that always restarts never ends")
+        if self.kind is Kind.BATCH and self.readiness is not None:
+            raise _refuse("readiness: a batch job is ready when it runs")
+        return self
+
+    def canonical(self) -> bytes:
+        """The one JSON form: sorted keys, no spaces, UTF-8, what was left out left out."""
+        return orjson.dumps(self.model_dump(mode="json", exclude_none=True), option=orjson.OPT_SORT_KEYS)
