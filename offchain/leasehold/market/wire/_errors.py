@@ -1,4 +1,4 @@
-"""What the agent's API answers when it refuses: the same class raised in the agent and, from its answer, in the client.
+"""What the agent's API answers when it refuses: one class, raised in the agent and again in the client.
 
 AgentError
 ├── AgentUnreachable            no endpoint of the agent answered
@@ -169,5 +169,5 @@ REFUSALS: dict[str, type[AgentRefusal]] = _leaves(AgentRefusal)
 
 
 def refusal(name: str, detail: str, *, retry_after: int | None = None) -> AgentRefusal:
-    """The exception that a problem document's `type` names; `AgentRefusal` for one this version does not know."""
+    """The exception that a problem document's `type` names; `AgentRefusal` for an unknown one."""
     return REFUSALS.get(name, AgentRefusal)(detail, retry_after=retry_after)

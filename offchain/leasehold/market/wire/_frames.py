@@ -1,7 +1,8 @@
 """The frames of an exec stream over a WebSocket.
 
-Binary frames carry data behind one byte that names the stream. Text frames are JSON: first `{"command", "tty", "env",
-"size"}` from the client, then `{"resize": [rows, columns]}` and `{"eof": true}`; `{"exit": n}` ends the stream.
+Binary frames carry data behind one byte that names the stream. Text frames are JSON: first `{"command",
+"tty", "env", "size"}` from the client, then `{"resize": [rows, columns]}` and `{"eof": true}`; `{"exit":
+n}` ends the stream.
 """
 
 from __future__ import annotations

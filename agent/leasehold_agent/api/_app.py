@@ -1,0 +1,326 @@
+"""The agent's HTTP API: routes, and nothing else that decides."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import orjson
+import structlog
+from fastapi import FastAPI, Path, Query, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection
+
+from leasehold.chain import format_lease, parse_lease
+from leasehold.chain.typed import Domain, Receipt
+from leasehold.errors import AgentError
+from leasehold.market.wire import (
+    EMPTY_BODY,
+    EXEC_PROTOCOL,
+    LOG_OFFSET,
+    MAX_UPLOAD,
+    UPLOAD,
+    BadCall,
+    BodyTooLarge,
+    DigestMismatch,
+    NoResults,
+    NotRunning,
+)
+from leasehold_agent._runtime import LeaseHandle, ServeContext
+from leasehold_agent._slots import Slots
+
+from ._auth import Authorizer, Call, Grant
+from ._documents import Health, LeaseStatus, MachineInfo, Problem, ReceiptMessage, Results, SignedReceipt
+from ._exec import serve_exec
+from ._limits import UploadLimits, UploadRates
+from ._logs import read_log
+from ._nonces import NonceStore
+from ._problems import MEDIA_TYPE, LastResort, answer, problem
+from ._streams import HeldResponse, cut, until
+
+_log = structlog.get_logger("leasehold_agent.api")
+
+RECEIPT_SECONDS: Final = 3600
+UPLOAD_SECONDS: Final = 30.0
+RECHECK_SECONDS: Final = 15.0
+STREAMS_PER_LEASE: Final = 64
+MOST_TAIL: Final = 100_000
+
+LeaseText = Annotated[
+    str,
+    Path(alias="lease", pattern=r"^[0-9]{1,76}(\.[0-9]{1,5})?$", description="as it is shown: 12 or 12.1"),
+]
+_SEALED_BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary", "maxLength": 1048576}
+            }
+        },
+    }
+}
+DigestText = Annotated[
+    str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the sealed bytes, in hex")
+]
+
+_DESCRIPTION = """\
+What a machine's agent does for the tenants of its leases.
+
+Every call but `/v1/health` and `/v1/machine` needs `Authorization: Leasehold <base64url of canonical JSON
+{"proof": hex, "request": {…}}>`. The request is EIP-712 typed data `Request` in the pool's domain;
+`paramsHash` is the SHA-256 of canonical JSON `{"body": SHA-256 of the body in hex, "method", "path",
+"query"}`. A request is valid for 300 s at most and serves once.
+
+`GET /v1/leases/{lease}/exec` upgrades to a WebSocket (subprotocol `leasehold.exec.1`). The client's first
+frame is text, `{"command": […], "tty": bool, "env": {}, "size": [rows, columns]}`. Binary frames begin with
+one byte, 0 standard input, 1 output, 2 error. Text frames from the client are `{"resize": [rows, columns]}`
+and `{"eof": true}`; the last frame of the agent is `{"exit": n}`, or `{"error": type, "detail": sentence}`.
+"""
+
+
+@dataclass
+class Api:
+    """What the routes share. `limits` and `slots` may be set by a test."""
+
+    context: ServeContext
+    authorizer: Authorizer
+    limits: UploadLimits = field(default_factory=lambda: UploadLimits(UploadRates(), time.monotonic))
+    slots: Slots = field(default_factory=lambda: Slots(STREAMS_PER_LEASE))
+    recheck_seconds: float = RECHECK_SECONDS
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(self.context.chain_id, self.context.controller)
+
+    async def grant(self, connection: HTTPConnection, lease: str, op: str) -> tuple[Grant, LeaseHandle]:
+        """The caller's right to a lease's call without a body."""
+        grant = await self.authorizer.check(
+            connection.headers.getlist("authorization"),
+            _call(connection, EMPTY_BODY),
+            op=op,
+            lease=_lease(lease),
+        )
+        assert grant.handle is not None  # for every operation but the upload
+        return grant, grant.handle
+
+    async def until_revoked(self, grant: Grant) -> None:
+        """Returns once the lease is no longer the caller's: `transferLease` must cut open streams."""
+        while await self.authorizer.still(grant):  # noqa: ASYNC110  # the chain's state is polled
+            await asyncio.sleep(self.recheck_seconds)
+
+
+def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
+    return Authorizer(
+        runtime=context.runtime,
+        domain=Domain(context.chain_id, context.controller),
+        machines=context.machines,
+        is_authorized=context.is_authorized,
+        nonces=nonces,
+        now=context.now,
+    )
+
+
+def create_app(api: Api) -> FastAPI:
+    """The API as an ASGI application."""
+    app = FastAPI(
+        title="Leasehold agent",
+        version="1",
+        description=_DESCRIPTION,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses={
+            "default": {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Refused, and why"}
+        },
+    )
+    app.add_middleware(LastResort)
+    for kind in (AgentError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)
+    _public_routes(app, api)
+    _upload_route(app, api)
+    _lease_routes(app, api)
+    _stream_routes(app, api)
+    return app
+
+
+def openapi(app: FastAPI) -> bytes:
+    """The API's description as committed in docs/reference/agent-api.json."""
+    return orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+
+
+def _public_routes(app: FastAPI, api: Api) -> None:
+    @app.get("/v1/health", operation_id="health")
+    async def health() -> Health:
+        """That the agent answers, and its clock."""
+        return Health(version=version("leasehold"), time=api.context.now())
+
+    @app.get("/v1/machine", operation_id="machine")
+    async def machine() -> MachineInfo:
+        """Which machines this agent runs, and how to reach it."""
+        return MachineInfo(
+            chain=api.domain.chain_id,
+            controller=api.domain.verifying_contract,
+            operator=api.context.operator.address,
+            machines=list(api.context.machines()),
+            contact=orjson.loads(api.context.contact()),
+        )
+
+
+def _upload_route(app: FastAPI, api: Api) -> None:
+    @app.put(
+        "/v1/workloads/{digest}", operation_id="put_workload", status_code=201, openapi_extra=_SEALED_BODY
+    )
+    async def put_workload(request: Request, digest: DigestText) -> SignedReceipt:
+        """Keep a sealed workload until a lease opens with its digest. Any account may; `lease` is 0."""
+        address = request.client.host if request.client else ""
+        api.limits.call(address)
+        _check_length(request)
+        expected = bytes.fromhex(digest)
+        # The path names the body's digest, so that the caller is known before a byte of the body is read.
+        grant = await api.authorizer.check(
+            request.headers.getlist("authorization"), _call(request, expected), op=UPLOAD, lease=0
+        )
+        api.limits.account(grant.request.account)
+        sealed = await _body(request, MAX_UPLOAD)
+        api.limits.bytes(address, len(sealed))
+        if hashlib.sha256(sealed).digest() != expected:
+            raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
+        await api.context.runtime.workloads.put(expected, sealed)
+        receipt = Receipt(
+            chain=api.domain.chain_id,
+            controller=api.domain.verifying_contract,
+            machine=grant.request.machine,
+            digest_=expected,
+            expires_at=api.context.now() + RECEIPT_SECONDS,
+        )
+        signature = await api.context.operator.sign_typed_data(receipt.typed_data(api.domain))
+        _log.info("workload.received", account=grant.request.account, digest=digest, bytes=len(sealed))
+        return SignedReceipt(
+            receipt=ReceiptMessage.model_validate(receipt.to_json()), signature="0x" + signature.hex()
+        )
+
+
+def _lease_routes(app: FastAPI, api: Api) -> None:
+    @app.get("/v1/leases/{lease}", operation_id="lease_status")
+    async def status(request: Request, lease: LeaseText) -> LeaseStatus:
+        """How far the lease is, and why it is not running if it is not."""
+        _no_body(request)
+        return LeaseStatus.of((await api.grant(request, lease, "lease.status"))[1])
+
+    @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
+    async def results(request: Request, lease: LeaseText) -> Results:
+        """Where the outputs are in IPFS, once they are packed."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.results")
+        if handle.result_cid is None:
+            raise NoResults(
+                "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
+            )
+        return Results(cid=handle.result_cid, files=[handle.outputs] if handle.outputs else [])
+
+
+def _stream_routes(app: FastAPI, api: Api) -> None:
+    @app.get(
+        "/v1/leases/{lease}/logs",
+        operation_id="lease_logs",
+        response_class=Response,
+        responses={
+            200: {"content": {"text/plain": {}}, "description": f"The log; see the header {LOG_OFFSET}"}
+        },
+    )
+    async def logs(
+        request: Request,
+        lease: LeaseText,
+        tail: Annotated[
+            int | None, Query(ge=0, le=MOST_TAIL, description="last lines; all if left out")
+        ] = None,
+        follow: Annotated[bool, Query(description="go on until the container ends")] = False,
+        offset: Annotated[int, Query(ge=0, description="go on from this byte of the log")] = 0,
+    ) -> Response:
+        """Standard output and error of the lease's container."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.logs")
+        if handle.container_id is None:
+            raise NotRunning(
+                f"The lease is {handle.phase}; it has no log yet. Ask its status for the reason."
+            )
+        if tail is not None and offset:
+            raise BadCall("Ask for `tail` or for `offset`, not both.")
+        stream = await read_log(api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset)
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        if stream.offset is not None:
+            headers[LOG_OFFSET] = str(stream.offset)
+        return HeldResponse(
+            until(partial(api.until_revoked, grant), stream.chunks),
+            api.slots,
+            handle.lease,
+            media_type="text/plain; charset=utf-8",
+            headers=headers,
+        )
+
+    @app.websocket("/v1/leases/{lease}/exec")
+    async def exec_(socket: WebSocket, lease: LeaseText) -> None:
+        try:
+            grant, handle = await api.grant(socket, lease, "lease.exec")
+            if handle.container_id is None:
+                raise NotRunning(f"The lease is {handle.phase}; nothing can be run in it yet.")
+            with api.slots.take(handle.lease):
+                asked = socket.scope.get("subprotocols", [])
+                await socket.accept(EXEC_PROTOCOL if EXEC_PROTOCOL in asked else None)
+                await cut(
+                    partial(api.until_revoked, grant), serve_exec(socket, api.context.runtime, handle.lease)
+                )
+        except AgentError as error:
+            await socket.send_denial_response(problem(error))
+
+
+def _lease(text: str) -> int:
+    lease = parse_lease(text)
+    if format_lease(lease) != text:
+        raise BadCall(f"Write the lease as {format_lease(lease)}.")
+    return lease
+
+
+def _call(connection: HTTPConnection, body_digest: bytes) -> Call:
+    scope = connection.scope
+    return Call(
+        method=scope.get("method", "GET"),  # a WebSocket's handshake is a GET
+        path=bytes(scope["raw_path"]).decode("ascii"),
+        query=bytes(scope["query_string"]).decode("ascii", "replace"),
+        body_digest=body_digest,
+    )
+
+
+def _check_length(request: Request) -> None:
+    stated = request.headers.get("content-length", "0")
+    if not stated.isdigit() or int(stated[:20]) > MAX_UPLOAD:
+        raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body, given up on as soon as it is too long or too slow."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+    except TimeoutError:
+        raise BadCall("The body did not arrive in time; send it again.") from None
+    except ClientDisconnect:
+        raise BadCall("The body broke off.") from None
+    return bytes(body)
+
+
+def _no_body(request: Request) -> None:
+    """No signature covers the body of a call that has none, so that there must be none."""
+    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        raise BadCall("This call takes no body.")

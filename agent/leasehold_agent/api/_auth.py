@@ -1,0 +1,182 @@
+"""Who may call: the checks between an Authorization header and the work.
+
+In this order, the cheap and local ones first, so that nobody but a lease's own tenant can make the agent
+ask the chain: form, time, audience, operation, parameters, lease and tenant, signature, what a session
+grants, and the nonce last, so that a refused request does not use one up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from leasehold.chain.typed import Domain, Proof, ProofKind, Request, verify_request
+from leasehold.errors import (
+    ChainError,
+    ProofExpired,
+    ProofMalformed,
+    ProofOutOfScope,
+    ProofWrongKey,
+)
+from leasehold.market.wire import (
+    MAX_REQUEST_LIFETIME,
+    MAX_SESSION_LIFETIME,
+    MAX_SKEW,
+    OPS,
+    UPLOAD,
+    ChainUnreachable,
+    InvalidRequestProof,
+    MalformedAuthorization,
+    MissingAuthorization,
+    NotYourLease,
+    ParamsMismatch,
+    RequestExpired,
+    RequestReplayed,
+    RequestTooEarly,
+    RequestTooLong,
+    SessionExpired,
+    SessionScope,
+    UnknownLease,
+    WrongAudience,
+    WrongOperation,
+    decode_authorization,
+    params_hash,
+)
+from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
+
+from ._nonces import NonceStore
+
+
+@dataclass(frozen=True)
+class Call:
+    """An HTTP call as it came in: path and query undecoded, and the SHA-256 of the body."""
+
+    method: str
+    path: str
+    query: str
+    body_digest: bytes
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A request that passed every check. `handle` is the lease it is about, None for an upload."""
+
+    request: Request
+    handle: LeaseHandle | None
+
+
+class Authorizer:
+    """Checks requests for one agent. `machines` is asked each time: it changes while the agent runs."""
+
+    def __init__(
+        self,
+        *,
+        runtime: LeaseRuntime,
+        domain: Domain,
+        machines: Callable[[], Sequence[int]],
+        is_authorized: Callable[[str, bytes, bytes], Awaitable[bool]],
+        nonces: NonceStore,
+        now: Callable[[], int],
+    ) -> None:
+        self._runtime = runtime
+        self._domain = domain
+        self._machines = machines
+        self._is_authorized = is_authorized
+        self._nonces = nonces
+        self._now = now
+
+    async def check(self, headers: Sequence[str], call: Call, *, op: str, lease: int) -> Grant:
+        """What the caller may do. `headers` are all Authorization headers. Raises an `AgentRefusal`."""
+        request, proof = self._read(headers)
+        self._check_time(request)
+        self._check_audience(request, lease)
+        if request.op != op:
+            raise WrongOperation(f"The request is for `{request.op[:64]}`; this call needs `{op}`.")
+        if request.params_hash != params_hash(call.method, call.path, call.query, call.body_digest):
+            raise ParamsMismatch(
+                "The signature is for another call: sign method, path, query and body as they are sent."
+            )
+        handle = await self._own_lease(request) if op != UPLOAD else None
+        await self._check_proof(request, proof)
+        if not await self._nonces.take(request.account, request.nonce, request.expires_at, self._now()):
+            raise RequestReplayed("This request was served before: sign a new one, with a new nonce.")
+        return Grant(request, handle)
+
+    def _read(self, headers: Sequence[str]) -> tuple[Request, bytes]:
+        if not headers:
+            raise MissingAuthorization("Send `Authorization: Leasehold …` with a signed request.")
+        if len(headers) > 1:
+            raise MalformedAuthorization("Send one Authorization header, not several.")
+        return decode_authorization(headers[0])
+
+    def _check_time(self, request: Request) -> None:
+        now = self._now()
+        if request.expires_at - request.issued_at > MAX_REQUEST_LIFETIME:
+            raise RequestTooLong(
+                f"A request may be valid for {MAX_REQUEST_LIFETIME} s; sign one that ends sooner."
+            )
+        if request.issued_at > now + MAX_SKEW:
+            raise RequestTooEarly(
+                f"The request was issued {request.issued_at - now} s from now; set your clock."
+            )
+        if request.expires_at <= now:
+            raise RequestExpired("The request has expired; sign a new one, and see that your clock is right.")
+
+    def _check_audience(self, request: Request, lease: int) -> None:
+        if (request.chain, request.controller) != (self._domain.chain_id, self._domain.verifying_contract):
+            raise WrongAudience("The request is for another chain or pool than this agent serves.")
+        if request.machine not in self._machines():
+            raise WrongAudience(
+                f"The request is for machine {request.machine}, which is not one of this agent's."
+            )
+        if request.lease != lease:
+            raise WrongAudience("The request is for another lease than the call.")
+
+    async def _own_lease(self, request: Request) -> LeaseHandle:
+        handle = await self._runtime.lookup(request.lease)
+        if handle is None:
+            raise UnknownLease("There is no such lease here; a new one shows up a block after it was opened.")
+        if handle.machine != request.machine:
+            raise WrongAudience(f"The lease is on machine {handle.machine}, not {request.machine}.")
+        if handle.tenant.lower() != request.account.lower():
+            raise NotYourLease("The lease belongs to another account.")
+        return handle
+
+    async def _check_proof(self, request: Request, proof: bytes) -> None:
+        try:
+            await verify_request(
+                request, proof, domain=self._domain, now=self._now(), is_authorized=self._is_authorized
+            )
+        except ProofMalformed as error:
+            raise MalformedAuthorization(str(error)) from None
+        except ProofWrongKey as error:
+            raise InvalidRequestProof(str(error)) from None
+        except ProofExpired as error:
+            # The request's own times have been checked already.
+            raise SessionExpired(str(error)) from None
+        except ProofOutOfScope as error:
+            raise SessionScope(str(error)) from None
+        except ChainError as error:
+            raise ChainUnreachable(
+                f"The chain must say whether this account approved, and does not answer: {error}",
+                retry_after=10,
+            ) from None
+        decoded = Proof.decode(proof)
+        if decoded.kind is ProofKind.SESSION:
+            self._check_grants(orjson.loads(decoded.payload)["session"])
+
+    def _check_grants(self, session: dict[str, object]) -> None:
+        """A verified session may still ask for too much: other powers, or for ever."""
+        ops, expires_at = session["ops"], int(str(session["expiresAt"]))
+        beyond = [op for op in ops if op not in OPS] if isinstance(ops, list) else []
+        if beyond:
+            raise SessionScope(f"A session grants requests to an agent; `{beyond[0][:64]}` is none of them.")
+        if expires_at > self._now() + MAX_SESSION_LIFETIME:
+            raise SessionScope("A session may last 90 days; sign a shorter one.")
+
+    async def still(self, grant: Grant) -> bool:
+        """Whether a stream that was opened under `grant` may go on: its account still holds the lease."""
+        handle = await self._runtime.lookup(grant.request.lease)
+        return handle is not None and handle.tenant.lower() == grant.request.account.lower()

@@ -1,0 +1,115 @@
+"""What the API answers, field by field: the source of docs/reference/agent-api.json."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from leasehold.chain import format_lease
+from leasehold_agent._runtime import LeaseHandle, Phase
+
+Whole = Annotated[int, Field(ge=0)]
+
+
+class Document(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Problem(Document):
+    """RFC 9457. `type` is the exception's name in leasehold.market.wire."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class Health(Document):
+    """`time` is the agent's clock, in unix seconds: compare it before you blame a signature."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    time: Whole
+
+
+class MachineInfo(Document):
+    """Which machines this agent runs, and its contact document as the chain's digest names it."""
+
+    chain: Whole
+    controller: str
+    operator: str
+    machines: list[int]
+    contact: dict[str, object]
+
+
+class ReceiptMessage(Document):
+    """EIP-712 `Receipt`, as its wire names."""
+
+    chain: Whole
+    controller: str
+    machine: Whole
+    digest: str
+    expiresAt: Whole  # noqa: N815  # EIP-712's own name
+
+
+class SignedReceipt(Document):
+    """The operator holds the workload until `expiresAt` at least. `signature` is r, s, v, the operator's."""
+
+    receipt: ReceiptMessage
+    signature: str
+
+
+class Port(Document):
+    container: int
+    host: int
+    protocol: Literal["tcp", "udp"]
+
+
+class Container(Document):
+    """`state` is the engine's own word; `exit_code` that of a command that has finished."""
+
+    state: str | None
+    exit_code: int | None
+
+
+class LeaseStatus(Document):
+    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds."""
+
+    lease: str
+    lease_id: str
+    tenant: str
+    machine: int
+    phase: Phase
+    reason: str | None
+    progress: str | None
+    ports: list[Port]
+    container: Container | None
+    end: int | None
+    outputs: str | None
+    result_cid: str | None
+
+    @classmethod
+    def of(cls, handle: LeaseHandle) -> LeaseStatus:
+        container = Container(state=handle.container_state, exit_code=handle.exit_code)
+        return cls(
+            lease=format_lease(handle.lease),
+            lease_id=str(handle.lease),
+            tenant=handle.tenant,
+            machine=handle.machine,
+            phase=handle.phase,
+            reason=handle.reason,
+            progress=handle.progress,
+            ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
+            container=container if handle.container_id or handle.container_state else None,
+            end=handle.end,
+            outputs=handle.outputs,
+            result_cid=handle.result_cid,
+        )
+
+
+class Results(Document):
+    """`cid` of what was published; `files` are the paths inside the container that it was made of."""
+
+    cid: str
+    files: list[str]

@@ -1,0 +1,110 @@
+"""The exec WebSocket: a command in a lease's container, its standard streams as frames.
+
+Nothing is queued here: a side that does not read stops the other side's writing, through the frames, the
+engine's stream and the process's pipe. A client that goes away ends its command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import orjson
+import structlog
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from leasehold.chain import format_lease
+from leasehold.errors import AgentError
+from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
+from leasehold_agent._runtime import ExecStream, LeaseRuntime
+
+_log = structlog.get_logger("leasehold_agent.api")
+
+START_SECONDS: Final = 10.0
+_NORMAL, _REFUSED, _LOST = 1000, 1008, 1011
+
+
+async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int) -> None:
+    """Serve an accepted WebSocket until its command ends or its client goes."""
+    try:
+        start = await _first(socket)
+        size = start.size if start.tty else None
+        stream = await runtime.exec(lease, start.command, tty=start.tty, env=start.env, size=size)
+    except WebSocketDisconnect:
+        return
+    except AgentError as error:
+        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _REFUSED)
+        return
+    # Without the command: what is in it is the tenant's.
+    _log.info("exec.started", lease=format_lease(lease), tty=start.tty)
+    await _relay(socket, stream)
+
+
+async def _first(socket: WebSocket) -> ExecStart:
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            message = await socket.receive()
+    except TimeoutError:
+        raise BadCall("The first frame, which says what to run, did not come.") from None
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    text = message.get("text")
+    if not isinstance(text, str):
+        raise BadCall("The first frame must be text: it says what to run.")
+    return parse_start(text)
+
+
+async def _relay(socket: WebSocket, stream: ExecStream) -> None:
+    feeding = asyncio.create_task(_feed(socket, stream))
+    draining = asyncio.create_task(_drain(socket, stream))
+    try:
+        # `_feed` ends when the client has gone, or has sent what cannot be understood.
+        await asyncio.wait({feeding, draining}, return_when=asyncio.FIRST_COMPLETED)
+        if draining.done():
+            await _end(socket, {"exit": draining.result()}, _NORMAL)
+        else:
+            feeding.result()
+    except WebSocketDisconnect:
+        pass
+    except BadCall as error:
+        await _end(socket, {"error": "BadCall", "detail": str(error)}, _REFUSED)
+    except (AgentError, OSError) as error:
+        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _LOST)
+    finally:
+        for task in (feeding, draining):
+            task.cancel()
+        await asyncio.gather(feeding, draining, return_exceptions=True)
+        await stream.close()
+
+
+async def _drain(socket: WebSocket, stream: ExecStream) -> int:
+    async for fd, data in stream:
+        for start in range(0, len(data), CHUNK):
+            await socket.send_bytes(bytes((fd,)) + data[start : start + CHUNK])
+    return await stream.wait()
+
+
+async def _feed(socket: WebSocket, stream: ExecStream) -> None:
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        data, text = message.get("bytes"), message.get("text")
+        if data:
+            if data[0] != STDIN:
+                raise BadCall("A client's binary frames begin with the byte 0, standard input.")
+            await stream.write(data[1:])
+        elif text is not None:
+            control = parse_control(text)
+            if control.resize is not None:
+                await stream.resize(*control.resize)
+            if control.eof:
+                await stream.write_eof()
+
+
+async def _end(socket: WebSocket, last: dict[str, object], code: int) -> None:
+    try:
+        await socket.send_text(orjson.dumps(last).decode())
+        await socket.close(code)
+    except (WebSocketDisconnect, RuntimeError):
+        return  # the client was quicker

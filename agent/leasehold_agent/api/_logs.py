@@ -1,0 +1,64 @@
+"""A lease's log as one stream of bytes that a client can take up again where it broke off.
+
+Offsets count bytes from the container's first line. A container's log is append-only until the engine
+rotates it; a reader whose place was rotated away goes on with the oldest line there is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from leasehold_agent._runtime import LeaseRuntime
+
+_MOST_TAIL_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class LogStream:
+    """`offset` is where the first byte of `chunks` stands in the log, or None where that was not asked."""
+
+    offset: int | None
+    chunks: AsyncIterator[bytes]
+
+
+async def read_log(
+    runtime: LeaseRuntime, lease: int, *, tail: int | None, follow: bool, offset: int
+) -> LogStream:
+    """The log from `offset`, or its last `tail` lines; with `follow`, until the container ends."""
+    if not follow and not offset:
+        return LogStream(None if tail is not None else 0, runtime.logs(lease, tail, False))
+    if tail is None and not offset:
+        return LogStream(0, runtime.logs(lease, None, True))
+    ending, length = await _survey(runtime, lease, tail or 0)
+    if offset:
+        start = offset if offset <= length else 0
+        return LogStream(start, _from(runtime.logs(lease, None, follow), start, b""))
+    return LogStream(length - len(ending), _from(runtime.logs(lease, None, follow), length, ending))
+
+
+async def _survey(runtime: LeaseRuntime, lease: int, tail: int) -> tuple[bytes, int]:
+    """The log's last `tail` lines (4 MiB at most) and its length in bytes."""
+    lines: deque[bytes] = deque(maxlen=tail)
+    unfinished, length = b"", 0
+    async for chunk in runtime.logs(lease, None, False):
+        length += len(chunk)
+        if tail:
+            *whole, unfinished = (unfinished + chunk).split(b"\n")
+            lines.extend(line + b"\n" for line in whole)
+            unfinished = unfinished[-_MOST_TAIL_BYTES:]
+    if unfinished:
+        lines.append(unfinished)
+    return b"".join(lines)[-_MOST_TAIL_BYTES:], length
+
+
+async def _from(chunks: AsyncIterator[bytes], skip: int, first: bytes) -> AsyncIterator[bytes]:
+    if first:
+        yield first
+    async for chunk in chunks:
+        if skip >= len(chunk):
+            skip -= len(chunk)
+            continue
+        yield chunk[skip:]
+        skip = 0
