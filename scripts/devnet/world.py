@@ -171,9 +171,9 @@ class Host:
                 at = len(self.steps)
                 if self.process is None or self.process.poll() is not None:
                     raise AgentDied(self.tail())
-                if not self._seen.wait(min(1.0, max(0.0, deadline - time.monotonic()))):
-                    if time.monotonic() >= deadline:
-                        raise TimeoutError(f"not seen within {timeout} s:\n{self.tail()}")
+                if time.monotonic() >= deadline:
+                    raise TimeoutError(f"not seen within {timeout} s:\n{self.tail()}")
+                self._seen.wait(min(1.0, max(0.0, deadline - time.monotonic())))
 
     def tail(self, lines: int = 40) -> str:
         return "\n".join(json.dumps(step.line) for step in self.steps[-lines:])
