@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
+import {IController} from "../../contracts/interfaces/IController.sol";
+import {LeaseRequest, LeaseState, MachineView, Params} from "../../contracts/interfaces/IControllerTypes.sol";
+import {SizedToken} from "../../contracts/test/OddTokens.sol";
+import {skip, vm} from "./Cheats.sol";
+import {World} from "./World.sol";
+
+/// @notice What the people of the pool do, at random. A step chooses arguments that would do, mostly; whether the call
+/// then goes through is the contract's affair, and `done` counts those that did.
+contract Handler is World {
+    mapping(bytes4 step => uint256) public done;
+    bytes4[] public steps;
+
+    constructor(IController pool_, IAccounts accounts_, SizedToken token_, address owner_, address treasury_) {
+        (pool, accounts, token, owner, treasury) = (pool_, accounts_, token_, owner_, treasury_);
+        unit = 10 ** token_.decimals();
+        versions = 1;
+        paramsHash[1] = keccak256(abi.encode(pool_.params(1)));
+        _populate();
+    }
+
+    /// @dev Wraps every step: afterwards the ghost has read what the pool said, and the step is counted if it went through.
+    function _do(address who, bytes memory call, uint256 seed) private returns (bool ok) {
+        vm.recordLogs();
+        (ok,) = _as(who, call, seed);
+        _absorb(ok);
+        if (ok) _count(msg.sig);
+    }
+
+    function _count(bytes4 step) private {
+        if (done[step]++ == 0) steps.push(step);
+    }
+
+    function _lease(uint256 seed) private view returns (uint256) {
+        if (leaseIds.length == 0) return 1 << 16;
+        // Recent leases more often than old ones: those are still alive.
+        uint256 back = seed % 4 == 0 ? seed % leaseIds.length : seed % (leaseIds.length < 4 ? leaseIds.length : 4);
+        return leaseIds[leaseIds.length - 1 - back];
+    }
+
+    function _machine(uint256 seed) private view returns (uint32) {
+        return machines == 0 ? 1 : uint32(1 + seed % machines);
+    }
+
+    // ------------------------------------------------------------------------------------------------------- time
+
+    function pass(uint256 seed) external {
+        uint256 kind = seed % 8;
+        if (kind < 3) skip(1 + seed % 5 minutes);
+        else if (kind < 6) skip(1 + seed % 2 hours);
+        else if (kind < 7) skip(1 + seed % 2 days);
+        else skip(1 + seed % 30 days);
+        _count(msg.sig);
+    }
+
+    // ------------------------------------------------------------------------------------------------------ ledger
+
+    /// @dev Always directly: `Accounts` has no tokens to deposit.
+    function deposit(uint256 seed, uint256 to, uint256 amount) external {
+        amount = 1 + amount % (100_000 * unit);
+        _do(_person(seed), abi.encodeCall(pool.deposit, (_person(to), amount)), 1);
+    }
+
+    function transfer(uint256 seed, uint256 to, uint256 amount) external {
+        address who = _person(seed);
+        amount = 1 + amount % (ledger[who] + 1);
+        _do(who, abi.encodeCall(pool.transfer, (_person(to), amount)), seed >> 8);
+    }
+
+    function withdraw(uint256 seed, uint256 to, uint256 amount) external {
+        address who = _person(seed);
+        amount = 1 + amount % (ledger[who] + 1);
+        _do(who, abi.encodeCall(pool.withdraw, (_person(to), amount)), seed >> 8);
+    }
+
+    function donate(uint256 amount) external {
+        amount %= unit;
+        token.transfer(address(pool), amount);
+        donated += amount;
+        _count(msg.sig);
+    }
+
+    // ---------------------------------------------------------------------------------------------------- machines
+
+    function register(uint256 seed, uint8 gpus, uint256 terms) external {
+        bytes memory call = abi.encodeCall(
+            pool.register, (_terms(terms), 1 + gpus % 8, bytes32(seed), bytes32(terms), _person(seed >> 16))
+        );
+        _do(_person(seed), call, seed >> 8);
+    }
+
+    function setTerms(uint256 seed, uint256 terms) external {
+        uint32 id = _machine(seed);
+        _do(_machines[id].provider, abi.encodeCall(pool.setTerms, (id, _terms(terms))), seed >> 8);
+    }
+
+    function configure(uint256 seed) external {
+        uint32 id = _machine(seed);
+        address provider = _machines[id].provider;
+        uint256 kind = (seed >> 16) % 5;
+        if (kind == 0) _do(provider, abi.encodeCall(pool.setHardware, (id, bytes32(seed))), seed >> 8);
+        if (kind == 1) _do(provider, abi.encodeCall(pool.setContact, (id, bytes32(seed))), seed >> 8);
+        if (kind == 2) _do(provider, abi.encodeCall(pool.setOperator, (id, _person(seed >> 24))), seed >> 8);
+        if (kind == 3) _do(provider, abi.encodeCall(pool.delist, (id)), seed >> 8);
+        if (kind >= 3) _do(provider, abi.encodeCall(pool.relist, (id)), seed >> 8);
+    }
+
+    function withhold(uint256 seed, uint64 cells) external {
+        uint32 id = _machine(seed);
+        // Often nothing, so that machines do not silt up.
+        if (seed >> 16 & 1 == 0) cells = 0;
+        _do(_machines[id].operator, abi.encodeCall(pool.withhold, (id, cells)), seed >> 8);
+    }
+
+    function addStake(uint256 seed, uint256 amount) external {
+        amount = 1 + amount % (100 * unit);
+        _do(_person(seed >> 8), abi.encodeCall(pool.addStake, (_machine(seed), uint96(amount))), seed >> 16);
+    }
+
+    function recover(uint256 seed) external {
+        uint32 id = _machine(seed);
+        _do(_machines[id].operator, abi.encodeCall(pool.recover, (id)), seed >> 8);
+    }
+
+    function retire(uint256 seed) external {
+        uint32 id = _machine(seed);
+        if (seed >> 16 & 3 != 0) return; // rarely, or nothing is left to rent
+        _do(_machines[id].provider, abi.encodeCall(pool.retire, (id)), seed >> 8);
+    }
+
+    function unstake(uint256 seed) external {
+        uint32 id = _machine(seed);
+        _do(_machines[id].provider, abi.encodeCall(pool.unstake, (id)), seed >> 8);
+    }
+
+    // ------------------------------------------------------------------------------------------------------ leases
+
+    function open(uint256 seed, uint256 wish) external {
+        _do(_person(seed), abi.encodeCall(pool.open, (_request(seed, wish))), seed >> 8);
+    }
+
+    function start(uint256 seed) external {
+        uint256 id = _lease(seed);
+        address operator = _machines[_leases[id].machine].operator;
+        _do(operator, abi.encodeCall(pool.start, (id, bytes32(seed))), seed >> 8);
+    }
+
+    /// @dev The common course of things, so that steps further on find leases that run.
+    function openAndStart(uint256 seed, uint256 wish) external {
+        vm.recordLogs();
+        (bool ok,) = _as(_person(seed), abi.encodeCall(pool.open, (_request(seed, wish))), seed >> 8);
+        _absorb(ok);
+        if (!ok) return;
+        skip(seed % 60);
+        uint256 id = leaseIds[leaseIds.length - 1];
+        address operator = _machines[_leases[id].machine].operator;
+        _do(operator, abi.encodeCall(pool.start, (id, bytes32(seed))), seed >> 8);
+    }
+
+    /// @dev Two to four opens at once, which happen whole or not at all.
+    function gang(uint256 seed, uint256 wish) external {
+        bytes[] memory calls = new bytes[](2 + seed % 3);
+        for (uint256 i = 0; i < calls.length; i++) {
+            LeaseRequest memory r = _request(seed + i * 7, wish + i * 11);
+            (r.settle, r.reuse) = (new uint256[](0), 0);
+            calls[i] = abi.encodeCall(pool.open, (r));
+        }
+        vm.recordLogs();
+        (bool ok,) = _as(_person(seed), abi.encodeCall(pool.multicall, (calls)), seed >> 8);
+        _expect(_absorb(ok) == (ok ? calls.length : 0), 12, "a gang opened in part");
+        if (ok) _count(msg.sig);
+    }
+
+    /// @dev Moving by one's own wish.
+    function move(uint256 seed, uint256 wish) external {
+        uint256 id = _lease(seed);
+        bytes[] memory calls = new bytes[](2);
+        calls[0] = abi.encodeCall(pool.close, (id));
+        calls[1] = abi.encodeCall(pool.open, (_request(seed, wish)));
+        _do(_leases[id].tenant, abi.encodeCall(pool.multicall, (calls)), seed >> 8);
+    }
+
+    function decline(uint256 seed) external {
+        uint256 id = _lease(seed);
+        address operator = _machines[_leases[id].machine].operator;
+        _do(operator, abi.encodeCall(pool.decline, (id, "image-unknown")), seed >> 8);
+    }
+
+    function cancelUnstarted(uint256 seed) external {
+        _do(_person(seed >> 8), abi.encodeCall(pool.cancelUnstarted, (_lease(seed))), seed >> 16);
+    }
+
+    function reject(uint256 seed) external {
+        uint256 id = _lease(seed);
+        _do(_leases[id].tenant, abi.encodeCall(pool.reject, (id)), seed >> 8);
+    }
+
+    function extend(uint256 seed, uint32 duration) external {
+        uint256 id = _lease(seed);
+        address payer = seed & 0x300 == 0 ? _person(seed >> 16) : _leases[id].tenant;
+        _do(payer, abi.encodeCall(pool.extend, (id, 1 + duration % 2 days)), seed >> 8);
+    }
+
+    function setWorkload(uint256 seed) external {
+        uint256 id = _lease(seed);
+        _do(_leases[id].tenant, abi.encodeCall(pool.setWorkload, (id, bytes32(seed))), seed >> 8);
+    }
+
+    function close(uint256 seed) external {
+        uint256 id = _lease(seed);
+        _do(_leases[id].tenant, abi.encodeCall(pool.close, (id)), seed >> 8);
+    }
+
+    /// @dev Past its end, a lease is closed by whoever passes by.
+    function sweep(uint256 seed) external {
+        uint256 id = _lease(seed);
+        Lease storage l = _leases[id];
+        bool over = l.state == LeaseState.Active && vm.getBlockTimestamp() >= l.end;
+        if (over || l.state != LeaseState.Active) {
+            _do(_person(seed >> 8), abi.encodeCall(pool.close, (id)), seed >> 16);
+        }
+    }
+
+    function terminate(uint256 seed) external {
+        uint256 id = _lease(seed);
+        address provider = _machines[_leases[id].machine].provider;
+        _do(provider, abi.encodeCall(pool.terminate, (id)), seed >> 8);
+    }
+
+    function claim(uint256 seed) external {
+        uint256[] memory ids = new uint256[](1 + seed % 3);
+        for (uint256 i = 0; i < ids.length; i++) {
+            ids[i] = _lease(seed >> 8 * i); // perhaps one of them twice
+        }
+        _do(_person(seed >> 32), abi.encodeCall(pool.claim, (ids)), seed >> 40);
+    }
+
+    function publishResult(uint256 seed) external {
+        uint256 id = _lease(seed);
+        address operator = _machines[_leases[id].machine].operator;
+        _do(operator, abi.encodeCall(pool.publishResult, (id, hex"01551220")), seed >> 8);
+    }
+
+    function _request(uint256 seed, uint256 wish) private view returns (LeaseRequest memory r) {
+        r.machine = _machine(wish);
+        MachineView memory m = pool.machineOf(r.machine);
+        r.revision = m.revision;
+        uint8[5] memory shares = [1, 2, 4, 8, uint8(8 * (1 + wish % (m.gpus == 0 ? 1 : m.gpus)))];
+        r.share = shares[(wish >> 16) % 5];
+        if (wish >> 24 & 3 == 0) (r.share, r.placement) = (0, _placement(wish >> 32));
+        if (wish >> 26 & 1 == 0 && r.placement != 0) r.share = uint8(cellsOf(r.placement));
+        uint256 span = m.terms.maxDuration - m.terms.minDuration + 1;
+        r.duration = uint32(m.terms.minDuration + (wish >> 40) % span);
+        r.maxPrice = type(uint80).max;
+        r.allowUnverified = true;
+        r.workload = bytes32(wish);
+        r.settle = _over(r.machine);
+        if (wish >> 48 & 1 == 0) r.reuse = _reusable(_person(seed), seed >> 8);
+    }
+
+    function _placement(uint256 seed) private pure returns (uint16) {
+        uint8[8] memory cells = [0x01, 0x02, 0x40, 0x03, 0x30, 0x0F, 0xF0, 0xFF];
+        uint256 gpus = seed % 5 == 0 ? seed % 256 : 1 << (seed >> 8) % 8;
+        return uint16(gpus << 8 | cells[(seed >> 16) % 8]);
+    }
+
+    /// @dev Up to three leases on `machine_` whose end has passed and that nobody closed.
+    function _over(uint32 machine_) private view returns (uint256[] memory ids) {
+        ids = new uint256[](3);
+        uint256 n;
+        for (uint256 i = 0; i < leaseIds.length && n < 3; i++) {
+            Lease storage l = _leases[leaseIds[i]];
+            if (l.machine == machine_ && l.state == LeaseState.Active && vm.getBlockTimestamp() >= l.end) {
+                ids[n++] = leaseIds[i];
+            }
+        }
+        assembly ("memory-safe") {
+            mstore(ids, n)
+        }
+    }
+
+    function _reusable(address tenant, uint256 seed) private view returns (uint256) {
+        for (uint256 i = 0; i < leaseIds.length; i++) {
+            uint256 id = leaseIds[(seed + i) % leaseIds.length];
+            if (_leases[id].tenant == tenant && _leases[id].endings > 0 && pool.leaseOf(id).tenant == tenant) {
+                return id;
+            }
+        }
+        return 0;
+    }
+
+    // -------------------------------------------------------------------------------------------- owner and thief
+
+    function pullFees(uint256 seed) external {
+        address[] memory providers = new address[](2);
+        (providers[0], providers[1]) = (_person(seed), _person(seed >> 8));
+        _do(_person(seed >> 16), abi.encodeCall(pool.pullFees, (providers)), seed >> 24);
+    }
+
+    function govern(uint256 seed) external {
+        uint256 kind = seed % 8;
+        if (kind < 2) _do(owner, abi.encodeCall(pool.proposeParams, (_params(seed >> 8))), seed);
+        else if (kind < 3) _do(owner, abi.encodeCall(pool.cancelParams, ()), seed);
+        else if (kind < 4) _do(owner, abi.encodeCall(pool.setPaused, (true)), seed);
+        else _do(owner, abi.encodeCall(pool.setPaused, (false)), seed);
+    }
+
+    /// @dev Everything that is not his to do. None of it may work.
+    function steal(uint256 seed) external {
+        uint256 id = _lease(seed);
+        uint32 m = _machine(seed);
+        bytes[20] memory tries = [
+            abi.encodeCall(pool.withdraw, (thief, 1)),
+            abi.encodeCall(pool.transfer, (thief, 1)),
+            abi.encodeCall(pool.start, (id, bytes32(seed))),
+            abi.encodeCall(pool.decline, (id, "no-disk")),
+            abi.encodeCall(pool.reject, (id)),
+            abi.encodeCall(pool.setWorkload, (id, bytes32(seed))),
+            abi.encodeCall(pool.terminate, (id)),
+            abi.encodeCall(pool.publishResult, (id, hex"00")),
+            abi.encodeCall(pool.setTerms, (m, _terms(seed))),
+            abi.encodeCall(pool.setHardware, (m, bytes32(seed))),
+            abi.encodeCall(pool.setContact, (m, bytes32(seed))),
+            abi.encodeCall(pool.setOperator, (m, thief)),
+            abi.encodeCall(pool.withhold, (m, type(uint64).max)),
+            abi.encodeCall(pool.delist, (m)),
+            abi.encodeCall(pool.retire, (m)),
+            abi.encodeCall(pool.recover, (m)),
+            abi.encodeCall(pool.proposeParams, (_params(seed))),
+            abi.encodeCall(pool.setPaused, (true)),
+            abi.encodeCall(pool.setTreasury, (thief)),
+            abi.encodeCall(pool.transferOwnership, (thief))
+        ];
+        for (uint256 i = 0; i < tries.length; i++) {
+            vm.prank(thief);
+            (bool ok,) = address(pool).call(tries[i]);
+            _expect(!ok, 7, "the thief did what is not his to do");
+        }
+        Lease storage l = _leases[id];
+        if (l.state == LeaseState.Active && vm.getBlockTimestamp() < l.end) {
+            vm.prank(thief);
+            (bool ok,) = address(pool).call(abi.encodeCall(pool.close, (id)));
+            _expect(!ok, 7, "the thief closed a lease before its end");
+        }
+        _count(msg.sig);
+    }
+
+    /// @dev A proof that served once, again; and one of another account's.
+    function replay(uint256 seed) external {
+        if (_used.length == 0) return;
+        bytes memory attempt = _used[seed % _used.length];
+        vm.prank(thief);
+        (bool ok,) = address(accounts).call(attempt);
+        _expect(!ok, 10, "a proof worked twice");
+        attempt = _signed(people[0], abi.encodeCall(pool.withdraw, (thief, 1)));
+        // The account is the call's first argument: the proof of the first person, for the second.
+        address victim = people[1];
+        assembly ("memory-safe") {
+            mstore(add(attempt, 36), victim)
+        }
+        vm.prank(thief);
+        (ok,) = address(accounts).call(attempt);
+        _expect(!ok, 10, "a proof worked for another account");
+        _count(msg.sig);
+    }
+}
