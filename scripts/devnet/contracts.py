@@ -7,6 +7,7 @@ second, for tests.
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -41,14 +42,17 @@ def deploy(rpc_url: str, out_dir: Path) -> Path:
     Returns the deployment file, `<out_dir>/<chain id>.json`. Raises DeploymentFailed.
     """
     out_dir = out_dir.resolve()
+    chain_id = _chain_id(rpc_url)
     _BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="brownie-home.", dir=_BUILD) as home:
         folder = Path(home) / ".brownie"
         folder.mkdir()
         # Of the kind "live", so that Brownie takes the chain as it is: it starts and kills nothing.
-        network = {"name": "Leasehold", "id": "leasehold", "host": rpc_url, "chainid": _chain_id(rpc_url)}
+        network = {"name": "Leasehold", "id": "leasehold", "host": rpc_url, "chainid": chain_id}
         networks = {"live": [{"name": "Leasehold", "networks": [network]}], "development": []}
         (folder / "network-config.yaml").write_text(json.dumps(networks))
+        # Brownie remembers what it deployed by chain id, and fails on what an earlier chain had.
+        shutil.rmtree(_BUILD / "brownie/deployments" / str(chain_id), ignore_errors=True)
         environment = os.environ | {"HOME": home, "TMPDIR": home, "SOLCX_BINARY_PATH": str(_compilers())}
         command = [
             _ROOT / ".venv/bin/brownie",
@@ -61,7 +65,7 @@ def deploy(rpc_url: str, out_dir: Path) -> Path:
             "-r",
         ]
         _run([str(part) for part in command], environment)
-    return out_dir / f"{_chain_id(rpc_url)}.json"
+    return out_dir / f"{chain_id}.json"
 
 
 def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
