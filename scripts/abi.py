@@ -13,6 +13,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from leasehold._sentences import SENTENCES
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("offchain/leasehold")
 INTERFACES = ("IController", "IAccounts", "IControllerFactory")
@@ -107,6 +109,9 @@ def borrowed() -> list[dict[str, Any]]:
 
 def render_errors(abis: dict[str, Abi]) -> str:
     errors = sorted(entries(abis, "error") + borrowed(), key=lambda e: str(e["name"]))
+    silent = [e["name"] for e in errors if e["name"] not in SENTENCES]
+    if silent:
+        raise SystemExit(f"write a sentence for {', '.join(silent)} in {PACKAGE / '_sentences.py'} first")
     lines = [
         '"""The contracts\' custom errors. Made by scripts/abi.py: do not edit."""',
         "",

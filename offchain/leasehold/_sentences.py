@@ -23,6 +23,7 @@ SENTENCES: dict[str, str] = {
     # machines
     "UnknownMachine": "There is no machine {machine} in this pool: look it up with `leasehold machines`.",
     "InvalidGpuCount": "A machine has 1 to 8 GPUs, not {gpus}: register a larger host as several machines.",
+    "InvalidCells": "The machine has not all of the cells {cells:#x}: name cells of its own GPUs, bit 8 × gpu + cell.",
     "InvalidTerms": "The terms' `{field}` is out of bounds: correct it and send them again.",
     "InvalidParams": "The parameters' `{field}` is out of bounds: correct it and propose them again.",
     "MachineRetiredAlready": "Machine {machine} has retired: choose another, or register it anew.",
@@ -56,7 +57,6 @@ SENTENCES: dict[str, str] = {
     "StartWindowPassed": "Lease {lease:lease} had to be started by {deadline:utc}: cancel it for a full refund and rent again.",
     "StartWindowOpen": "Lease {lease:lease} may still be started until {deadline:utc}: wait until then, or reject it.",
     "TrialOver": "The trial of lease {lease:lease} ended {deadline:utc}: close it instead, which pays for the seconds used.",
-    "TrialRunning": "The trial of lease {lease:lease} runs until {until:utc}: claim after that.",
     "LeaseNotOver": "Lease {lease:lease} runs until {end:utc}: only its tenant can close it before.",
     "LeaseOver": "Lease {lease:lease} ended {end:utc}: close it and rent again.",
     "UnderNotice": "The provider gave notice on lease {lease:lease}: it cannot be extended; rent another machine in time.",
@@ -67,6 +67,8 @@ SENTENCES: dict[str, str] = {
     "NoProposal": "No parameters are proposed: there is nothing to cancel.",
     "ProposalPending": "Parameters are already proposed, in force at {in_force_at:utc}: cancel them first, or wait.",
     "TokenDecimals": "The token has {decimals} decimals and a pool takes 6 to 18: choose another token.",
+    "AlreadyInitialized": "The contract is set up already: there is nothing to do.",
+    "WrongAccounts": "{accounts} is not the Accounts contract of this factory: deploy the contracts together.",
     # acting for an account
     "ExpiredDeadline": "The signed calls had to be sent by {deadline:utc}: sign them again.",
     "InvalidNonce": "The signed calls carry nonce {nonce} where {expected} is next: sign them again with that.",

@@ -8,6 +8,7 @@ with it.
 """
 
 import contextlib
+import gzip
 import json
 import os
 import select
@@ -167,6 +168,12 @@ class Anvil:
         self.set_time(target)
         self.mine()
         return target
+
+    def save(self, path: Path) -> Path:
+        """Writes the whole chain to a file that `start(state=…)` takes, and returns its path."""
+        dumped = bytes.fromhex(self.request("anvil_dumpState")[2:])
+        path.write_bytes(gzip.decompress(dumped))
+        return path
 
     def snapshot(self) -> str:
         """The id of a state to come back to with `revert`."""

@@ -37,6 +37,7 @@ from leasehold.chain._types import (
     Terms,
     cost,
 )
+from leasehold.chain._watcher import Applied, Block, EventWatcher, Item, RolledBack
 
 __all__ = [
     "CELLS_PER_GPU",
@@ -44,13 +45,17 @@ __all__ = [
     "ZERO_ADDRESS",
     "ZERO_DIGEST",
     "AccountsContract",
+    "Applied",
+    "Block",
     "BlockHeader",
     "Call",
     "Deployment",
     "Event",
+    "EventWatcher",
     "FactoryContract",
     "InvalidCid",
     "InvalidLeaseId",
+    "Item",
     "KeyInfo",
     "Keystore",
     "Lease",
@@ -65,6 +70,7 @@ __all__ = [
     "ProposedParams",
     "ProviderAccount",
     "Receipt",
+    "RolledBack",
     "Rpc",
     "Sender",
     "Signer",
