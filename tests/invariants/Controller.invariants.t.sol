@@ -337,6 +337,65 @@ abstract contract ControllerInvariants {
     }
 }
 
+/// @notice A step that never goes through would test nothing: so many steps, and each has worked.
+contract HandlerReach is ControllerInvariants {
+    function setUp() external {
+        _create(address(new SizedToken(18)));
+    }
+
+    function test_every_step_goes_through_now_and_then() external {
+        bytes4[30] memory steps = [
+            Handler.pass.selector,
+            Handler.deposit.selector,
+            Handler.transfer.selector,
+            Handler.withdraw.selector,
+            Handler.donate.selector,
+            Handler.register.selector,
+            Handler.setTerms.selector,
+            Handler.configure.selector,
+            Handler.withhold.selector,
+            Handler.addStake.selector,
+            Handler.recover.selector,
+            Handler.retire.selector,
+            Handler.unstake.selector,
+            Handler.open.selector,
+            Handler.start.selector,
+            Handler.openAndStart.selector,
+            Handler.gang.selector,
+            Handler.move.selector,
+            Handler.decline.selector,
+            Handler.cancelUnstarted.selector,
+            Handler.reject.selector,
+            Handler.extend.selector,
+            Handler.setWorkload.selector,
+            Handler.close.selector,
+            Handler.sweep.selector,
+            Handler.terminate.selector,
+            Handler.claim.selector,
+            Handler.publishResult.selector,
+            Handler.pullFees.selector,
+            Handler.govern.selector
+        ];
+        for (uint256 i = 0; i < 2500; i++) {
+            bytes32 seed = keccak256(abi.encode(i));
+            bytes memory call = abi.encodePacked(
+                steps[uint256(seed) % steps.length],
+                keccak256(abi.encode(seed, 1)),
+                keccak256(abi.encode(seed, 2)),
+                seed
+            );
+            (bool ok,) = address(handler).call(call);
+            require(ok, "a step reverted");
+        }
+        for (uint256 i = 0; i < steps.length; i++) {
+            emit Went(i, steps[i], handler.done(steps[i]));
+            require(handler.done(steps[i]) > 0, "a step never went through");
+        }
+    }
+
+    event Went(uint256, bytes4, uint256);
+}
+
 /// @notice With an ordinary token of 18 decimals.
 contract ControllerInvariantsPlain is ControllerInvariants {
     function setUp() external {

@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
-import {LeaseRequest, LeaseState, MachineView, Params} from "../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, MachineStatus, MachineView} from "../../contracts/interfaces/IControllerTypes.sol";
 import {SizedToken} from "../../contracts/test/OddTokens.sol";
 import {skip, vm} from "./Cheats.sol";
 import {World} from "./World.sol";
@@ -43,6 +43,15 @@ contract Handler is World {
 
     function _machine(uint256 seed) private view returns (uint32) {
         return machines == 0 ? 1 : uint32(1 + seed % machines);
+    }
+
+    /// @dev A machine that has not retired, if there is one.
+    function _inService(uint256 seed) private view returns (uint32 id) {
+        for (uint256 i = 0; i < machines; i++) {
+            id = _machine(seed + i);
+            if (_machines[id].retiredAt == 0) return id;
+        }
+        return _machine(seed);
     }
 
     // ------------------------------------------------------------------------------------------------------- time
@@ -85,9 +94,9 @@ contract Handler is World {
 
     // ---------------------------------------------------------------------------------------------------- machines
 
-    function register(uint256 seed, uint8 gpus, uint256 terms) external {
+    function register(uint256 seed, uint256 gpus, uint256 terms) external {
         bytes memory call = abi.encodeCall(
-            pool.register, (_terms(terms), 1 + gpus % 8, bytes32(seed), bytes32(terms), _person(seed >> 16))
+            pool.register, (_terms(terms), uint8(1 + gpus % 8), bytes32(seed), bytes32(terms), _person(seed >> 16))
         );
         _do(_person(seed), call, seed >> 8);
     }
@@ -108,10 +117,11 @@ contract Handler is World {
         if (kind >= 3) _do(provider, abi.encodeCall(pool.relist, (id)), seed >> 8);
     }
 
-    function withhold(uint256 seed, uint64 cells) external {
+    function withhold(uint256 seed, uint256 wish) external {
         uint32 id = _machine(seed);
-        // Often nothing, so that machines do not silt up.
-        if (seed >> 16 & 1 == 0) cells = 0;
+        uint64 cells = uint64(wish) & uint64(type(uint64).max >> (64 - 8 * uint256(_machines[id].gpus)));
+        // Mostly few, so that machines do not silt up.
+        if (seed >> 16 & 3 != 0) cells &= uint64(wish >> 64) & uint64(wish >> 128) & uint64(wish >> 192);
         _do(_machines[id].operator, abi.encodeCall(pool.withhold, (id, cells)), seed >> 8);
     }
 
@@ -138,7 +148,25 @@ contract Handler is World {
 
     // ------------------------------------------------------------------------------------------------------ leases
 
+    /// @dev Three times of four the machine's people and the owner have done what they must before anyone can rent it.
+    function _prepare(uint32 id, uint256 seed) private {
+        if (seed & 3 == 0 || machines == 0) return;
+        MachineView memory m = pool.machineOf(id);
+        if (m.status == MachineStatus.Retired) return;
+        vm.recordLogs();
+        if (pool.paused()) _as(owner, abi.encodeCall(pool.setPaused, (false)), 1);
+        if (m.stalled) _as(m.operator, abi.encodeCall(pool.recover, (id)), 1);
+        if (m.delisted) _as(m.provider, abi.encodeCall(pool.relist, (id)), 1);
+        if (m.params != pool.paramsVersion() || m.terms.availableUntilDay < vm.getBlockTimestamp() / 1 days + 20) {
+            _as(m.provider, abi.encodeCall(pool.setTerms, (id, _terms(seed >> 2))), 1);
+        }
+        uint256 minimum = uint256(pool.params(pool.paramsVersion()).minStakePerGpu) * m.gpus;
+        if (m.stake < minimum) _as(m.provider, abi.encodeCall(pool.addStake, (id, uint96(minimum - m.stake))), 1);
+        _absorb(true);
+    }
+
     function open(uint256 seed, uint256 wish) external {
+        _prepare(_inService(wish), wish >> 56);
         _do(_person(seed), abi.encodeCall(pool.open, (_request(seed, wish))), seed >> 8);
     }
 
@@ -150,6 +178,7 @@ contract Handler is World {
 
     /// @dev The common course of things, so that steps further on find leases that run.
     function openAndStart(uint256 seed, uint256 wish) external {
+        _prepare(_inService(wish), wish >> 56);
         vm.recordLogs();
         (bool ok,) = _as(_person(seed), abi.encodeCall(pool.open, (_request(seed, wish))), seed >> 8);
         _absorb(ok);
@@ -162,9 +191,10 @@ contract Handler is World {
 
     /// @dev Two to four opens at once, which happen whole or not at all.
     function gang(uint256 seed, uint256 wish) external {
+        _prepare(_inService(wish), wish >> 56);
         bytes[] memory calls = new bytes[](2 + seed % 3);
         for (uint256 i = 0; i < calls.length; i++) {
-            LeaseRequest memory r = _request(seed + i * 7, wish + i * 11);
+            LeaseRequest memory r = _request(seed + i * 7, wish + i);
             (r.settle, r.reuse) = (new uint256[](0), 0);
             calls[i] = abi.encodeCall(pool.open, (r));
         }
@@ -198,10 +228,10 @@ contract Handler is World {
         _do(_leases[id].tenant, abi.encodeCall(pool.reject, (id)), seed >> 8);
     }
 
-    function extend(uint256 seed, uint32 duration) external {
+    function extend(uint256 seed, uint256 duration) external {
         uint256 id = _lease(seed);
         address payer = seed & 0x300 == 0 ? _person(seed >> 16) : _leases[id].tenant;
-        _do(payer, abi.encodeCall(pool.extend, (id, 1 + duration % 2 days)), seed >> 8);
+        _do(payer, abi.encodeCall(pool.extend, (id, uint32(1 + duration % 2 days))), seed >> 8);
     }
 
     function setWorkload(uint256 seed) external {
@@ -245,7 +275,7 @@ contract Handler is World {
     }
 
     function _request(uint256 seed, uint256 wish) private view returns (LeaseRequest memory r) {
-        r.machine = _machine(wish);
+        r.machine = _inService(wish);
         MachineView memory m = pool.machineOf(r.machine);
         r.revision = m.revision;
         uint8[5] memory shares = [1, 2, 4, 8, uint8(8 * (1 + wish % (m.gpus == 0 ? 1 : m.gpus)))];
@@ -301,7 +331,7 @@ contract Handler is World {
     }
 
     function govern(uint256 seed) external {
-        uint256 kind = seed % 8;
+        uint256 kind = seed % 12;
         if (kind < 2) _do(owner, abi.encodeCall(pool.proposeParams, (_params(seed >> 8))), seed);
         else if (kind < 3) _do(owner, abi.encodeCall(pool.cancelParams, ()), seed);
         else if (kind < 4) _do(owner, abi.encodeCall(pool.setPaused, (true)), seed);
