@@ -5,6 +5,7 @@ clock are handed in by whoever composes them.
 """
 
 from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
+from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
     JoinQuote,
     Notice,
@@ -76,6 +77,7 @@ __all__ = [
     "Contact",
     "Courier",
     "Delivery",
+    "DocumentCache",
     "DocumentInvalid",
     "DocumentUnavailable",
     "Due",

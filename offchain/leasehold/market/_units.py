@@ -53,7 +53,8 @@ def parse_amount(text: str, decimals: int) -> int:
     whole, fraction = match[1], (match[2] or "").rstrip("0")
     if len(fraction) > decimals:
         raise InvalidAmount(f"'{text}' is finer than this token: it has {decimals} decimals.")
-    return int(whole) * 10**decimals + int(fraction.ljust(decimals, "0") or "0")
+    scale: int = 10**decimals
+    return int(whole) * scale + int(fraction.ljust(decimals, "0") or "0")
 
 
 def format_amount(units: int, decimals: int, *, places: int | None = None) -> str:

@@ -1,0 +1,51 @@
+"""The root of the command line: what stands before a command's name, and the groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.cli import wallet
+from leasehold.cli._options import Globals
+
+app = typer.Typer(
+    name="leasehold",
+    no_args_is_help=True,
+    help="Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
+    pretty_exceptions_enable=False,
+)
+app.add_typer(wallet.app, name="wallet")
+
+
+@app.callback()
+def configure(
+    ctx: typer.Context,
+    deployment: Annotated[
+        Path | None,
+        typer.Option("--deployment", metavar="FILE", help="The pool's file. [LEASEHOLD_DEPLOYMENT]"),
+    ] = None,
+    rpc: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rpc", metavar="URL", help="A node of the chain; several for failover. [LEASEHOLD_RPC]"
+        ),
+    ] = None,
+    ipfs: Annotated[
+        str | None,
+        typer.Option("--ipfs", metavar="MULTIADDR", help="Your own IPFS node's API. [LEASEHOLD_IPFS]"),
+    ] = None,
+    home: Annotated[
+        Path | None,
+        typer.Option("--home", metavar="DIR", help="Keys, settings and the index. [LEASEHOLD_HOME]"),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Print tracebacks.")] = False,
+) -> None:
+    """What holds for every command."""
+    ctx.obj = Globals(home, deployment, tuple(rpc or ()), ipfs, debug)
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    app()

@@ -1,0 +1,281 @@
+"""`leasehold wallet`: keys, and the money that moves with them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import UNLIMITED, Receipt
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
+from leasehold.cli._session import Session
+from leasehold.cli._shown import transaction
+from leasehold.errors import WalletError
+from leasehold.market import (
+    AllowanceMissing,
+    InvalidAmount,
+    Money,
+    NotEnoughFunds,
+    format_amount,
+    funds_of,
+    parse_amount,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Make keys; see, approve, deposit and withdraw money.")
+
+To = Annotated[
+    str | None, typer.Option("--to", metavar="ADDRESS", help="Another account than the wallet's own.")
+]
+Amount = Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens with decimals, such as 2.5.")]
+
+
+@app.command()
+def new(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    password_file: PasswordFile = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", metavar="FILE", help="Take the private key (hex) in FILE, `-` for stdin."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a wallet, and the age key that its results are encrypted to."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=name, password_file=password_file)
+
+    async def command() -> None:
+        key = read_key(key_file) if key_file else None
+        password = call.password(name, choose=True)
+        signer = await call.keystore.new(name, password, key=key)
+        recipient = await call.age_keys.new(name, password)
+        call.out.answer({"name": name, "address": signer.address, "age_recipient": recipient})
+        if not as_json:
+            call.out.pairs(
+                f"Wallet {name}",
+                (
+                    ("address", signer.address),
+                    ("results are sealed to", recipient),
+                    ("folder", str(call.keys)),
+                ),
+            )
+        call.out.warn("Back up that folder and the password: nobody can restore either for you.")
+
+    call.run(command())
+
+
+@app.command("list")
+def list_wallets(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+    """List the wallets."""
+    call = Invocation.of(ctx, as_json=as_json)
+
+    async def command() -> None:
+        wallets = call.keystore.list()
+        call.out.answer([{"name": each.name, "address": each.address} for each in wallets])
+        call.out.table(
+            ("name", "address"),
+            [(each.name, each.address) for each in wallets],
+            empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",
+        )
+
+    call.run(command())
+
+
+@app.command()
+def address(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+    """Print the wallet's address."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+
+    async def command() -> None:
+        chosen = call.chosen()
+        call.out.answer({"name": chosen.name, "address": chosen.address})
+        if not as_json:
+            call.out.say(chosen.address)
+
+    call.run(command())
+
+
+@app.command()
+def balance(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+    """Show what the wallet holds, what lies in the pool, and what the pool may take."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+
+    async def command() -> None:
+        async with call.session() as session:
+            account = session.account
+            funds = await funds_of(session.pool, session.token, account)
+            wei = await session.rpc.balance(account)
+            money = session.money
+            call.out.answer(
+                {
+                    "address": account,
+                    "token": money.symbol,
+                    "wallet": format_amount(funds.wallet, money.decimals),
+                    "ledger": format_amount(funds.ledger, money.decimals),
+                    "allowance": "unlimited"
+                    if funds.allowance == UNLIMITED
+                    else format_amount(funds.allowance, money.decimals),
+                    "gas": format_amount(wei, 18),
+                }
+            )
+            if not as_json:
+                call.out.pairs(
+                    account,
+                    (
+                        ("in the wallet", money.show(funds.wallet)),
+                        ("in the pool's ledger", money.show(funds.ledger)),
+                        ("the pool may take", _allowance(funds.allowance, money)),
+                        ("for gas", f"{format_amount(wei, 18)} (the chain's own coin)"),
+                    ),
+                )
+
+    call.run(command())
+
+
+@app.command()
+def approve(
+    ctx: typer.Context,
+    amount: Annotated[
+        str, typer.Argument(metavar="AMOUNT", help="Whole tokens, `unlimited`, or 0 to revoke.")
+    ],
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Let the pool take tokens from the wallet when a lease is opened or extended, or a machine staked."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        async with call.session(signs=not dry_run) as session:
+            units = UNLIMITED if amount == "unlimited" else parse_amount(amount, session.money.decimals)
+            what = _allowance(units, session.money)
+            if dry_run:
+                call.out.say(f"Would let the pool {session.pool.address} take {what} from the wallet.")
+                return
+            call.out.confirm(f"Let the pool take {what} from the wallet?")
+            with call.out.working("Waiting for the transaction"):
+                receipt = await session.token.approve(session.pool.address, units)
+            call.out.answer({"approved": amount, **transaction(receipt)})
+            call.out.say(f"The pool may take {what} from the wallet.")
+
+    call.run(command())
+
+
+@app.command()
+def deposit(
+    ctx: typer.Context,
+    amount: Amount,
+    to: To = None,
+    approve_too: Annotated[
+        bool, typer.Option("--approve", help="Approve the amount first where needed.")
+    ] = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Move tokens from the wallet into the pool's ledger."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        async with call.session(signs=not dry_run) as session:
+            money, account = session.money, session.account
+            units = _positive(parse_amount(amount, money.decimals))
+            funds = await funds_of(session.pool, session.token, account)
+            if units > funds.wallet:
+                raise NotEnoughFunds(
+                    f"The wallet holds {money.show(funds.wallet)}, not {money.show(units)}: deposit less, "
+                    "or get more of the token."
+                )
+            if units > funds.allowance and not approve_too:
+                raise AllowanceMissing(
+                    f"The pool may not take {money.show(units)} from the wallet yet: run "
+                    f"`leasehold wallet approve {format_amount(units, money.decimals)}`, or pass --approve."
+                )
+            if dry_run:
+                call.out.say(f"Would move {money.show(units)} into the ledger of {to or account}.")
+                return
+            call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {to or account}?")
+            with call.out.working("Waiting for the transaction"):
+                if units > funds.allowance:
+                    await session.token.approve(session.pool.address, units)
+                receipt = await session.pool.deposit(to or account, units)
+            await _report(
+                call, session, receipt, f"{money.show(units)} are in the ledger of {to or account}."
+            )
+
+    call.run(command())
+
+
+@app.command()
+def withdraw(
+    ctx: typer.Context,
+    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
+    to: To = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Move tokens from the pool's ledger to the wallet."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        await withdraw_from_ledger(call, amount, to, dry_run=dry_run)
+
+    call.run(command())
+
+
+async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None, *, dry_run: bool) -> None:
+    """What both `wallet withdraw` and `provider withdraw` do."""
+    async with call.session(signs=not dry_run) as session:
+        money, account = session.money, session.account
+        ledger = await session.pool.balance_of(account)
+        units = _positive(ledger if amount == "all" else parse_amount(amount, money.decimals))
+        if units > ledger:
+            raise NotEnoughFunds(
+                f"The ledger holds {money.show(ledger)}, not {money.show(units)}: withdraw less, or `all`."
+            )
+        target = to or account
+        if dry_run:
+            call.out.say(f"Would pay {money.show(units)} out to {target}.")
+            return
+        call.out.confirm(f"Pay {money.show(units)} out of the ledger to {target}?")
+        with call.out.working("Waiting for the transaction"):
+            receipt = await session.pool.withdraw(target, units)
+        await _report(call, session, receipt, f"{money.show(units)} were paid to {target}.")
+
+
+async def _report(call: Invocation, session: Session, receipt: Receipt, said: str) -> None:
+    ledger = await session.pool.balance_of(session.account)
+    call.out.answer({"ledger": format_amount(ledger, session.money.decimals), **transaction(receipt)})
+    call.out.say(said)
+
+
+def read_key(path: Path) -> bytes:
+    """A private key written in hex.
+
+    Raises:
+        WalletError: it cannot be read.
+    """
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+        return bytes.fromhex(text.strip().removeprefix("0x"))
+    except (OSError, ValueError):  # without the reason, which would quote the key
+        raise WalletError(f"{path} holds no private key: it should be 64 hex digits.") from None
+
+
+def _positive(units: int) -> int:
+    if units == 0:
+        raise InvalidAmount("There is nothing to move: name an amount above zero.")
+    return units
+
+
+def _allowance(units: int, money: Money) -> str:
+    return f"any amount of {money.symbol}" if units == UNLIMITED else money.show(units)

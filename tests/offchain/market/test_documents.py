@@ -1,0 +1,154 @@
+"""Documents from strangers: bounded, checked against their digests, cached."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from leasehold.chain import cid_of_digest
+from leasehold.errors import DatasetUnavailable
+from leasehold.market import (
+    Contact,
+    DocumentCache,
+    DocumentInvalid,
+    DocumentUnavailable,
+    Hardware,
+    MachineFile,
+    canonical,
+    parse_document,
+)
+
+HARDWARE = {
+    "version": 1,
+    "gpus": [{"model": "NVIDIA H100 80GB HBM3", "memory_bytes": 85_520_809_984, "uuid_hash": "ab" * 32}],
+    "cpu_units": 0,
+    "cpu": {"model": "AMD EPYC 9454", "cores": 48},
+    "memory_bytes": 1_080_000_000_000,
+    "disk": {"bytes": 3_800_000_000_000, "quota": True},
+    "network": {"interfaces": []},
+    "runtimes": ["runc", "runsc"],
+    "driver": "570.86",
+    "kernel": "6.12",
+}
+CONTACT = {
+    "version": 1,
+    "endpoints": ["https://203.0.113.7:8443"],
+    "certificate": "-----BEGIN CERTIFICATE-----\n",
+    "ssh": {"host": "203.0.113.7", "port": 2222, "host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA"},
+    "age_recipient": "age1qqqq",
+    "peer_id": None,
+    "ipfs": ["/ip4/203.0.113.7/tcp/4001"],
+    "images": [{"id": "sha256:" + "ab" * 32, "name": "cuda 12.4"}],
+    "datasets": ["bafkreia"],
+    "location": {"country": "DE"},
+    "operator": "0x" + "22" * 20,
+    "issued_at": 1_800_000_000,
+}
+MACHINE_FILE = {
+    "hardware": HARDWARE,
+    "contact": CONTACT,
+    "operator": "0x" + "22" * 20,
+    "suggested": {"gpus": 1},
+}
+
+
+class Blocks:
+    """One node's raw blocks, held in memory: the edge where the network would be."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, bytes] = {}
+        self.asked: list[str] = []
+
+    async def put_block(self, data: bytes) -> str:
+        cid = cid_of_digest(sha256(data).digest())
+        self.held[cid] = data
+        return cid
+
+    async def get_block(self, cid: str, timeout: float) -> bytes:  # noqa: ASYNC109  # the protocol's
+        self.asked.append(cid)
+        await asyncio.sleep(0)
+        if cid not in self.held:
+            raise DatasetUnavailable(cid)
+        return self.held[cid]
+
+
+def test_documents_of_version_1_are_read() -> None:
+    hardware = parse_document(Hardware, canonical(HARDWARE), "hardware")
+    contact = parse_document(Contact, canonical(CONTACT), "contact")
+    assert hardware.gpus[0].memory_bytes == 85_520_809_984
+    assert contact.ssh is not None
+    assert contact.ssh.port == 2222
+    assert contact.location.country == "DE"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": 2}, "version"),
+        ({"cpu": {"model": "x\x1b[31m", "cores": 4}}, "cpu.model"),
+        ({"memory_bytes": -1}, "memory_bytes"),
+        ({"gpus": [{"model": "x"}]}, "gpus.0.memory_bytes"),
+    ],
+)
+def test_a_document_of_another_form_names_its_first_wrong_field(change: dict[str, object], says: str) -> None:
+    with pytest.raises(DocumentInvalid, match=says):
+        parse_document(Hardware, json.dumps({**HARDWARE, **change}).encode(), "hardware of machine 3")
+
+
+def test_an_ssh_host_that_would_be_an_option_is_refused() -> None:
+    bad = {**CONTACT, "ssh": {"host": "-oProxyCommand=x", "port": 22, "host_key": "ssh-ed25519 AAAA"}}
+    with pytest.raises(DocumentInvalid, match="ssh.host"):
+        parse_document(Contact, json.dumps(bad).encode(), "contact")
+
+
+def test_a_document_over_a_mebibyte_is_refused() -> None:
+    with pytest.raises(DocumentInvalid, match="larger than 1 MiB"):
+        parse_document(Hardware, b" " * (2**20 + 1), "hardware")
+
+
+def test_canonical_json_is_one_form() -> None:
+    assert canonical({"b": 1, "a": "ä"}) == '{"a":"ä","b":1}'.encode()
+
+
+def test_machine_json_keeps_its_documents_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(MACHINE_FILE))
+    loaded = MachineFile.load(path)
+    assert loaded.hardware == HARDWARE
+    assert loaded.suggested.gpus == 1
+    with pytest.raises(DocumentInvalid, match=r"leasehold-agent describe"):
+        MachineFile.load(tmp_path / "none.json")
+    path.write_text(json.dumps({**MACHINE_FILE, "contact": {**CONTACT, "age_recipient": "nope"}}))
+    with pytest.raises(DocumentInvalid, match="age_recipient"):
+        MachineFile.load(path)
+
+
+async def test_a_document_is_fetched_once_and_then_kept(tmp_path: Path) -> None:
+    blocks = Blocks()
+    await blocks.put_block(canonical(HARDWARE))
+    cache = DocumentCache(tmp_path / "documents", blocks)
+    digest = sha256(canonical(HARDWARE)).digest()
+    assert await cache.get(digest) == canonical(HARDWARE)
+    assert await cache.get(digest) == canonical(HARDWARE)
+    assert len(blocks.asked) == 1
+    (tmp_path / "documents" / f"{digest.hex()}.json").write_bytes(b"torn")
+    assert await cache.get(digest) == canonical(HARDWARE)
+    assert len(blocks.asked) == 2
+
+
+async def test_what_nobody_has_or_somebody_forged_is_reported_beside_the_rest(tmp_path: Path) -> None:
+    blocks = Blocks()
+    await blocks.put_block(b"good")
+    forged = sha256(b"asked for").digest()
+    blocks.held[cid_of_digest(forged)] = b"something else"
+    cache = DocumentCache(tmp_path, blocks)
+    good, missing, bad = await cache.get_all([sha256(b"good").digest(), bytes(32), forged])
+    assert good == b"good"
+    assert isinstance(missing, DocumentUnavailable)
+    assert "IPFS node runs" in str(missing)
+    assert isinstance(bad, DocumentUnavailable)
+    assert "something else" in str(bad)
