@@ -12,7 +12,7 @@ import io
 import socket
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -63,8 +63,7 @@ class ContainerSpec:
     """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host
     port.
 
-    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `files` are put
-    into the container before it starts, by absolute path.
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
     """
 
     name: str
@@ -86,7 +85,6 @@ class ContainerSpec:
     dns: Sequence[str]
     restart: str
     grace: int
-    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -216,7 +214,7 @@ class Engine:
         return await self._call(ask)
 
     async def create(self, spec: ContainerSpec) -> None:
-        """Create the container unless one of that name exists, and put its files in."""
+        """Create the container unless one of that name exists."""
 
         def create(client: Client) -> None:
             options, labels = _options(client, spec), dict(spec.labels)
@@ -224,10 +222,13 @@ class Engine:
                 client.inspect_container(spec.name)
                 return
             client.create_container(labels=labels, **options)
-            if spec.files:
-                client.put_archive(spec.name, "/", _archive(spec.files))
 
         await self._call(create, ignore=(_CONFLICT,))
+
+    async def put_files(self, name: str, files: Mapping[str, bytes]) -> None:
+        """Put files into a container by their absolute paths."""
+        if files:
+            await self._call(lambda client: client.put_archive(name, "/", _archive(files)))
 
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))
@@ -240,17 +241,6 @@ class Engine:
         await self._call(
             lambda client: client.remove_container(name, force=True, v=True), ignore=(_NOT_FOUND, _CONFLICT)
         )
-
-    async def probe(self, name: str, command: Sequence[str]) -> int | None:
-        """Exit code of a command run inside, or None if it could not be run."""
-
-        def run(client: Client) -> int | None:
-            created = client.exec_create(name, list(command))["Id"]
-            client.exec_start(created)
-            code = client.exec_inspect(created)["ExitCode"]
-            return None if code is None else int(code)
-
-        return await self._call(run)
 
     async def copy_out(self, name: str, path: str, target: Path, limit: int) -> bool:
         """Write the tar of `path` inside the container to `target`. False if the path does not exist there.

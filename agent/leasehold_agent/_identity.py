@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,9 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from pyrage import x25519
 
 from leasehold.chain import LocalSigner
+from leasehold.datasets import new_identity, recipient_of
 
 _YEARS = timedelta(days=3_650)
 
@@ -31,7 +31,7 @@ class Identity:
     """Keys as objects where the agent uses them, as paths where a server loads them."""
 
     operator: LocalSigner
-    age: x25519.Identity
+    age_identity: str = field(repr=False)
     tls_certificate: Path
     tls_key: Path
     ssh_host_key: Path
@@ -39,7 +39,7 @@ class Identity:
 
     @property
     def age_recipient(self) -> str:
-        return str(self.age.to_public())
+        return recipient_of(self.age_identity)
 
     @property
     def certificate_pem(self) -> str:
@@ -53,14 +53,14 @@ def load_identity(state_dir: Path, *, now: datetime | None = None) -> Identity:
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     state_dir.chmod(0o700)
     operator = _text(state_dir / "operator.key", lambda: "0x" + secrets.token_hex(32))
-    age = _text(state_dir / "age.key", lambda: str(x25519.Identity.generate()))
+    age = _text(state_dir / "age.key", new_identity)
     _make_certificate(state_dir / "tls.crt", state_dir / "tls.key", now or datetime.now(UTC))
     ssh_host_key = state_dir / "ssh_host_key"
     _text(ssh_host_key, lambda: asyncssh.generate_private_key("ssh-ed25519").export_private_key().decode())
     public = asyncssh.read_private_key(str(ssh_host_key)).export_public_key().decode().split()[:2]
     return Identity(
         operator=LocalSigner(operator),
-        age=x25519.Identity.from_str(age),
+        age_identity=age,
         tls_certificate=state_dir / "tls.crt",
         tls_key=state_dir / "tls.key",
         ssh_host_key=ssh_host_key,

@@ -1,0 +1,284 @@
+"""Bringing a lease up: fetch, open, check, create, start, wait until ready.
+
+Each step looks first at what is there, so that the whole can be begun again wherever it was cut off. It
+logs its name before it acts. What cannot be done here raises `Declined`; what may be done later (engine,
+IPFS or chain away) raises something else, and is tried again until the start window is nearly over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import structlog
+
+from leasehold.chain import cid_of_digest, format_lease
+from leasehold.errors import DatasetUnavailable, WorkloadError, WorkloadUnsupported
+from leasehold.workload import HttpProbe, Readiness, Workload, unseal
+from leasehold_agent._container import check_fits, choose_ports, spec_of
+from leasehold_agent._desired import Desired
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NotRunning
+from leasehold_agent._identity import write_private
+
+if TYPE_CHECKING:
+    from leasehold_agent._host import Host, Record
+    from leasehold_agent._lease_dir import LeaseDir, Notes
+
+_log = structlog.get_logger("leasehold_agent")
+_PORT_ATTEMPTS = 5
+_PORT_TAKEN = ("port is already allocated", "address already in use")
+_PROBE_SECONDS = 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+
+
+def log_step(lease: int, step: str) -> None:
+    """One line before each step; tests kill the agent right here."""
+    _log.info("step", lease=format_lease(lease), step=step)
+
+
+async def bring_up(host: Host, desired: Desired, record: Record) -> None:
+    """Until the lease is ready. Raises Declined for what can never run here."""
+    folder = host.folder(desired.lease)
+    notes = _take_on(folder, desired)
+    workload = await _workload(host, desired, folder, record)
+    container = await host.engine.inspect(host.names.container(desired.lease))
+    if container is None or not container.running:
+        await host.guard()
+        container = await _run(host, desired, workload, folder, notes, record)
+    elif not notes.launched:  # the notes were lost, the container was not
+        notes.launched, notes.boot = True, host.boot
+        folder.save(notes)
+    record.waiting, record.progress = "not-ready", "waiting until it is ready"
+    if workload.readiness is not None:
+        log_step(desired.lease, "ready")
+        await _until_ready(host, container, workload.readiness)
+    record.ready, record.progress, record.trouble = True, None, None
+
+
+def _take_on(folder: LeaseDir, desired: Desired) -> Notes:
+    """Note whose lease this is, before anything is made for it. One that has come back is no longer over."""
+    notes = folder.load()
+    before = (notes.workload, notes.gone_at)
+    notes.tenant, notes.machine, notes.workload = desired.tenant, desired.machine, desired.workload.hex()
+    notes.gone_at = notes.gone_block = None
+    if before != (notes.workload, None) or not folder.exists:
+        folder.save(notes)
+    return notes
+
+
+# ------------------------------------------------------------------------------------------------------
+# the workload
+
+
+async def _workload(host: Host, desired: Desired, folder: LeaseDir, record: Record) -> Workload:
+    if (known := host.workload(desired.lease)) is not None:
+        return known
+    record.waiting, record.progress = "workload-missing", "fetching the workload"
+    log_step(desired.lease, "fetch")
+    sealed = await _sealed(host, desired)
+    log_step(desired.lease, "unseal")
+    try:
+        opened = unseal(sealed, host.age_identity)
+    except WorkloadUnsupported as error:
+        raise Declined("unsupported", str(error)) from error
+    except WorkloadError as error:
+        raise Declined("workload-invalid", str(error)) from error
+    write_private(folder.sealed, sealed)
+    record.workload = (desired.workload.hex(), opened)
+    return opened
+
+
+async def _sealed(host: Host, desired: Desired) -> bytes:
+    """The sealed workload: uploaded already, uploaded while we wait, or pinned where IPFS finds it."""
+    if (uploaded := await host.uploads.get(desired.workload)) is not None:
+        return uploaded
+    wait = host.settings.fetch_seconds
+    ipfs = asyncio.create_task(host.data.get_block(cid_of_digest(desired.workload), wait))
+    upload = asyncio.create_task(host.uploads.wait(desired.workload))
+    try:
+        await asyncio.wait({ipfs, upload}, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+        if upload.done():
+            return upload.result()
+        if not ipfs.done():
+            raise Declined("workload-missing", "Nobody delivered the sealed workload.")
+        sealed = ipfs.result()
+    except DatasetUnavailable as error:
+        raise Declined("workload-missing", "Nobody delivered the sealed workload.") from error
+    finally:
+        for task in (ipfs, upload):
+            task.cancel()
+        await asyncio.gather(ipfs, upload, return_exceptions=True)
+    if hashlib.sha256(sealed).digest() != desired.workload:
+        raise Declined("workload-invalid", "The bytes that came are not those the lease names.")
+    return sealed
+
+
+# -----------------------------------------------------------------------------------------------------
+# the container
+
+
+async def _run(
+    host: Host, desired: Desired, workload: Workload, folder: LeaseDir, notes: Notes, record: Record
+) -> ContainerFacts:
+    """A running container of the lease, made now or started again. A port that is taken is chosen anew."""
+    name, refused = host.names.container(desired.lease), set[int]()
+    for _ in range(_PORT_ATTEMPTS):
+        await _create(host, desired, workload, folder, notes, record, refused)
+        log_step(desired.lease, "start")
+        record.progress = "starting the container"
+        notes.launched, notes.stopped, notes.boot = True, False, host.boot
+        folder.save(notes)
+        try:
+            await host.engine.start(name)
+            break
+        except EngineRefused as error:
+            if not any(words in str(error) for words in _PORT_TAKEN):
+                raise Declined("start-failed", f"The container does not start: {error}") from error
+            container = await host.engine.inspect(name)
+            refused |= {port for _, _, port in container.ports} if container else set()
+            await host.engine.remove(name)
+    else:
+        raise Declined("port-taken", "ports: none of those tried on this host was free.")
+    return await _inspected(host, name)
+
+
+async def _create(
+    host: Host,
+    desired: Desired,
+    workload: Workload,
+    folder: LeaseDir,
+    notes: Notes,
+    record: Record,
+    refused: set[int],
+) -> None:
+    name = host.names.container(desired.lease)
+    share = host.share(desired)
+    if (existing := await host.engine.inspect(name)) is None:
+        check_fits(workload, share, host.facts, host.settings)
+        record.waiting, record.progress = "image-unknown", "fetching the image"
+        _check_disk(host)
+        log_step(desired.lease, "image")
+        image = await host.images.ensure(workload.image)
+        mounts = await _datasets(host, desired, workload, folder, notes, record)
+        record.waiting, record.progress = "start-failed", "creating the container"
+        log_step(desired.lease, "create")
+        taken = {port for c in await host.engine.containers(host.names.filter) for _, _, port in c.ports}
+        ports = choose_ports(workload, taken | refused, host.settings)
+        spec = spec_of(
+            desired,
+            workload,
+            host.names,
+            image=image,
+            share=share,
+            quota=host.facts.quota,
+            mounts=mounts,
+            ports=ports,
+            settings=host.settings,
+        )
+        await host.engine.ensure_network(spec.network, host.names.bridge(desired.lease), spec.labels)
+        try:
+            await host.engine.create(spec)
+        except EngineRefused as error:
+            full = "no space left" in str(error)
+            reason: DeclineReason = "no-disk" if full else "start-failed"
+            raise Declined(reason, f"The container cannot be made: {error}") from error
+    if existing is None or existing.state == "created":
+        await host.engine.put_files(name, secret_files(workload))
+
+
+def _check_disk(host: Host) -> None:
+    """A full disk would take down the leases that run already. An engine elsewhere keeps its own watch."""
+    root = host.facts.root
+    if root.is_dir() and shutil.disk_usage(root).free < host.settings.disk_reserve:
+        raise Declined("no-disk", "This host's disk is full.")
+
+
+def secret_files(workload: Workload) -> dict[str, bytes]:
+    """Where a container finds its secrets; never in its environment, which `docker inspect` shows."""
+    return {f"/run/secrets/{name}": value.encode() for name, value in workload.secrets.items()}
+
+
+async def _datasets(
+    host: Host, desired: Desired, workload: Workload, folder: LeaseDir, notes: Notes, record: Record
+) -> list[tuple[Path, str]]:
+    if not workload.datasets:
+        return []
+    log_step(desired.lease, "datasets")
+    notes.datasets = tuple(host.datasets.name(mount, desired.tenant) for mount in workload.datasets)
+    folder.save(notes)  # from now on the cache keeps them
+    mounts = []
+    for mount in workload.datasets:
+        record.waiting, record.progress = "dataset-missing", f"fetching {mount.cid}"
+
+        def show(done: int, total: int | None, cid: str = mount.cid) -> None:
+            record.progress = f"fetching {cid}: {done} of {total or '?'} bytes"
+
+        path = await host.datasets.get(mount, desired.tenant, host.datasets_in_use(), show)
+        mounts.append((path, mount.path))
+    return mounts
+
+
+async def _inspected(host: Host, name: str) -> ContainerFacts:
+    container = await host.engine.inspect(name)
+    if container is None:
+        raise NotRunning("The container is gone.")
+    return container
+
+
+# --------------------------------------------------------------------------------------------------------
+# - readiness
+
+
+async def _until_ready(host: Host, container: ContainerFacts, readiness: Readiness) -> None:
+    """Raises Declined("not-ready") after the workload's own limit, ("start-failed") once the command has
+    ended.
+    """
+    deadline, pause = host.clock() + readiness.timeout, _FIRST_PAUSE
+    while not await _is_ready(host, container, readiness):
+        current = await _inspected(host, container.name)
+        if current.state in ("exited", "dead"):
+            raise Declined("start-failed", f"The command ended with {current.exit_code} before it was ready.")
+        if host.clock() >= deadline:
+            raise Declined("not-ready", f"It was not ready within {readiness.timeout} s.")
+        await host.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+async def _is_ready(host: Host, container: ContainerFacts, readiness: Readiness) -> bool:
+    with contextlib.suppress(TimeoutError, NotRunning):
+        async with asyncio.timeout(min(_PROBE_SECONDS, readiness.timeout)):
+            if readiness.http is not None:
+                return await _answers(container, readiness.http)
+            async with _probe(host, container.id, readiness.command or ()) as code:
+                return code == 0
+    return False
+
+
+@contextlib.asynccontextmanager
+async def _probe(host: Host, container: str, command: tuple[str, ...]) -> AsyncIterator[int]:
+    stream = await host.streams.exec(container, command, tty=False, env={}, size=None)
+    try:
+        async for _ in stream:
+            pass
+        yield await stream.wait()
+    finally:
+        await stream.close()
+
+
+async def _answers(container: ContainerFacts, probe: HttpProbe) -> bool:
+    if container.address is None:
+        return False
+    url = f"http://{container.address}:{probe.port}{probe.path}"
+    async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as client:
+        try:
+            async with client.stream("GET", url) as answer:
+                return answer.status_code < 400
+        except httpx.HTTPError:
+            return False

@@ -1,0 +1,156 @@
+"""From a workload to a container: pure functions that say what it gets, and what it may not have."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leasehold.chain import Deployment, format_lease
+from leasehold.workload import Kind, Restart, Runtime, Workload
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._desired import Desired
+from leasehold_agent._engine import ContainerSpec, EngineFacts
+from leasehold_agent._errors import Declined
+from leasehold_agent._inventory import Share
+from leasehold_agent._network import BRIDGE_PREFIX, LeasePolicy, parse_rule
+from leasehold_agent._plan import WORKLOAD_LABEL
+
+LEASE_LABEL = "leasehold.lease"
+GENESIS_LABEL = "leasehold.genesis"
+_DEFAULT_SHM = 64 << 20
+_RESTART = {Restart.NEVER: "no", Restart.ON_FAILURE: "on-failure", Restart.ALWAYS: "unless-stopped"}
+
+
+@dataclass(frozen=True)
+class Names:
+    """How this agent's containers, networks and bridges are called: by lease, pool and the chain's own
+    history.
+
+    Two of one name cannot exist, so two containers of one lease cannot; and a development chain that repeats
+    addresses never meets the containers of the one before it.
+    """
+
+    chain_id: int
+    genesis: str
+    controller: str
+
+    @classmethod
+    def of(cls, deployment: Deployment) -> Names:
+        return cls(deployment.chain_id, deployment.genesis.lower(), deployment.controller)
+
+    def label(self, lease: int, machine: int) -> str:
+        return f"eip155:{self.chain_id}/{self.controller}/{lease}@{machine}"
+
+    def lease_of(self, labels: Mapping[str, str]) -> int | None:
+        """The lease that a container's labels name, or None if it is not one of this pool on this chain."""
+        before, _, rest = labels.get(LEASE_LABEL, "").rpartition("/")
+        lease, _, machine = rest.partition("@")
+        mine = before.lower() == f"eip155:{self.chain_id}/{self.controller}".lower()
+        if not mine or labels.get(GENESIS_LABEL) != self.genesis or not (lease + machine).isdigit():
+            return None
+        return int(lease)
+
+    @property
+    def filter(self) -> str:
+        return f"{GENESIS_LABEL}={self.genesis}"
+
+    def container(self, lease: int) -> str:
+        return f"leasehold-{format_lease(lease)}-{self._mark(lease)[:8]}"
+
+    network = container
+
+    def bridge(self, lease: int) -> str:
+        return BRIDGE_PREFIX + self._mark(lease)[:12]
+
+    def _mark(self, lease: int) -> str:
+        return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}/{lease}".encode()).hexdigest()
+
+
+def check_fits(workload: Workload, share: Share, facts: EngineFacts, settings: AgentSettings) -> None:
+    """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    for what, asked, most in (
+        ("cpu", workload.cpu, share.cpus),
+        ("memory", workload.memory, share.memory_bytes),
+        ("disk", workload.disk, share.disk_bytes),
+        ("shm", workload.shm, share.memory_bytes),
+    ):
+        if asked is not None and asked > most:
+            raise Declined(
+                "unsupported", f"{what}: {asked} is more than the {most} that the lease's cells buy."
+            )
+    if workload.runtime is Runtime.GVISOR and "runsc" not in facts.runtimes:
+        raise Declined("unsupported", "runtime: this host has no gVisor.")
+    for port in workload.ports:
+        if port.host is not None and not settings.first_port <= port.host <= settings.last_port:
+            offered = f"{settings.first_port} to {settings.last_port}"
+            raise Declined("unsupported", f"ports: this host publishes {offered}, not {port.host}.")
+
+
+def choose_ports(
+    workload: Workload, taken: Collection[int], settings: AgentSettings
+) -> dict[tuple[int, str], int]:
+    """Host ports for the workload's. Raises Declined("port-taken")."""
+    asked = {port.host for port in workload.ports if port.host is not None}
+    if clash := asked & set(taken):
+        raise Declined("port-taken", f"ports: {min(clash)} serves another lease.")
+    free = (
+        p for p in range(settings.first_port, settings.last_port + 1) if p not in asked and p not in taken
+    )
+    return {(p.container, p.protocol.value): p.host or _next(free) for p in workload.ports}
+
+
+def _next(free: Iterator[int]) -> int:
+    try:
+        return next(free)
+    except StopIteration:
+        raise Declined("port-taken", "ports: every port that this host publishes is taken.") from None
+
+
+def policy_of(bridge: str, workload: Workload | None) -> LeasePolicy:
+    """The lease's rules; for a workload that cannot be read, none may leave."""
+    if workload is None:
+        return LeasePolicy(bridge, "none")
+    return LeasePolicy(bridge, workload.egress.mode, tuple(parse_rule(r) for r in workload.egress.allow))
+
+
+def spec_of(
+    desired: Desired,
+    workload: Workload,
+    names: Names,
+    *,
+    image: str,
+    share: Share,
+    quota: bool,
+    mounts: Sequence[tuple[Path, str]],
+    ports: Mapping[tuple[int, str], int],
+    settings: AgentSettings,
+) -> ContainerSpec:
+    """The container of a lease."""
+    memory = workload.memory or share.memory_bytes
+    return ContainerSpec(
+        name=names.container(desired.lease),
+        image=image,
+        network=names.network(desired.lease),
+        labels={
+            LEASE_LABEL: names.label(desired.lease, desired.machine),
+            GENESIS_LABEL: names.genesis,
+            WORKLOAD_LABEL: desired.workload.hex(),
+        },
+        command=workload.command,
+        environment={**workload.env, "LEASEHOLD_LEASE": format_lease(desired.lease)},
+        hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
+        cpus=min(workload.cpu or share.cpus, share.cpus),
+        memory_bytes=memory,
+        pids=settings.pids_limit,
+        shm_bytes=workload.shm or min(_DEFAULT_SHM, memory),
+        disk_bytes=(workload.disk or share.disk_bytes) if quota else None,
+        runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
+        gpu_uuids=share.gpu_uuids,
+        mounts=mounts,
+        ports=ports,
+        dns=() if workload.egress.mode == "none" else settings.dns,
+        restart="no" if workload.kind is Kind.BATCH else _RESTART[workload.restart],
+        grace=workload.grace,
+    )

@@ -1,0 +1,72 @@
+"""What the chain wants of this host: the leases of its machines, as they stand at the head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from leasehold.chain import LeaseState, Machine
+from leasehold_agent._errors import DeclineReason
+
+
+@dataclass(frozen=True)
+class Desired:
+    """A lease on the chain. Times are unix seconds of the chain's clock.
+
+    While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
+    `result` is the CID last published, in its binary form.
+    """
+
+    lease: int
+    machine: int
+    tenant: str
+    state: LeaseState
+    placement: int
+    workload: bytes
+    start: int
+    end: int
+    window_ends: int
+    result: bytes | None = None
+
+    def live_at(self, now: int) -> bool:
+        """Whether it should be running: not started and still startable, or started and not past its end."""
+        if self.state is LeaseState.OPENED:
+            return now <= self.window_ends
+        return self.state is LeaseState.ACTIVE and now < self.end
+
+
+@dataclass(frozen=True)
+class ChainSnapshot:
+    """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
+
+    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is.
+    """
+
+    current: bool
+    block: int = 0
+    now: int = 0
+    machines: Mapping[int, Machine] = field(default_factory=dict)
+    leases: Mapping[int, Desired] = field(default_factory=dict)
+
+
+class ChainGate(Protocol):
+    """All that the reconciler asks of the chain. Methods raise ChainError when no node answers.
+
+    `start`, `decline`, `publish` and `recover` return once they are mined. Each reads the lease's state
+    first and does nothing where it would have no effect, so that each may be asked again after a crash.
+    """
+
+    async def snapshot(self) -> ChainSnapshot: ...
+
+    async def is_live(self, lease: int) -> bool:
+        """Whether the lease should be running, asked of the node itself and not of the index."""
+        ...
+
+    async def start(self, lease: int, endpoint: bytes) -> None: ...
+
+    async def decline(self, lease: int, reason: DeclineReason) -> None: ...
+
+    async def publish(self, lease: int, cid: bytes) -> None: ...
+
+    async def recover(self, machine: int) -> None: ...

@@ -1,0 +1,122 @@
+"""`LeaseRuntime` over the Docker engine: what the API and the SSH server may do with a lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Literal
+
+from leasehold.chain import LeaseState
+from leasehold_agent._desired import Desired
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import NotRunning
+from leasehold_agent._host import Host, Record
+from leasehold_agent._lease_dir import Notes
+from leasehold_agent._reconciler import Reconciler
+from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPort
+from leasehold_agent._workloads import UploadedWorkloads
+
+_CONNECT_SECONDS = 10
+
+
+class DockerRuntime:
+    """Answers from the reconciler's last look; what it runs in a container goes to the engine directly."""
+
+    def __init__(self, host: Host, reconciler: Reconciler) -> None:
+        self._host = host
+        self._reconciler = reconciler
+
+    @property
+    def workloads(self) -> UploadedWorkloads:
+        return self._host.uploads
+
+    async def lookup(self, lease: int) -> LeaseHandle | None:
+        host = self._host
+        desired = host.snapshot.leases.get(lease)
+        notes = host.folder(lease).load()
+        if desired is None and not notes.workload:
+            return None
+        container = self._reconciler.containers.get(lease)
+        record = host.records.get(lease) or Record()
+        workload = host.workload(lease) if notes.workload else None
+        phase, reason = phase_of(desired, notes, container, record)
+        exited = container is not None and container.state in ("exited", "dead")
+        return LeaseHandle(
+            lease=lease,
+            tenant=desired.tenant if desired else notes.tenant,
+            machine=desired.machine if desired else notes.machine,
+            phase=phase,
+            reason=reason,
+            progress=record.progress,
+            ports=_ports(container),
+            container_id=container.id if container else None,
+            container_state=container.state if container else None,
+            exit_code=container.exit_code if container is not None and exited else None,
+            end=desired.end if desired is not None and desired.state is not LeaseState.OPENED else None,
+            ssh_keys=workload.ssh_keys if workload else (),
+            outputs=tuple(output.path for output in workload.outputs) if workload else (),
+            result_cid=notes.result,
+        )
+
+    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        container = await self._container(lease)
+        async for data in self._host.streams.logs(container.id, tail, follow):
+            yield data
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> ExecStream:
+        container = await self._container(lease, running=True)
+        return await self._host.streams.exec(container.id, command, tty=tty, env=env or {}, size=size)
+
+    async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        container = await self._container(lease, running=True)
+        if container.address is None:
+            raise NotRunning("The container has no address.")
+        return await asyncio.wait_for(asyncio.open_connection(container.address, port), _CONNECT_SECONDS)
+
+    async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
+        """The container as the engine has it now. Raises NotRunning, EngineUnavailable."""
+        container = await self._host.engine.inspect(self._host.names.container(lease))
+        if container is None or (running and not container.running):
+            raise NotRunning("The lease's container is not running; its status says why.")
+        return container
+
+
+def phase_of(
+    desired: Desired | None,
+    notes: Notes,
+    container: ContainerFacts | None,
+    record: Record,
+) -> tuple[Phase, str | None]:
+    """How far a lease is, and why it is not running if it is not."""
+    over = desired is None or desired.state not in (LeaseState.OPENED, LeaseState.ACTIVE)
+    if notes.gone_at is not None or over:
+        busy = container is not None and (container.running or (notes.launched and not notes.published))
+        declined = notes.failure is not None and not notes.launched
+        ended: Literal["stopping", "ended", "declined"] = "declined" if declined else "ended"
+        still = busy and desired is not None and desired.state is LeaseState.ENDED
+        return ("stopping" if still else ended), notes.failure_detail or None
+    if notes.failure is not None:
+        return "declined", notes.failure_detail or notes.failure
+    if desired is not None and desired.state is LeaseState.ACTIVE and notes.launched and not notes.stopped:
+        done = container is not None and container.exit_code != 0 and not container.running
+        return "running", f"The command ended with {container.exit_code}." if container and done else None
+    if record.ready:
+        return "ready", record.trouble
+    if container is not None and (container.running or container.state == "created"):
+        return "starting", record.trouble
+    return ("fetching" if record.waiting == "dataset-missing" else "pulling"), record.trouble
+
+
+def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
+    found = container.ports if container else ()
+    return tuple(
+        PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in found
+    )

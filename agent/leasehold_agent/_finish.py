@@ -1,0 +1,124 @@
+"""The end of a lease: `start` and `decline` on the chain, stopping, packing outputs, deleting.
+
+Each step's precondition is asked of whoever knows it (the chain's node, the engine) right before the act,
+and what must not be forgotten is noted before it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from typing import TYPE_CHECKING
+
+import structlog
+
+from leasehold.chain import LeaseState, cid_to_bytes, format_lease
+from leasehold.errors import DatasetError
+from leasehold_agent._bring_up import log_step
+from leasehold_agent._desired import Desired
+from leasehold_agent._lease_dir import Notes
+from leasehold_agent._outputs import collect
+from leasehold_agent._plan import Decline, Stop
+
+if TYPE_CHECKING:
+    from leasehold_agent._host import Host, Record
+
+_log = structlog.get_logger("leasehold_agent")
+_PIN_SECONDS = 30
+_DEFAULT_GRACE = 10
+
+
+async def send_start(host: Host, desired: Desired, record: Record) -> None:
+    """Say that the lease is ready, if its container still is. The endpoint document goes to IPFS beside
+    it.
+    """
+    container = await host.engine.inspect(host.names.container(desired.lease))
+    if container is None or not (container.running or container.exit_code == 0):
+        record.ready = False
+        return
+    log_step(desired.lease, "start-on-chain")
+    document = host.endpoint(desired, container.ports)
+    await host.chain.start(desired.lease, hashlib.sha256(document).digest())
+    with contextlib.suppress(DatasetError, TimeoutError):  # whoever wants it can also ask the agent
+        await asyncio.wait_for(host.data.put_block(document), _PIN_SECONDS)
+
+
+async def decline(host: Host, action: Decline) -> None:
+    log_step(action.lease, "decline")
+    await host.chain.decline(action.lease, action.reason)
+
+
+async def stop(host: Host, action: Stop, desired: Desired | None, record: Record) -> None:
+    """Note that it is over, then stop the container. What still runs on the chain is left alone."""
+    if await host.chain.is_live(action.lease):
+        return
+    folder = host.folder(action.lease)
+    notes = folder.load()
+    name = host.names.container(action.lease)
+    container = await host.engine.inspect(name)
+    if notes.gone_at is None or notes.gone_block is None:
+        notes.gone_at, notes.gone_block = host.snapshot.now, host.snapshot.block
+    if desired is not None and desired.state in (LeaseState.ACTIVE, LeaseState.ENDED, LeaseState.REJECTED):
+        notes.billed = max(0, desired.end - desired.start)
+    running = container is not None and container.running
+    notes.stopped = notes.stopped or running
+    log_step(action.lease, "stop")
+    folder.save(notes)
+    if running:
+        workload = host.workload(action.lease)
+        await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
+    record.ready = False
+    _log.info("stopped", lease=format_lease(action.lease), why=action.why)
+
+
+async def publish(host: Host, desired: Desired) -> None:
+    """Pack what the workload calls its outputs and publish their CID. Without any there is nothing to
+    publish.
+    """
+    folder = host.folder(desired.lease)
+    notes, workload = folder.load(), host.workload(desired.lease)
+    if workload is not None and workload.outputs and not notes.outputs_packed:
+        log_step(desired.lease, "pack")
+        name = host.names.container(desired.lease)
+        found = await collect(host.engine, name, workload.outputs, folder.outputs, host.settings.output_limit)
+        if found:
+            notes.result = await host.pack(folder.outputs, found)
+        notes.outputs_packed = True
+        folder.save(notes)
+    if notes.result is not None and desired.result != cid_to_bytes(notes.result):
+        log_step(desired.lease, "publish")
+        await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
+    notes.published = True
+    folder.save(notes)
+
+
+async def replace(host: Host, desired: Desired, record: Record) -> None:
+    """Make way for another workload: the old one's outputs are published, then its container goes."""
+    folder = host.folder(desired.lease)
+    notes, name = folder.load(), host.names.container(desired.lease)
+    container = await host.engine.inspect(name)
+    log_step(desired.lease, "replace")
+    if container is not None:
+        if container.running:
+            notes.stopped = True
+            folder.save(notes)
+            workload = host.workload(desired.lease)
+            await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
+        if desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
+            await publish(host, desired)
+        await host.engine.remove(name)
+    folder.clear()
+    folder.save(Notes(tenant=desired.tenant, machine=desired.machine, workload=desired.workload.hex()))
+    record.ready, record.workload, record.trouble = False, None, None
+
+
+async def delete(host: Host, lease: int) -> None:
+    """Retention is over and the chain agrees: everything of the lease goes, its folder last."""
+    if await host.chain.is_live(lease):
+        return
+    log_step(lease, "delete")
+    await host.engine.remove(host.names.container(lease))
+    await host.engine.remove_network(host.names.network(lease))
+    host.folder(lease).remove()
+    host.records.pop(lease, None)

@@ -1,0 +1,138 @@
+"""What the steps of a lease work with: this host's parts in one place, and a record for each lease."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from leasehold.errors import WorkloadError
+from leasehold.workload import Output, Workload, unseal
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._container import Names, policy_of
+from leasehold_agent._datasets import DatasetCache, DataSource
+from leasehold_agent._desired import ChainGate, ChainSnapshot, Desired
+from leasehold_agent._engine import Engine, EngineFacts
+from leasehold_agent._errors import DeclineReason
+from leasehold_agent._image import Images
+from leasehold_agent._inventory import Inventory, Share, share_of
+from leasehold_agent._lease_dir import LeaseDir, lease_dirs
+from leasehold_agent._network import Firewall, HostPolicy, LeasePolicy
+from leasehold_agent._stream import EngineStreams
+from leasehold_agent._workloads import UploadedWorkloads
+
+
+class PackOutputs(Protocol):
+    """Adds the outputs below `root` to IPFS, each for its own readers. Returns the CID of the whole."""
+
+    async def __call__(self, root: Path, outputs: Collection[Output]) -> str: ...
+
+
+@dataclass
+class Record:
+    """What this process knows of a lease beyond the notes; lost at a restart and worked out anew.
+
+    ready: it answered. waiting: what it would be declined for now. progress: what is being waited for,
+    for people. trouble: why the last attempt failed.
+    """
+
+    ready: bool = False
+    waiting: DeclineReason = "not-ready"
+    progress: str | None = None
+    trouble: str | None = None
+    workload: tuple[str, Workload] | None = None
+
+
+@dataclass
+class Host:
+    """This host. `boot` changes when it reboots; `clock` is monotonic seconds, `sleep` waits that long."""
+
+    settings: AgentSettings
+    names: Names
+    engine: Engine
+    streams: EngineStreams
+    firewall: Firewall
+    chain: ChainGate
+    uploads: UploadedWorkloads
+    data: DataSource
+    datasets: DatasetCache
+    images: Images
+    pack: PackOutputs
+    age_identity: str
+    inventory: Inventory
+    facts: EngineFacts
+    disk_bytes: int
+    endpoint: Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
+    boot: str
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    records: dict[int, Record] = field(default_factory=dict)
+    snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+
+    @property
+    def leases_root(self) -> Path:
+        return self.settings.state_dir / "leases"
+
+    def folder(self, lease: int) -> LeaseDir:
+        return LeaseDir(self.leases_root, lease)
+
+    def record(self, lease: int) -> Record:
+        return self.records.setdefault(lease, Record())
+
+    def workload(self, lease: int) -> Workload | None:
+        """The workload in the lease's folder, or None if there is none that can be read. Opened once."""
+        folder, record = self.folder(lease), self.record(lease)
+        digest = folder.load().workload
+        if record.workload is not None and record.workload[0] == digest:
+            return record.workload[1]
+        try:
+            sealed = folder.sealed.read_bytes()
+            if hashlib.sha256(sealed).hexdigest() != digest:
+                return None
+            opened = unseal(sealed, self.age_identity)
+        except (FileNotFoundError, WorkloadError):
+            return None
+        record.workload = (digest, opened)
+        return opened
+
+    def share(self, desired: Desired) -> Share:
+        """What the lease's cells come to: the host's machines, in the order of their ids, share its GPUs."""
+        machines = sorted(self.snapshot.machines.values(), key=lambda machine: machine.id)
+        first = sum(machine.gpus for machine in machines if machine.id < desired.machine)
+        units = max(
+            sum(machine.gpus for machine in machines), self.inventory.units(self.settings.cpu_units), 1
+        )
+        return share_of(
+            self.inventory,
+            first_gpu=first,
+            placement=desired.placement,
+            units=units,
+            memory=max(0, self.inventory.memory_bytes - self.settings.memory_reserve),
+            disk=self.disk_bytes,
+        )
+
+    def datasets_in_use(self) -> set[str]:
+        return {name for folder in lease_dirs(self.leases_root).values() for name in folder.load().datasets}
+
+    async def guard(self) -> None:
+        """Put the firewall in place for every lease that has a folder here."""
+        leases: list[LeasePolicy] = []
+        for lease, folder in sorted(lease_dirs(self.leases_root).items()):
+            over = folder.load().gone_at is not None
+            workload = None if over else self.workload(lease)
+            leases.append(policy_of(self.names.bridge(lease), workload))
+        policy = HostPolicy(
+            internet=self.settings.egress == "internet",
+            deny=self.settings.egress_deny,
+            dns=self.settings.dns,
+        )
+        await self.firewall.apply(leases, policy)
+
+
+def boot_id() -> str:
+    """The kernel's name for this run of the host."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

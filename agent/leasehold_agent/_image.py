@@ -1,0 +1,63 @@
+"""Images: what a workload names becomes an image id that the engine has, checked against what was named."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from leasehold.errors import DatasetError, DatasetUnavailable
+from leasehold_agent._datasets import DataSource
+from leasehold_agent._engine import Engine
+from leasehold_agent._errors import Declined, EngineRefused
+from leasehold_agent._identity import write_private
+
+_IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Images:
+    """Finds a workload's image. `root` remembers which image each archive of IPFS held."""
+
+    def __init__(self, engine: Engine, source: DataSource, root: Path, *, wait: float) -> None:
+        self._engine = engine
+        self._source = source
+        self._root = root
+        self._wait = wait
+
+    async def ensure(self, image: str) -> str:
+        """The engine's id or reference of `image`, fetched if need be. Raises Declined("image-unknown")."""
+        if image.startswith("ipfs:"):
+            return await self._from_archive(image.removeprefix("ipfs:"))
+        if await self._engine.image_size(image) is not None:
+            return image
+        if image.startswith("sha256:"):
+            raise Declined(
+                "image-unknown", f"This host has no image {image}; its contact lists those it has."
+            )
+        try:
+            await self._engine.pull(image)
+        except EngineRefused as error:
+            raise Declined("image-unknown", f"{image} could not be pulled: {error}") from error
+        return image
+
+    async def _from_archive(self, cid: str) -> str:
+        """The archive is verified by its CID; the id it loads to is the engine's own digest of the
+        content.
+        """
+        note = self._root / cid
+        if note.exists():
+            known = note.read_text().strip()
+            if _IMAGE_ID.fullmatch(known) and await self._engine.image_size(known) is not None:
+                return known
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryDirectory(dir=self._root, prefix=".fetch-") as folder:
+            archive = Path(folder, "image.tar")
+            try:
+                await self._source.fetch(cid, archive, timeout=self._wait)
+                loaded = await self._engine.load_image(archive)
+            except (DatasetUnavailable, DatasetError, TimeoutError) as error:
+                raise Declined("image-unknown", f"Nobody delivered the image {cid}: {error}") from error
+            except EngineRefused as error:
+                raise Declined("image-unknown", f"{cid} is no image archive: {error}") from error
+        write_private(note, loaded.encode())
+        return loaded

@@ -1,0 +1,100 @@
+"""A lease's own folder: its sealed workload, its packed outputs, and what the agent must remember of it.
+
+Only what can be found out nowhere else is noted; what the chain or the engine knows is asked of them. Each
+note is written before the act that it is about, so that an agent killed between the two does the act again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from leasehold_agent._errors import DeclineReason
+from leasehold_agent._identity import write_private
+
+
+@dataclass
+class Notes:
+    """What is remembered of a lease over a restart of the agent.
+
+    launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
+    host's boot id when it was last started. failure: why it cannot run here. outputs_packed, result:
+    outputs were packed, and their CID if there were any. published: the result's CID stands on the chain.
+    gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
+    datasets: names in the cache.
+    """
+
+    tenant: str = ""
+    machine: int = 0
+    workload: str = ""
+    launched: bool = False
+    stopped: bool = False
+    boot: str = ""
+    failure: DeclineReason | None = None
+    failure_detail: str = ""
+    outputs_packed: bool = False
+    result: str | None = None
+    published: bool = False
+    gone_at: int | None = None
+    gone_block: int | None = None
+    billed: int = 0
+    datasets: tuple[str, ...] = ()
+
+
+class LeaseDir:
+    """The folder of one lease, which comes into being with the first note."""
+
+    def __init__(self, root: Path, lease: int) -> None:
+        self.path = root / str(lease)
+        self.lease = lease
+
+    @property
+    def sealed(self) -> Path:
+        return self.path / "workload.age"
+
+    @property
+    def outputs(self) -> Path:
+        return self.path / "outputs"
+
+    @property
+    def exists(self) -> bool:
+        return self.path.is_dir()
+
+    def load(self) -> Notes:
+        """The notes, or blank ones. A field that this version does not know is left out."""
+        try:
+            raw = json.loads((self.path / "notes.json").read_text())
+        except FileNotFoundError:
+            return Notes()
+        known = {f.name for f in fields(Notes)}
+        notes = Notes(**{name: value for name, value in raw.items() if name in known})
+        notes.datasets = tuple(notes.datasets)
+        return notes
+
+    def save(self, notes: Notes) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
+
+    def clear(self) -> None:
+        """Take away all but the notes."""
+        for entry in self.path.iterdir() if self.exists else ():
+            if entry.name == "notes.json":
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
+    def remove(self) -> None:
+        """Take all of it away, the notes last: what a crash leaves is still known to be this lease's."""
+        self.clear()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def lease_dirs(root: Path) -> dict[int, LeaseDir]:
+    """Every lease that has a folder."""
+    if not root.is_dir():
+        return {}
+    return {int(p.name): LeaseDir(root, int(p.name)) for p in root.iterdir() if p.name.isdigit()}

@@ -1,0 +1,185 @@
+"""What to do next: a pure function from what should be and what is to a list of actions, at most one for a
+lease.
+
+It knows no history. Whatever happened, and wherever the agent was killed, the next action follows from the
+chain, the containers and the notes alone. While the chain may be behind (`current` false), nothing is torn
+down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from leasehold.chain import LeaseState
+from leasehold_agent._desired import ChainSnapshot, Desired
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import DeclineReason
+from leasehold_agent._lease_dir import Notes
+
+WORKLOAD_LABEL = "leasehold.workload"
+StopReason = Literal["ended", "cancelled", "unstarted", "gone"]
+
+
+@dataclass(frozen=True)
+class Action:
+    lease: int
+
+
+@dataclass(frozen=True)
+class BringUp(Action):
+    """Fetch, create, start and wait until ready; each part only as far as it is not done."""
+
+
+@dataclass(frozen=True)
+class SendStart(Action):
+    """Say on the chain that the lease is ready: billing begins."""
+
+
+@dataclass(frozen=True)
+class Decline(Action):
+    reason: DeclineReason
+
+
+@dataclass(frozen=True)
+class Replace(Action):
+    """The tenant has set another workload: the container of the old one goes, with its outputs kept first."""
+
+
+@dataclass(frozen=True)
+class Stop(Action):
+    """The lease is over: note it, and stop its container with grace."""
+
+    why: StopReason
+
+
+@dataclass(frozen=True)
+class Publish(Action):
+    """Pack the outputs, add them to IPFS, publish their CID."""
+
+
+@dataclass(frozen=True)
+class Delete(Action):
+    """Retention is over and final on the chain: container, network and folder go."""
+
+
+@dataclass(frozen=True)
+class Actual:
+    """What is here of a lease. `ready` and `waiting` are this process's own: what it has seen answer, and
+    what a lease that is not ready yet would be declined for."""
+
+    notes: Notes
+    container: ContainerFacts | None = None
+    ready: bool = False
+    waiting: DeclineReason = "not-ready"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The host's own part of the decision. Times in seconds, confirmations in blocks."""
+
+    boot: str
+    confirmations: int
+    start_margin: int
+    retention_min: int
+    retention_max: int
+
+
+def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
+    """The actions that are due now; those that free something come first."""
+    actions: list[Action] = []
+    for lease in sorted(chain.leases.keys() | here.keys()):
+        desired = chain.leases.get(lease)
+        actual = here.get(lease, Actual(Notes()))
+        if desired is not None and desired.live_at(chain.now):
+            action = _while_live(desired, actual, chain, rules)
+        else:
+            action = _when_over(lease, desired, actual, chain, rules) if chain.current else None
+        if action is not None:
+            actions.append(action)
+    return sorted(actions, key=lambda action: not isinstance(action, Stop | Delete))
+
+
+def finished(actual: Actual, boot: str) -> bool:
+    """Whether the command has ended by itself: neither the agent nor a reboot of the host stopped it."""
+    container, notes = actual.container, actual.notes
+    if container is None or container.state not in ("exited", "dead"):
+        return False
+    return notes.launched and not notes.stopped and notes.boot == boot
+
+
+def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
+    lease, container, opened = desired.lease, actual.container, desired.state is LeaseState.OPENED
+    if _former_workload(actual) not in ("", desired.workload.hex()):
+        return Replace(lease)
+    if actual.notes.failure is not None:
+        return Decline(lease, actual.notes.failure) if opened else None
+    if finished(actual, rules.boot):
+        return _when_finished(desired, actual)
+    if container is not None and container.running and not actual.notes.stopped:
+        if not opened:
+            return None if actual.notes.launched else BringUp(lease)
+        if actual.ready:
+            return SendStart(lease)
+    margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
+    if opened and chain.now >= desired.window_ends - margin:
+        return Decline(lease, actual.waiting)
+    return BringUp(lease)
+
+
+def _former_workload(actual: Actual) -> str:
+    """What was taken on, by the notes or, should they be lost, by the container's label."""
+    if actual.notes.workload or actual.container is None:
+        return actual.notes.workload
+    return actual.container.labels.get(WORKLOAD_LABEL, "")
+
+
+def _when_finished(desired: Desired, actual: Actual) -> Action | None:
+    """A job may be done before it could be said to have begun: it is billed as one that was ready."""
+    if desired.state is LeaseState.OPENED:
+        failed = actual.container is None or actual.container.exit_code != 0
+        return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
+    return None if actual.notes.published else Publish(desired.lease)
+
+
+def _when_over(
+    lease: int, desired: Desired | None, actual: Actual, chain: ChainSnapshot, rules: Rules
+) -> Action | None:
+    notes, container = actual.notes, actual.container
+    if container is None and not notes.workload:
+        return (
+            None  # never ours to run: an old lease of the machine, or one declined before anything was made
+        )
+    if notes.gone_at is None or notes.gone_block is None or (container is not None and container.running):
+        return Stop(lease, _why(desired))
+    if _owes_outputs(desired, actual):
+        return Publish(lease)
+    keep = _retention(desired, notes, rules)
+    final = chain.block >= notes.gone_block + rules.confirmations
+    return Delete(lease) if final and chain.now >= notes.gone_at + keep else None
+
+
+def _why(desired: Desired | None) -> StopReason:
+    if desired is None or desired.state is LeaseState.NONE:
+        return "gone"
+    if desired.state is LeaseState.OPENED:
+        return "unstarted"
+    return "cancelled" if desired.state in (LeaseState.CANCELLED, LeaseState.REJECTED) else "ended"
+
+
+def _owes_outputs(desired: Desired | None, actual: Actual) -> bool:
+    """Results are published for leases that ran, while the chain still takes them."""
+    if desired is None or desired.state not in (LeaseState.ACTIVE, LeaseState.ENDED):
+        return False
+    return actual.container is not None and actual.notes.launched and not actual.notes.published
+
+
+def _retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:
+    """As long as the lease was billed, within the host's bounds; nothing for what never ran.
+
+    A lease that is gone without a trace was reorganised away and may come back with its data.
+    """
+    if not notes.launched or (desired is not None and desired.state is LeaseState.CANCELLED):
+        return 0
+    return max(rules.retention_min, min(notes.billed, rules.retention_max))

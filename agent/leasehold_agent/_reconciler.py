@@ -1,0 +1,265 @@
+"""The one loop: look at the chain and at the containers, plan, act; at every event and every few seconds.
+
+A lease has at most one action in progress. What fails for want of the engine, IPFS or the chain is tried
+again after a pause that doubles; a lease that is over does not wait for its own bringing up, which is cut
+off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+
+import structlog
+
+from leasehold.chain import LeaseState, format_lease
+from leasehold.errors import AgentError, ContractError, LeaseholdError
+from leasehold_agent import _finish as finish
+from leasehold_agent._bring_up import bring_up
+from leasehold_agent._desired import ChainSnapshot
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import Declined
+from leasehold_agent._host import Host
+from leasehold_agent._lease_dir import lease_dirs
+from leasehold_agent._plan import (
+    Action,
+    Actual,
+    BringUp,
+    Decline,
+    Delete,
+    Publish,
+    Replace,
+    Rules,
+    SendStart,
+    Stop,
+    plan,
+)
+
+_log = structlog.get_logger("leasehold_agent")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_FOR_EVER = frozenset({"workload-invalid", "unsupported"})
+
+
+@dataclass
+class _Work:
+    """A lease's action in progress, and how often the last kind of it has failed in a row."""
+
+    task: asyncio.Task[None] | None = None
+    action: Action | None = None
+    failures: int = 0
+    not_before: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+
+@dataclass
+class Reconciler:
+    host: Host
+    containers: dict[int, ContainerFacts] = field(default_factory=dict)
+    _work: dict[int, _Work] = field(default_factory=dict)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _recovering: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _engine_down: bool = False
+
+    def wake(self) -> None:
+        """Look again now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until cancelled. Containers are left as they are."""
+        try:
+            while True:
+                self._wake.clear()
+                await self.tick()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self.host.settings.tick_seconds)
+        finally:
+            await self._drop_all()
+
+    async def tick(self) -> list[Action]:
+        """One look and what follows from it; returns the plan. Actions go on in tasks of their own."""
+        host = self.host
+        host.snapshot = await host.chain.snapshot()
+        try:
+            await self._look()
+            await host.guard()
+        except AgentError as error:
+            if not self._engine_down:
+                _log.warning("engine", problem=str(error))
+            self._engine_down = True
+            return []
+        if self._engine_down:
+            _log.info("engine", problem=None)
+        self._engine_down = False
+        actions = plan(host.snapshot, self._actual(), self._rules())
+        self._forget_others({action.lease for action in actions})
+        for action in actions:
+            self._begin(action)
+        self._recover_stalled()
+        await asyncio.to_thread(host.uploads.sweep)
+        return actions
+
+    async def settle(self) -> None:
+        """Wait until the actions that are in progress have ended."""
+        await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
+
+    # ----------------------------------------------------------------------------------------------------
+    # --- looking
+
+    async def _look(self) -> None:
+        found: dict[int, ContainerFacts] = {}
+        for container in await self.host.engine.containers(self.host.names.filter):
+            lease = self.host.names.lease_of(container.labels)
+            if lease is not None:
+                found[lease] = container
+        self.containers = found
+
+    def _actual(self) -> dict[int, Actual]:
+        here = {}
+        folders = lease_dirs(self.host.leases_root)
+        for lease in folders.keys() | self.containers.keys():
+            record = self.host.record(lease)
+            here[lease] = Actual(
+                notes=self.host.folder(lease).load(),
+                container=self.containers.get(lease),
+                ready=record.ready,
+                waiting=record.waiting,
+            )
+        for lease in self.host.snapshot.leases.keys() - here.keys():
+            if lease in self.host.records:
+                here[lease] = Actual(self.host.folder(lease).load(), waiting=self.host.record(lease).waiting)
+        return here
+
+    def _rules(self) -> Rules:
+        settings = self.host.settings
+        return Rules(
+            boot=self.host.boot,
+            confirmations=settings.confirmations,
+            start_margin=settings.start_margin,
+            retention_min=settings.retention_min,
+            retention_max=settings.retention_max,
+        )
+
+    # ----------------------------------------------------------------------------------------------------
+    # ---- acting
+
+    def _begin(self, action: Action) -> None:
+        work = self._work.setdefault(action.lease, _Work())
+        same = type(work.action) is type(action)
+        if work.busy:
+            cut_off = isinstance(work.action, BringUp | SendStart) and not same
+            if cut_off and not isinstance(action, BringUp | SendStart) and work.task is not None:
+                work.task.cancel()
+            return
+        if not same:
+            work.failures, work.not_before = 0, 0.0
+        if self.host.clock() < work.not_before:
+            return
+        work.action = action
+        work.task = asyncio.create_task(self._perform(action, work))
+
+    async def _perform(self, action: Action, work: _Work) -> None:
+        """One action, with what goes wrong turned into a note, a pause or a line in the log."""
+        record = self.host.record(action.lease)
+        try:
+            await self._act(action)
+            work.failures = 0
+        except Declined as error:
+            self._note_failure(action, error, work)
+        except ContractError as error:
+            # The state on the chain is another than the index knows: it will tell in a moment.
+            _log.info("refused", lease=format_lease(action.lease), problem=str(error))
+            self._pause(work)
+        except (LeaseholdError, OSError, TimeoutError) as error:
+            record.trouble = str(error)
+            _log.warning("retry", lease=format_lease(action.lease), action=_name(action), problem=str(error))
+            self._pause(work)
+        except Exception:  # noqa: BLE001 - an action's outermost level: one lease's trouble is not the others'
+            record.trouble = "internal error"
+            _log.exception("failed", lease=format_lease(action.lease), action=_name(action))
+            self._pause(work)
+        self.wake()
+
+    async def _act(self, action: Action) -> None:
+        host, lease = self.host, action.lease
+        desired, record = host.snapshot.leases.get(lease), host.record(lease)
+        match action:
+            case Stop():
+                await finish.stop(host, action, desired, record)
+            case Delete():
+                await finish.delete(host, lease)
+            case Decline():
+                await finish.decline(host, action)
+            case _ if desired is None:
+                return
+            case BringUp():
+                await bring_up(host, desired, record)
+            case SendStart():
+                await finish.send_start(host, desired, record)
+            case Publish():
+                await finish.publish(host, desired)
+            case Replace():
+                await finish.replace(host, desired, record)
+
+    def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
+        """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot
+        help.
+        """
+        _log.info("declined", lease=format_lease(action.lease), reason=error.reason, detail=error.detail)
+        self.host.record(action.lease).trouble = error.detail
+        desired = self.host.snapshot.leases.get(action.lease)
+        unstarted = desired is not None and desired.state is LeaseState.OPENED
+        if unstarted or error.reason in _FOR_EVER:
+            folder = self.host.folder(action.lease)
+            notes = folder.load()
+            notes.failure, notes.failure_detail = error.reason, error.detail
+            folder.save(notes)
+        else:
+            self._pause(work)
+
+    def _pause(self, work: _Work) -> None:
+        pause = min(_FIRST_PAUSE * 2**work.failures, _LONGEST_PAUSE)
+        work.failures += 1
+        work.not_before = self.host.clock() + pause
+
+    def _forget_others(self, planned: set[int]) -> None:
+        for lease, work in list(self._work.items()):
+            if work.busy and lease not in planned and isinstance(work.action, BringUp) and work.task:
+                gone = lease not in self.host.snapshot.leases and self.host.snapshot.current
+                if gone:
+                    work.task.cancel()
+            elif not work.busy and lease not in planned:
+                del self._work[lease]
+
+    def _recover_stalled(self) -> None:
+        """A lease that was not started in time stalls its machine; an agent that is back says so."""
+        snapshot: ChainSnapshot = self.host.snapshot
+        for machine in snapshot.machines.values() if snapshot.current else ():
+            late = any(
+                d.machine == machine.id and d.state is LeaseState.OPENED and not d.live_at(snapshot.now)
+                for d in snapshot.leases.values()
+            )
+            task = self._recovering.get(machine.id)
+            if machine.stalled and not late and (task is None or task.done()):
+                _log.warning("recover", machine=machine.id)
+                self._recovering[machine.id] = asyncio.create_task(self._recover(machine.id))
+
+    async def _recover(self, machine: int) -> None:
+        try:
+            await self.host.chain.recover(machine)
+        except LeaseholdError as error:
+            _log.warning("recover", machine=machine, problem=str(error))
+
+    async def _drop_all(self) -> None:
+        tasks = [work.task for work in self._work.values() if work.busy and work.task is not None]
+        tasks += [task for task in self._recovering.values() if not task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _name(action: Action) -> str:
+    return type(action).__name__

@@ -1,0 +1,82 @@
+"""Sealed workloads that renters upload before they open a lease, by the SHA-256 of their bytes.
+
+Anyone may upload, so unclaimed uploads share a small space and live for an hour. A lease that opens copies
+its workload into its own folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from leasehold.workload import MAX_SEALED_BYTES
+from leasehold_agent._errors import StoreFull
+from leasehold_agent._identity import write_private
+
+
+class UploadedWorkloads:
+    """`WorkloadStore` in a folder. `clock` is unix seconds."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        keep_seconds: float = 3600,
+        room: int = 256 * MAX_SEALED_BYTES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._root = root
+        self._keep = keep_seconds
+        self._room = room
+        self._clock = clock
+        self._arrived: dict[bytes, asyncio.Event] = {}
+
+    async def put(self, digest: bytes, sealed: bytes) -> None:
+        """Keep `sealed`. Raises ValueError if it is not what `digest` names, StoreFull."""
+        if len(sealed) > MAX_SEALED_BYTES:
+            raise ValueError(f"a sealed workload has at most {MAX_SEALED_BYTES} bytes, not {len(sealed)}")
+        if hashlib.sha256(sealed).digest() != digest:
+            raise ValueError("the bytes are not those that the digest names")
+        await asyncio.to_thread(self._put, digest, sealed)
+        if (event := self._arrived.pop(digest, None)) is not None:
+            event.set()
+
+    async def get(self, digest: bytes) -> bytes | None:
+        return await asyncio.to_thread(self._get, digest)
+
+    async def wait(self, digest: bytes) -> bytes:
+        """The workload, now or when it is uploaded; the caller sets the time limit."""
+        while (sealed := await self.get(digest)) is None:
+            await self._arrived.setdefault(digest, asyncio.Event()).wait()
+        return sealed
+
+    def sweep(self) -> None:
+        """Drop what no lease has claimed in time."""
+        oldest = self._clock() - self._keep
+        for path in self._files():
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+    def _put(self, digest: bytes, sealed: bytes) -> None:
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.sweep()
+        if sum(path.stat().st_size for path in self._files()) + len(sealed) > self._room:
+            raise StoreFull("Too many uploads wait for their lease here: try again later, or pin it to IPFS.")
+        write_private(self._root / digest.hex(), sealed)
+
+    def _get(self, digest: bytes) -> bytes | None:
+        try:
+            sealed = (self._root / digest.hex()).read_bytes()
+        except FileNotFoundError:
+            return None
+        return sealed if hashlib.sha256(sealed).digest() == digest else None
+
+    def _files(self) -> list[Path]:
+        if not self._root.is_dir():
+            return []
+        return [path for path in self._root.iterdir() if not path.name.startswith(".")]
