@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
+from eth_typing import ABIFunction
 from eth_utils.abi import function_abi_to_4byte_selector
 
 from devnet.anvil import Anvil
@@ -49,8 +49,6 @@ def transactions(anvil: Anvil, first_block: int, contracts: Mapping[str, str]) -
 
 
 def _selectors(abi: str) -> dict[str, str]:
-    entries: list[dict[str, Any]] = json.loads(
-        files("leasehold.chain").joinpath(f"abi/{abi}.json").read_text()
-    )
+    entries: list[ABIFunction] = json.loads(files("leasehold.chain").joinpath(f"abi/{abi}.json").read_text())
     functions = [entry for entry in entries if entry["type"] == "function"]
     return {function_abi_to_4byte_selector(entry).hex(): entry["name"] for entry in functions}

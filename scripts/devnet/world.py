@@ -258,9 +258,9 @@ class World:
         environment = self._environment(home) | {
             "LEASEHOLD_HOME": str(home),
             "LEASEHOLD_DEPLOYMENT": str(self.deployment),
-            "LEASEHOLD_RPC_URLS": json.dumps([self.anvil.url]),
-            "LEASEHOLD_WS_URL": self.anvil.ws_url,
-            "LEASEHOLD_IPFS_API": (ipfs or self.renter_ipfs).api,
+            "LEASEHOLD_RPC": self.anvil.url,
+            "LEASEHOLD_WS": self.anvil.ws_url,
+            "LEASEHOLD_IPFS": (ipfs or self.renter_ipfs).api,
             "LEASEHOLD_PASSWORD": PASSWORD,
         }
         party = Party(name, home, environment)
