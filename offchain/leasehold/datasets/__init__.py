@@ -1,19 +1,47 @@
-"""Data over IPFS: add, pin, fetch, verify; and the age format that seals it."""
+"""Data over IPFS: add, pin, fetch, verify; and the age format that seals it.
+
+async with Ipfs("/ip4/127.0.0.1/tcp/5001") as ipfs:
+    dataset = await ipfs.add_folder(Path("digits"), encrypt=True)
+    await ipfs.fetch(dataset.cid, Path("copy"), key=dataset.key)
+"""
 
 from leasehold.datasets._age import (
     check_identity,
     check_recipient,
     decrypt,
     encrypt,
+    encrypted,
     new_identity,
     recipient_of,
 )
+from leasehold.datasets._fetch import Fetched, Progress
+from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
+from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+from leasehold.datasets._tar import tar_stream
+from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
 
 __all__ = [
+    "Dataset",
+    "Entry",
+    "EntryKind",
+    "Fetched",
+    "FilePart",
+    "FolderPart",
+    "Ipfs",
+    "LinkPart",
+    "Listed",
+    "Part",
+    "Peer",
+    "Progress",
+    "Walk",
     "check_identity",
     "check_recipient",
     "decrypt",
     "encrypt",
+    "encrypted",
     "new_identity",
+    "opened_below",
+    "public_parts",
     "recipient_of",
+    "tar_stream",
 ]

@@ -1,0 +1,174 @@
+"""Reads files and folders out of IPFS and believes nothing: every byte is checked against the CID it hangs from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from leasehold.datasets._node import Cancellation, Node, fill
+from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Kind, Link, leaf_block, parse_node
+from leasehold.datasets._unixfs import Node as UnixNode
+from leasehold.errors import DatasetCorrupt, DatasetUnavailable, DatasetUnsafe
+
+_MAX_DEPTH: Final = 64
+_MAX_PATH_DEPTH: Final = 128
+_SPAN: Final = 16 * 1024 * 1024
+_SHARD_PREFIX: Final = 2  # a folder of many entries is a tree by hash, its links named with two more letters
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A piece of a file: where it lies, how long it is, what it is called, and its bytes where they are known.
+
+    `wrapped` is the node type of a leaf whose block is dag-pb around the bytes, None for a raw one.
+    """
+
+    offset: int
+    size: int
+    cid: Cid
+    data: bytes | None = None
+    wrapped: Kind | None = None
+
+    def accepts(self, content: memoryview) -> bool:
+        """Whether `content` is this leaf's bytes."""
+        if self.data is not None:
+            return self.data == content
+        if len(content) != self.size:
+            return False
+        if self.wrapped is None:
+            return self.cid.matches(content)
+        return self.cid.matches(leaf_block(self.wrapped, content))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entry of a folder: its path from the root, its node's CID, the size that the publisher says."""
+
+    path: str
+    cid: Cid
+    size: int
+
+
+class Dag:
+    """Reads through one node. `timeout`: seconds without a byte after which nobody is taken to have it."""
+
+    def __init__(self, node: Node, timeout: float, cancellation: Cancellation) -> None:
+        self._node = node
+        self._timeout = timeout
+        self._cancellation = cancellation
+
+    def node(self, cid: Cid) -> UnixNode:
+        """The UnixFS node that `cid` names. Raises DatasetUnavailable, DatasetCorrupt, IpfsUnreachable."""
+        return parse_node(cid, self._node.block(cid, self._timeout, self._cancellation))
+
+    # ---------------------------------------------------------------------------------------------- folders
+
+    def entries(self, folder: UnixNode, path: str) -> Iterator[Item]:
+        """What is in a folder, sharded or not.
+
+        Raises DatasetUnsafe for a name that is no file name or is there twice.
+        """
+        seen: set[str] = set()
+        for link in self._links(folder, 0):
+            name = link.name
+            if name in ("", ".", "..") or "/" in name or "\0" in name or name in seen:
+                raise DatasetUnsafe(f"{path}/{name}".lstrip("/"), "its name cannot be a file's name here")
+            seen.add(name)
+            yield Item(f"{path}/{name}".lstrip("/"), link.cid, link.size)
+
+    def _links(self, folder: UnixNode, depth: int) -> Iterator[Link]:
+        if depth > _MAX_DEPTH:
+            raise DatasetUnsafe("", "its folders are sharded without end")
+        for link in folder.links:
+            if folder.kind is Kind.DIRECTORY:
+                yield link
+            elif len(link.name) > _SHARD_PREFIX:
+                yield Link(link.cid, link.name[_SHARD_PREFIX:], link.size)
+            else:
+                shard = self.node(link.cid)
+                if shard.kind is not Kind.HAMT:
+                    raise DatasetCorrupt(link.cid.text, "it is no part of a sharded folder")
+                yield from self._links(shard, depth + 1)
+
+    # ------------------------------------------------------------------------------------------------ files
+
+    def leaves(self, cid: Cid, node: UnixNode) -> Iterator[Leaf]:
+        """A file's leaves in order. Reads its inner nodes as they are needed, so that memory does not grow with it.
+
+        Raises DatasetCorrupt where sizes or kinds contradict one another.
+        """
+        yield from self._leaves(cid, node, 0, 0)
+
+    def _leaves(self, cid: Cid, node: UnixNode, offset: int, depth: int) -> Iterator[Leaf]:
+        if depth > _MAX_DEPTH:
+            raise DatasetCorrupt(cid.text, "its tree is deeper than any file needs")
+        if node.kind not in (Kind.FILE, Kind.RAW):
+            raise DatasetCorrupt(cid.text, "a part of a file is no file")
+        if not node.links:
+            raw = cid.codec == RAW
+            yield Leaf(offset, node.size, cid, node.data, None if raw else node.kind)
+            return
+        if node.data:
+            yield Leaf(offset, len(node.data), cid, node.data)
+            offset += len(node.data)
+        pattern: Kind | None = None
+        usual = 0
+        for link, size in zip(node.links, node.sizes, strict=True):
+            if link.cid.codec == RAW or (pattern is not None and size <= usual):
+                if size > MAX_BLOCK:
+                    raise DatasetCorrupt(link.cid.text, "a leaf is larger than a block can be")
+                yield Leaf(
+                    offset, size, link.cid, link.cid.inline if link.cid.codec == RAW else None, pattern
+                )
+            else:
+                child = self.node(link.cid)
+                if child.size != size:
+                    raise DatasetCorrupt(link.cid.text, "its size is not what its parent says")
+                yield from self._leaves(link.cid, child, offset, depth + 1)
+                # Where one child is a leaf, its siblings most likely are; `_again` sees to the others.
+                pattern, usual = (child.kind, size) if not child.links else (None, 0)
+            offset += size
+
+    def read(self, root: str, leaves: list[Leaf], buffer: memoryview) -> Iterator[tuple[Leaf, memoryview]]:
+        """The bytes of leaves that follow one another in the file `root`, each checked. `buffer`: a block's size.
+
+        Raises DatasetUnavailable, DatasetCorrupt, IpfsUnreachable.
+        """
+        first, last = leaves[0], leaves[-1]
+        length = last.offset + last.size - first.offset
+        span = {"offset": str(first.offset), "length": str(length)}
+        with self._node.stream("cat", root, self._timeout, self._cancellation, **span) as source:
+            for leaf in leaves:
+                content = buffer[: leaf.size]
+                if fill(source, content) < leaf.size:
+                    raise DatasetUnavailable(root)
+                self._cancellation.check()
+                if not leaf.accepts(content):
+                    content = self._again(leaf, buffer)
+                yield leaf, content
+
+    def _again(self, leaf: Leaf, buffer: memoryview) -> memoryview:
+        """A leaf that does not hash to its CID: it is not wrapped as supposed, is no leaf, or the node lies."""
+        node = self.node(leaf.cid)
+        if node.size != leaf.size:
+            raise DatasetCorrupt(leaf.cid.text, "its size is not what its parent says")
+        for part in self._leaves(leaf.cid, node, 0, 0):
+            data = part.data if part.data is not None else self.node(part.cid).data
+            if len(data) != part.size:
+                raise DatasetCorrupt(part.cid.text, "its size is not what its parent says")
+            buffer[part.offset : part.offset + part.size] = data
+        return buffer[: leaf.size]
+
+
+def spans(leaves: Iterator[Leaf]) -> Iterator[list[Leaf]]:
+    """Runs of leaves without a gap, of about 16 MiB: what one request reads."""
+    run: list[Leaf] = []
+    size = 0
+    for leaf in leaves:
+        gap = run and leaf.offset != run[-1].offset + run[-1].size
+        if run and (gap or size + leaf.size > _SPAN):
+            yield run
+            run, size = [], 0
+        run.append(leaf)
+        size += leaf.size
+    if run:
+        yield run

@@ -1,0 +1,111 @@
+"""A folder as one stream, and back: tar, of plain files, folders and links alone."""
+
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final
+
+from leasehold.datasets._tree import Budget, TreeWriter, write_all
+from leasehold.datasets._walk import Entry, EntryKind
+from leasehold.errors import DatasetError, DatasetUnsafe
+
+_CHUNK: Final = 1 << 20
+_BLOCK: Final = 512
+_MAX_HEADER: Final = 64 * 1024
+_EXTENDED: Final = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.GNUTYPE_SPARSE,
+)
+
+
+def tar_stream(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The entries as a tar archive, in chunks, without owners and times.
+
+    Raises DatasetError when a file is shorter than when it was looked at.
+    """
+    for entry in entries:
+        yield _header(entry)
+        if entry.kind is EntryKind.FILE:
+            yield from file_chunks(entry)
+            yield bytes(-entry.size % _BLOCK)
+    yield bytes(2 * _BLOCK)
+
+
+def file_chunks(entry: Entry) -> Iterator[bytes]:
+    """A file's bytes: as many as it had when it was looked at, whatever was added since."""
+    offset = 0
+    while offset < entry.size:
+        try:
+            chunk = os.pread(entry.descriptor, min(_CHUNK, entry.size - offset), offset)
+        except OSError as error:
+            raise DatasetError(f"{entry.path} cannot be read ({error.strerror}): check the disk.") from error
+        if not chunk:
+            raise DatasetError(
+                f"{entry.path} became shorter while it was read: try again when nothing writes to it."
+            )
+        offset += len(chunk)
+        yield chunk
+
+
+def _header(entry: Entry) -> bytes:
+    info = tarfile.TarInfo(entry.path)
+    info.mode = 0o755 if entry.executable or entry.kind is EntryKind.FOLDER else 0o644
+    if entry.kind is EntryKind.FOLDER:
+        info.type = tarfile.DIRTYPE
+    elif entry.kind is EntryKind.LINK:
+        info.type, info.linkname = tarfile.SYMTYPE, entry.target
+    else:
+        info.size = entry.size
+    return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
+
+
+class _BoundedInfo(tarfile.TarInfo):
+    """A header as tarfile reads it, but for the extended ones, whose size a stranger chooses and tarfile believes."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _EXTENDED and self.size > _MAX_HEADER:
+            raise tarfile.ReadError("an extended header is too long")
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # typeshed leaves it out
+
+
+def untar(source: BinaryIO, writer: TreeWriter, budget: Budget) -> None:
+    """Writes the archive that `source` streams, to its end. Existing files are replaced.
+
+    Raises DatasetUnsafe for a path that leaves the folder or for what is neither file, folder nor link,
+    DatasetTooLarge over the budget, DatasetError for what is no tar archive.
+    """
+    try:
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_CHUNK) as archive:
+            for member in archive:
+                _extract(archive, member, writer, budget)
+                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
+    except (tarfile.TarError, UnicodeError) as error:
+        raise DatasetError(f"The sealed data is no tar archive ({error}): ask its publisher.") from error
+    while source.read(_CHUNK):
+        pass
+    writer.finish()
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter, budget: Budget) -> None:
+    name = member.name.rstrip("/")
+    if member.isdir():
+        writer.folder(name)
+    elif member.issym():
+        writer.link(name, member.linkname)
+    elif member.isreg() and not member.issparse():
+        content = archive.extractfile(member)
+        assert content is not None
+        budget.check(member.size)
+        with writer.file(name, executable=bool(member.mode & 0o100)) as descriptor:
+            offset = 0
+            while chunk := content.read(_CHUNK):
+                budget.spend(len(chunk))
+                write_all(descriptor, chunk, offset)
+                offset += len(chunk)
+            os.ftruncate(descriptor, offset)
+    else:
+        raise DatasetUnsafe(name, "it is neither file, folder nor link")
