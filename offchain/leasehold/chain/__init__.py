@@ -13,10 +13,12 @@ from leasehold.chain._decode import decode_log
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._events import *  # noqa: F403
 from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
+from leasehold.chain._indexer import IndexBroken, IndexConflict, Indexer
 from leasehold.chain._keystore import KeyInfo, Keystore
 from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._pool import AccountsContract, FactoryContract, Pool, ProposedParams
+from leasehold.chain._records import LeaseRecord, Ledger, LedgerEntry, MachineRecord, ParamsRecord, PoolRecord
 from leasehold.chain._rpc import BlockHeader, Rpc
 from leasehold.chain._sender import Sender
 from leasehold.chain._signer import LocalSigner, Signer, TypedData
@@ -53,20 +55,29 @@ __all__ = [
     "Event",
     "EventWatcher",
     "FactoryContract",
+    "IndexBroken",
+    "IndexConflict",
+    "Indexer",
     "InvalidCid",
     "InvalidLeaseId",
     "Item",
     "KeyInfo",
     "Keystore",
     "Lease",
+    "LeaseRecord",
     "LeaseRequest",
     "LeaseState",
+    "Ledger",
+    "LedgerEntry",
     "LocalSigner",
     "LogMeta",
     "Machine",
+    "MachineRecord",
     "MachineStatus",
     "Params",
+    "ParamsRecord",
     "Pool",
+    "PoolRecord",
     "ProposedParams",
     "ProviderAccount",
     "Receipt",

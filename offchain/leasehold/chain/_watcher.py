@@ -149,7 +149,7 @@ class EventWatcher:
             for item in batch:
                 yield item
 
-    async def batches(self) -> AsyncIterator[list[Item]]:
+    async def batches(self) -> AsyncGenerator[list[Item], None]:
         """The same, in lists of what came together. One consumer at a time."""
         await self.aclose()
         self._running = self._run()

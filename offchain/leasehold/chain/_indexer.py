@@ -1,0 +1,562 @@
+"""The index: events in, tables out, and the questions that people and programs ask of them.
+
+Rows and cursor are committed together, so that the index is at every moment what the chain was at some block. One
+process writes a pool's index at a time; a second one finds the cursor moved and stops (`IndexConflict`). The
+database is used synchronously in threads: SQLite is, and a batch is one call.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import fields
+from functools import partial
+from importlib.resources import as_file, files
+from types import TracebackType
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from leasehold.chain import _tables as tables
+from leasehold.chain._deployment import Deployment
+from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
+from leasehold.chain._records import (
+    LeaseRecord,
+    Ledger,
+    LedgerEntry,
+    MachineRecord,
+    ParamsRecord,
+    PoolRecord,
+)
+from leasehold.chain._tables import Amount
+from leasehold.chain._types import Lease, LeaseState, Machine, MachineStatus, Params, Terms
+from leasehold.chain._watcher import Applied, Block, EventWatcher, Item
+from leasehold.errors import ChainError, SettingsError
+
+T = TypeVar("T")
+_KNOWN_BLOCKS = 4_000
+_BUSY_SECONDS = 30
+_WRITES = "leasehold_writes"
+
+
+class IndexConflict(ChainError):
+    """Another process writes this index."""
+
+    def __str__(self) -> str:
+        return "Another process is indexing this pool into the same database: stop one of them."
+
+
+class IndexBroken(ChainError):
+    """An event names what the index has never seen."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"The index knows no {self.what}: delete the database, and it is built anew from the chain."
+
+
+class Indexer:
+    """A pool's index.
+
+        async with Indexer("sqlite:///index.db", deployment) as index:
+            async with EventWatcher(rpc, ws_url, [deployment.controller], deployment.block) as watcher:
+                await index.run(watcher)
+
+    database_url: SQLAlchemy's; `sqlite:///path`, `sqlite://` in memory is not served, since threads share it.
+    """
+
+    def __init__(self, database_url: str, deployment: Deployment) -> None:
+        try:
+            url = sa.make_url(database_url)
+        except sa.exc.ArgumentError as error:
+            raise SettingsError(f"`{database_url}` is not a database URL: use sqlite:///path.") from error
+        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+            raise SettingsError("The index needs a file: use sqlite:///path.")
+        self._deployment = deployment
+        self._engine = sa.create_engine(url, **_engine_options(url))
+        if url.get_backend_name() == "sqlite":
+            _prepare_sqlite(self._engine)
+        self._writer = self._engine.execution_options(**{_WRITES: True})
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="leasehold-index")
+        self._pool = 0
+        self._cursor: Block | None = None
+        self._projection: Projection | None = None
+        self._committed = asyncio.Condition()
+
+    async def __aenter__(self) -> "Indexer":
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def open(self) -> None:
+        """Migrates the database and finds the cursor."""
+        await self._in_thread(self._open)
+
+    async def aclose(self) -> None:
+        """Closes the database."""
+        await self._in_thread(self._engine.dispose)
+        self._thread.shutdown(wait=False)
+
+    async def run(
+        self, watcher: EventWatcher, on_commit: Callable[[Sequence[Item]], Awaitable[None]] | None = None
+    ) -> None:
+        """Indexes for ever what the watcher hands out, from the cursor on.
+
+        on_commit: is told what has just been committed. Raises IndexConflict, IndexBroken.
+        """
+        known = await self.known_blocks()
+        watcher.resume(known, complete=len(known) < _KNOWN_BLOCKS)
+        async with aclosing(watcher.batches()) as batches:
+            async for batch in batches:
+                await self.apply(batch)
+                if on_commit is not None:
+                    await on_commit(batch)
+
+    async def apply(self, items: Sequence[Item]) -> None:
+        """Commits some of a watcher's items together with the cursor."""
+        await self._in_thread(partial(self._apply, items))
+        async with self._committed:
+            self._committed.notify_all()
+
+    async def reached(self, block: int) -> Block:
+        """Waits until block `block` has been indexed, and returns the head."""
+        async with self._committed:
+            await self._committed.wait_for(lambda: self._cursor is not None and self._cursor.number >= block)
+        assert self._cursor is not None
+        return self._cursor
+
+    # -------------------------------------------------------------------------------------------------- queries
+
+    async def head(self) -> Block | None:
+        """The last block that was indexed."""
+        return self._cursor
+
+    async def known_blocks(self) -> list[Block]:
+        """The newest blocks with events, and the cursor, for `EventWatcher.resume`."""
+        return await self._in_thread(self._known_blocks)
+
+    async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
+        """All machines, retired ones included, by id."""
+        table = tables.machines
+        where = [] if provider is None else [table.c.provider == provider]
+        return [_machine_record(row) for row in await self._newest(table, "machine", where)]
+
+    async def machine(self, machine: int) -> MachineRecord | None:
+        table = tables.machines
+        rows = await self._newest(table, "machine", [table.c.machine == machine])
+        return _machine_record(rows[0]) if rows else None
+
+    async def leases(
+        self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
+    ) -> list[LeaseRecord]:
+        """Leases by id. live: only those that hold cells, or only those that do not."""
+        table = tables.leases
+        where: list[sa.ColumnElement[bool]] = []
+        if machine is not None:
+            where.append(table.c.machine == machine)
+        if tenant is not None:
+            where.append(table.c.tenant == tenant)
+        if live is not None:
+            states = [int(state) for state in LeaseState if state.live]
+            where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
+        return [_lease_record(row) for row in await self._newest(table, "lease", where)]
+
+    async def lease(self, lease: int) -> LeaseRecord | None:
+        table = tables.leases
+        rows = await self._newest(table, "lease", [table.c.lease == lease])
+        return _lease_record(rows[0]) if rows else None
+
+    async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
+        """The account's balance and its movements, or the `last` of them."""
+        table = tables.ledger
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, sa.or_(table.c.debit == account, table.c.credit == account))
+            .order_by(table.c.place.desc(), table.c.entry.desc())
+            .limit(last)
+        )
+        rows = await self._rows(query)
+        entries = tuple(_ledger_entry(row, account) for row in reversed(rows))
+        return Ledger(account, entries[-1].balance if entries else 0, entries)
+
+    async def balances(self) -> dict[str, int]:
+        """The balance of every account that ever had one."""
+        table = tables.ledger
+        balances: dict[str, tuple[int, int]] = {}
+        for side in ("debit", "credit"):  # the credit of a transfer to oneself comes after its debit
+            account, order = table.c[side], sa.func.max(table.c.place * 2 + table.c.entry)
+            newest = (
+                sa.select(account.label("account"), order.label("newest"))
+                .where(table.c.pool == self._pool, account.is_not(None))
+                .group_by(account)
+                .subquery()
+            )
+            query = sa.select(
+                account.label("account"), newest.c.newest, table.c[f"{side}_balance"].label("balance")
+            ).join(
+                newest,
+                sa.and_(
+                    table.c.pool == self._pool,
+                    account == newest.c.account,
+                    table.c.place * 2 + table.c.entry == newest.c.newest,
+                ),
+            )
+            for row in await self._rows(query):
+                found = (row["newest"], row["balance"])
+                balances[row["account"]] = max(
+                    balances.get(row["account"], (-1, 0)), found, key=lambda f: f[0]
+                )
+        return {account: balance for account, (_, balance) in balances.items()}
+
+    async def params(self) -> list[ParamsRecord]:
+        """Every version of the pool's rules, proposed and cancelled ones too."""
+        return [_params_record(row) for row in await self._newest(tables.params, "version", [])]
+
+    async def pool(self) -> PoolRecord | None:
+        """Who runs the pool; None before its first block was indexed."""
+        table = tables.states
+        query = sa.select(table).where(table.c.pool == self._pool).order_by(table.c.place.desc()).limit(1)
+        return next((PoolRecord(**_only(PoolRecord, row)) for row in await self._rows(query)), None)
+
+    async def _newest(
+        self, table: sa.Table, subject: str, where: Sequence[sa.ColumnElement[bool]]
+    ) -> list[Mapping[str, Any]]:
+        other = table.alias()
+        newest = (
+            sa.select(sa.func.max(other.c.place))
+            .where(other.c.pool == self._pool, other.c[subject] == table.c[subject])
+            .scalar_subquery()
+        )
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, *where, table.c.place == newest)
+            .order_by(table.c[subject])
+        )
+        return await self._rows(query)
+
+    async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
+        return await asyncio.to_thread(self._fetch, query)
+
+    def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    # -------------------------------------------------------------------- what follows runs in the writer's thread
+
+    def _open(self) -> None:
+        with self._writer.begin() as connection:
+            migrate(connection)
+            self._pool = self._find_pool(connection)
+            self._cursor = _cursor(connection, self._pool)
+
+    def _find_pool(self, connection: sa.Connection) -> int:
+        key = {
+            "chain_id": self._deployment.chain_id,
+            "genesis": self._deployment.genesis,
+            "controller": self._deployment.controller,
+        }
+        table = tables.pools
+        query = sa.select(table.c.id).where(*(table.c[name] == value for name, value in key.items()))
+        found = connection.execute(query).scalar_one_or_none()
+        if found is None:
+            found = connection.execute(table.insert().values(**key).returning(table.c.id)).scalar_one()
+        return int(found)
+
+    def _known_blocks(self) -> list[Block]:
+        if self._cursor is None:
+            return []
+        table = tables.blocks
+        query = (
+            sa.select(table.c.number, table.c.hash, table.c.timestamp)
+            .where(table.c.pool == self._pool, table.c.number < self._cursor.number)
+            .order_by(table.c.number.desc())
+            .limit(_KNOWN_BLOCKS - 1)
+        )
+        with self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [*(Block(number, hash_, time) for number, hash_, time in reversed(rows)), self._cursor]
+
+    def _apply(self, items: Sequence[Item]) -> None:
+        projection = self._projection
+        cursor = self._cursor
+        try:
+            with self._writer.begin() as connection:
+                connection.execute(
+                    sa.select(tables.pools.c.id).where(tables.pools.c.id == self._pool).with_for_update()
+                )
+                if _cursor(connection, self._pool) != cursor:
+                    raise IndexConflict
+                latest = _Latest(connection, self._pool)
+                projection = (
+                    Projection(self._pool, latest) if projection is None else projection.look_up_in(latest)
+                )
+                seen: list[dict[str, Any]] = []
+                for item in items:
+                    if isinstance(item, Applied):
+                        cursor = self._gather(item, projection, seen)
+                    else:
+                        self._flush(connection, projection, seen)
+                        cursor = self._undo(connection, projection, item.block.number)
+                self._flush(connection, projection, seen)
+                _set_cursor(connection, self._pool, cursor)
+        except BaseException:
+            self._projection = None  # it remembers what was not committed
+            raise
+        self._projection = projection
+        self._cursor = cursor
+
+    def _gather(self, item: Applied, projection: Projection, seen: list[dict[str, Any]]) -> Block:
+        block = item.block
+        if item.events:
+            row = {
+                "pool": self._pool,
+                "number": block.number,
+                "hash": block.hash,
+                "timestamp": block.timestamp,
+            }
+            seen.append(row)
+            for event in item.events:
+                projection.apply(event)
+        return block
+
+    def _flush(self, connection: sa.Connection, projection: Projection, seen: list[dict[str, Any]]) -> None:
+        if seen:
+            connection.execute(tables.blocks.insert(), seen)
+            seen.clear()
+        for name, rows in projection.rows.items():
+            if rows:
+                connection.execute(tables.metadata.tables[name].insert(), rows)
+        if projection.ledger:
+            _insert_ledger(connection, projection.ledger)
+        projection.drop_rows()
+
+    def _undo(self, connection: sa.Connection, projection: Projection, block: int) -> Block | None:
+        """Deletes every version from `block` on; returns the last block with events before it."""
+        place = tables.place_of(block)
+        for table in tables.VERSIONED:
+            connection.execute(table.delete().where(table.c.pool == self._pool, table.c.place >= place))
+        table = tables.blocks
+        connection.execute(table.delete().where(table.c.pool == self._pool, table.c.number >= block))
+        projection.forget()
+        query = (
+            sa.select(table.c.number, table.c.hash, table.c.timestamp)
+            .where(table.c.pool == self._pool)
+            .order_by(table.c.number.desc())
+            .limit(1)
+        )
+        row = connection.execute(query).one_or_none()
+        return None if row is None else Block(*row)
+
+
+class _Latest:
+    """The newest versions, as the database has them."""
+
+    def __init__(self, connection: sa.Connection, pool: int) -> None:
+        self._connection = connection
+        self._pool = pool
+
+    def machine(self, machine: int) -> MachineVersion:
+        row = self._newest(tables.machines, tables.machines.c.machine == machine)
+        if row is None:
+            raise IndexBroken(f"machine {machine}")
+        return MachineVersion(**_only(MachineVersion, row))
+
+    def lease(self, lease: int) -> LeaseVersion:
+        row = self._newest(tables.leases, tables.leases.c.lease == lease)
+        if row is None:
+            raise IndexBroken(f"lease {lease}")
+        return LeaseVersion(**_only(LeaseVersion, row))
+
+    def balance(self, account: str) -> int:
+        debit = self._newest(tables.ledger, tables.ledger.c.debit == account)
+        credit = self._newest(tables.ledger, tables.ledger.c.credit == account)
+        if credit is None:
+            return 0 if debit is None else int(debit["debit_balance"])
+        if debit is None or _order(debit) <= _order(credit):
+            return int(credit["credit_balance"])
+        return int(debit["debit_balance"])
+
+    def pool(self) -> PoolVersion | None:
+        row = self._newest(tables.states, sa.true())
+        return None if row is None else PoolVersion(**_only(PoolVersion, row))
+
+    def params(self, version: int) -> Mapping[str, Any]:
+        row = self._newest(tables.params, tables.params.c.version == version)
+        if row is None:
+            raise IndexBroken(f"parameters {version}")
+        return row
+
+    def _newest(self, table: sa.Table, where: sa.ColumnElement[bool]) -> Mapping[str, Any] | None:
+        order = [table.c.place.desc()]
+        if "entry" in table.c:
+            order.append(table.c.entry.desc())
+        query = sa.select(table).where(table.c.pool == self._pool, where).order_by(*order).limit(1)
+        row = self._connection.execute(query).mappings().one_or_none()
+        return None if row is None else dict(row)
+
+
+def migrate(connection: sa.Connection) -> None:
+    """Brings the tables to this version's form."""
+    with as_file(files("leasehold.chain") / "migrations") as folder:
+        config = Config()
+        config.set_main_option("script_location", str(folder).replace("%", "%%"))
+        config.set_main_option("path_separator", "os")
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _engine_options(url: sa.URL) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        return {"connect_args": {"timeout": _BUSY_SECONDS}}
+    return {"pool_pre_ping": True}
+
+
+def _prepare_sqlite(engine: sa.Engine) -> None:
+    """Readers beside one writer, and transactions that begin when they say so."""
+
+    def connected(connection: sqlite3.Connection, record: object) -> None:
+        connection.isolation_level = None  # else the driver begins transactions of its own, and too late
+        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    def begun(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    sa.event.listen(engine, "connect", connected)
+    sa.event.listen(engine, "begin", begun)
+
+
+def _cursor(connection: sa.Connection, pool: int) -> Block | None:
+    table = tables.cursors
+    query = sa.select(table.c.number, table.c.hash, table.c.timestamp).where(table.c.pool == pool)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Block(*row)
+
+
+def _set_cursor(connection: sa.Connection, pool: int, cursor: Block | None) -> None:
+    table = tables.cursors
+    connection.execute(table.delete().where(table.c.pool == pool))
+    if cursor is not None:
+        row = {"pool": pool, "number": cursor.number, "hash": cursor.hash, "timestamp": cursor.timestamp}
+        connection.execute(table.insert(), [row])
+
+
+def _insert_ledger(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
+    """Past SQLAlchemy's own handling of parameters where the driver takes tuples: three times as fast."""
+    insert = tables.ledger.insert()
+    names = [column.name for column in tables.ledger.c]
+    if connection.dialect.name != "sqlite":
+        connection.execute(insert, [dict(zip(names, row, strict=True)) for row in rows])
+        return
+    amounts = {i for i, column in enumerate(tables.ledger.c) if isinstance(column.type, Amount)}
+    first, last = min(amounts), max(amounts) + 1
+    assert amounts == set(range(first, last))
+    statement = str(insert.compile(dialect=connection.dialect))
+    parameters = [
+        (*row[:first], *[None if v is None else str(v) for v in row[first:last]], *row[last:]) for row in rows
+    ]
+    connection.exec_driver_sql(statement, parameters)
+
+
+def _only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {field.name: row[field.name] for field in fields(kind)}
+
+
+def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
+    machine = Machine(
+        id=row["machine"],
+        status=MachineStatus(row["status"]),
+        busy=row["leased"] | row["withheld"],
+        terms=Terms(**_only(Terms, row)),
+        **{
+            name: row[name]
+            for name in (
+                "provider",
+                "operator",
+                "delisted",
+                "under_staked",
+                "stalled",
+                "gpus",
+                "revision",
+                "params",
+                "stake",
+                "leased",
+                "withheld",
+                "retired_at",
+            )
+        },
+    )
+    return MachineRecord(machine, row["hardware"], row["contact"])
+
+
+def _lease_record(row: Mapping[str, Any]) -> LeaseRecord:
+    lease = Lease(
+        id=row["lease"],
+        state=LeaseState(row["state"]),
+        settled=row["paid"] + row["fee"],
+        **{
+            name: row[name]
+            for name in (
+                "tenant",
+                "machine",
+                "placement",
+                "spot",
+                "noticed",
+                "start",
+                "end",
+                "deposit",
+                "price",
+                "revision",
+                "params",
+                "backup",
+            )
+        },
+    )
+    return LeaseRecord(
+        lease=lease,
+        opened_at=row["opened_at"],
+        workload=row["workload"],
+        endpoint=row["endpoint"],
+        result=row["result"],
+        reason=row["reason"].rstrip(b"\0").decode("ascii", "replace"),
+        paid=row["paid"],
+        fee=row["fee"],
+        refunded=row["refunded"],
+    )
+
+
+def _order(row: Mapping[str, Any]) -> tuple[int, int]:
+    return row["place"], row["entry"]
+
+
+def _ledger_entry(row: Mapping[str, Any], account: str) -> LedgerEntry:
+    place = row["place"]
+    paid, received = row["debit"] == account, row["credit"] == account
+    return LedgerEntry(
+        block=place >> tables.LOG_INDEX_BITS,
+        log_index=place & ((1 << tables.LOG_INDEX_BITS) - 1),
+        kind=row["kind"],
+        amount=row["amount"] * (received - paid),
+        balance=row["credit_balance"] if received else row["debit_balance"],
+        counterparty=row["debit"] if received else row["credit"],
+        lease=row["lease"],
+        machine=row["machine"],
+        tx_hash="0x" + row["tx_hash"].hex(),
+    )
+
+
+def _params_record(row: Mapping[str, Any]) -> ParamsRecord:
+    return ParamsRecord(row["version"], row["in_force_at"], row["cancelled"], Params(**_only(Params, row)))
