@@ -217,8 +217,8 @@ async def _datasets(
     for mount in workload.datasets:
         record.waiting, record.progress = "dataset-missing", f"fetching {mount.cid}"
 
-        def show(done: int, total: int | None, cid: str = mount.cid) -> None:
-            record.progress = f"fetching {cid}: {done} of {total or '?'} bytes"
+        def show(done: int, total: int, cid: str = mount.cid) -> None:
+            record.progress = f"fetching {cid}: {done} of {total} bytes"
 
         path = await host.datasets.get(mount, desired.tenant, host.datasets_in_use(), show)
         mounts.append((path, mount.path))

@@ -64,6 +64,11 @@ class Names:
     def bridge(self, lease: int) -> str:
         return BRIDGE_PREFIX + self._mark(lease)[:12]
 
+    @property
+    def folder(self) -> str:
+        """The name of the folder for this pool's leases on this history of the chain."""
+        return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}".encode()).hexdigest()[:16]
+
     def _mark(self, lease: int) -> str:
         return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}/{lease}".encode()).hexdigest()
 

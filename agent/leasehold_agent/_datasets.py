@@ -11,36 +11,23 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Protocol
 
-from leasehold.errors import DatasetError, DatasetUnavailable
+from leasehold.chain import InvalidCid
+from leasehold.datasets import Ipfs, Progress
+from leasehold.errors import (
+    DatasetCorrupt,
+    DatasetTooLarge,
+    DatasetUnavailable,
+    DatasetUnsafe,
+    WorkloadError,
+)
 from leasehold.workload import DatasetMount
 from leasehold_agent._errors import Declined
 
-Progress = Callable[[int, int | None], None]
-"""Called with bytes so far, and in all where that is known."""
-
-
-class DataSource(Protocol):
-    """What the agent needs of IPFS; `leasehold.datasets.Ipfs` is one."""
-
-    async def size(self, cid: str) -> int: ...
-
-    async def fetch(
-        self,
-        cid: str,
-        dest: Path,
-        *,
-        key: str | None = None,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-    ) -> object: ...
-
-    async def get_block(self, cid: str, timeout: float) -> bytes: ...
-
-    async def put_block(self, data: bytes) -> str: ...
+_USELESS = (DatasetCorrupt, DatasetUnsafe, InvalidCid, WorkloadError)
+"""What will be no better next time: a broken dataset, or a key that does not open it."""
 
 
 class DatasetCache:
@@ -48,7 +35,7 @@ class DatasetCache:
     alone.
     """
 
-    def __init__(self, root: Path, source: DataSource, *, room: int, reserve: int, wait: float) -> None:
+    def __init__(self, root: Path, source: Ipfs, *, room: int, reserve: int, wait: float) -> None:
         self._root = root
         self._source = source
         self._room = room
@@ -92,12 +79,21 @@ class DatasetCache:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = self._root / f".part-{name}"
         try:
-            size = await asyncio.wait_for(self._source.size(mount.cid), self._wait)
+            size = await self._source.size(mount.cid, timeout=self._wait)
             await asyncio.to_thread(self._make_room, size, {*in_use, name})
-            await self._source.fetch(mount.cid, partial, key=mount.key, progress=progress, timeout=self._wait)
-        except (DatasetUnavailable, TimeoutError) as error:
+            await self._source.fetch(
+                mount.cid,
+                partial,
+                key=mount.key,
+                progress=progress,
+                timeout=self._wait,
+                max_bytes=self._room,
+            )
+        except DatasetUnavailable as error:
             raise Declined("dataset-missing", f"Nobody delivered the dataset {mount.cid} in time.") from error
-        except DatasetError as error:
+        except DatasetTooLarge as error:
+            raise Declined("no-disk", f"The dataset {mount.cid} does not fit: {error}") from error
+        except _USELESS as error:
             raise Declined("dataset-missing", f"The dataset {mount.cid} is of no use: {error}") from error
         await asyncio.to_thread(_open_to_all, partial)
         partial.rename(self.path(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -57,7 +57,9 @@ class ChainGate(Protocol):
     first and does nothing where it would have no effect, so that each may be asked again after a crash.
     """
 
-    async def snapshot(self) -> ChainSnapshot: ...
+    async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
+        """Live leases of this agent's machines, and those of `known` that the chain knows. Never raises."""
+        ...
 
     async def is_live(self, lease: int) -> bool:
         """Whether the lease should be running, asked of the node itself and not of the index."""

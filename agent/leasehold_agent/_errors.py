@@ -48,8 +48,8 @@ class NetworkError(AgentError):
     """A firewall rule could not be set; without it no container is started."""
 
 
-class WrongDeployment(AgentError):
-    """The state folder belongs to another chain, genesis or pool."""
+class AlreadyRunning(AgentError):
+    """Another agent holds the state folder; two would fight over the same containers."""
 
 
 class Declined(AgentError):

@@ -105,7 +105,8 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
             folder.save(notes)
             workload = host.workload(desired.lease)
             await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
-        if desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
+        same = notes.tenant == desired.tenant
+        if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
             await publish(host, desired)
         await host.engine.remove(name)
     folder.clear()

@@ -8,13 +8,13 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from leasehold.datasets import Ipfs
 from leasehold.errors import WorkloadError
-from leasehold.workload import Output, Workload, unseal
+from leasehold.workload import Workload, unseal
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names, policy_of
-from leasehold_agent._datasets import DatasetCache, DataSource
+from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._desired import ChainGate, ChainSnapshot, Desired
 from leasehold_agent._engine import Engine, EngineFacts
 from leasehold_agent._errors import DeclineReason
@@ -22,14 +22,9 @@ from leasehold_agent._image import Images
 from leasehold_agent._inventory import Inventory, Share, share_of
 from leasehold_agent._lease_dir import LeaseDir, lease_dirs
 from leasehold_agent._network import Firewall, HostPolicy, LeasePolicy
+from leasehold_agent._outputs import PackOutputs
 from leasehold_agent._stream import EngineStreams
 from leasehold_agent._workloads import UploadedWorkloads
-
-
-class PackOutputs(Protocol):
-    """Adds the outputs below `root` to IPFS, each for its own readers. Returns the CID of the whole."""
-
-    async def __call__(self, root: Path, outputs: Collection[Output]) -> str: ...
 
 
 @dataclass
@@ -58,7 +53,7 @@ class Host:
     firewall: Firewall
     chain: ChainGate
     uploads: UploadedWorkloads
-    data: DataSource
+    data: Ipfs
     datasets: DatasetCache
     images: Images
     pack: PackOutputs
@@ -75,7 +70,7 @@ class Host:
 
     @property
     def leases_root(self) -> Path:
-        return self.settings.state_dir / "leases"
+        return self.settings.state_dir / "leases" / self.names.folder
 
     def folder(self, lease: int) -> LeaseDir:
         return LeaseDir(self.leases_root, lease)

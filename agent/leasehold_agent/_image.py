@@ -6,19 +6,21 @@ import re
 import tempfile
 from pathlib import Path
 
-from leasehold.errors import DatasetError, DatasetUnavailable
-from leasehold_agent._datasets import DataSource
+from leasehold.chain import InvalidCid
+from leasehold.datasets import Ipfs
+from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
 from leasehold_agent._engine import Engine
 from leasehold_agent._errors import Declined, EngineRefused
 from leasehold_agent._identity import write_private
 
+_USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Images:
     """Finds a workload's image. `root` remembers which image each archive of IPFS held."""
 
-    def __init__(self, engine: Engine, source: DataSource, root: Path, *, wait: float) -> None:
+    def __init__(self, engine: Engine, source: Ipfs, root: Path, *, wait: float) -> None:
         self._engine = engine
         self._source = source
         self._root = root
@@ -51,12 +53,13 @@ class Images:
                 return known
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=self._root, prefix=".fetch-") as folder:
-            archive = Path(folder, "image.tar")
             try:
-                await self._source.fetch(cid, archive, timeout=self._wait)
-                loaded = await self._engine.load_image(archive)
-            except (DatasetUnavailable, DatasetError, TimeoutError) as error:
-                raise Declined("image-unknown", f"Nobody delivered the image {cid}: {error}") from error
+                await self._source.fetch(cid, Path(folder), timeout=self._wait)
+                loaded = await self._engine.load_image(Path(folder, cid))
+            except _USELESS as error:
+                raise Declined("image-unknown", f"The image {cid} cannot be had: {error}") from error
+            except FileNotFoundError as error:
+                raise Declined("image-unknown", f"{cid} is a folder, and no image archive.") from error
             except EngineRefused as error:
                 raise Declined("image-unknown", f"{cid} is no image archive: {error}") from error
         write_private(note, loaded.encode())

@@ -9,11 +9,19 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from leasehold.workload import Output
+from leasehold.datasets import Ipfs
+from leasehold.workload import Output, pack_outputs
 from leasehold_agent._engine import Engine
+
+
+class PackOutputs(Protocol):
+    """Adds the outputs below `root` to IPFS, each for its own readers. Returns the CID of the whole."""
+
+    async def __call__(self, root: Path, outputs: Collection[Output]) -> str: ...
 
 
 async def collect(
@@ -23,8 +31,7 @@ async def collect(
 
     Raises EngineRefused when one is larger than `limit` bytes.
     """
-    await asyncio.to_thread(shutil.rmtree, target, ignore_errors=True)
-    target.mkdir(parents=True, mode=0o700)
+    await asyncio.to_thread(_empty, target)
     found = []
     archive = target.with_name("outputs.tar")
     try:
@@ -36,6 +43,11 @@ async def collect(
     finally:
         archive.unlink(missing_ok=True)
     return found
+
+
+def _empty(target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True, mode=0o700)
 
 
 def _unpack(archive: Path, target: Path) -> None:
@@ -50,3 +62,12 @@ def _only_data(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo | None:
         return tarfile.data_filter(member, target)
     except tarfile.FilterError:
         return None
+
+
+def packer(ipfs: Ipfs) -> PackOutputs:
+    """`pack_outputs` over one IPFS node."""
+
+    async def pack(root: Path, outputs: Collection[Output]) -> str:
+        return await pack_outputs(root, list(outputs), ipfs)
+
+    return pack

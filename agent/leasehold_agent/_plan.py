@@ -113,6 +113,8 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     lease, container, opened = desired.lease, actual.container, desired.state is LeaseState.OPENED
     if _former_workload(actual) not in ("", desired.workload.hex()):
         return Replace(lease)
+    if actual.notes.tenant not in ("", desired.tenant):
+        return Replace(lease)  # a reorganisation gave the id to somebody else, who must find nothing here
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
     if finished(actual, rules.boot):

@@ -82,7 +82,7 @@ class Reconciler:
     async def tick(self) -> list[Action]:
         """One look and what follows from it; returns the plan. Actions go on in tasks of their own."""
         host = self.host
-        host.snapshot = await host.chain.snapshot()
+        host.snapshot = await host.chain.snapshot(self._known())
         try:
             await self._look()
             await host.guard()
@@ -108,6 +108,9 @@ class Reconciler:
 
     # ----------------------------------------------------------------------------------------------------
     # --- looking
+
+    def _known(self) -> set[int]:
+        return set(lease_dirs(self.host.leases_root)) | self.containers.keys()
 
     async def _look(self) -> None:
         found: dict[int, ContainerFacts] = {}

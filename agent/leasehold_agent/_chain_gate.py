@@ -1,0 +1,189 @@
+"""`ChainGate` over the SDK: the index for what should run, the node itself before anything that cannot be
+undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+
+import structlog
+
+from leasehold.chain import (
+    AccountsContract,
+    Deployment,
+    EventWatcher,
+    Indexer,
+    Lease,
+    LeaseRecord,
+    LeaseState,
+    Pool,
+    Rpc,
+)
+from leasehold.errors import ChainError, UnknownLease
+from leasehold_agent._desired import ChainSnapshot, Desired
+from leasehold_agent._errors import DeclineReason
+from leasehold_agent._gas import GasState
+
+_log = structlog.get_logger("leasehold_agent")
+_BEHIND = 2  # blocks that the index may be behind the head and still count as current
+_RETRY_SECONDS = 2.0
+
+
+class PoolGate:
+    """One pool, as the operator of some of its machines sees it. `clock` is monotonic seconds."""
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        pool: Pool,
+        index: Indexer,
+        operator: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rpc = rpc
+        self._pool = pool
+        self._index = index
+        self._operator = operator
+        self._clock = clock
+        self._windows: dict[int, int] = {}
+        self._last = ChainSnapshot(current=False)
+        self._seen_at = 0.0
+        self._seen_time = 0
+
+    async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
+        """What the index says, at the chain's time. While no node answers, the last of it, the time going
+        on.
+        """
+        try:
+            head = await self._rpc.header("latest")
+            indexed = await self._index.head()
+            if head is None or indexed is None:
+                return self._as_of_before()
+            records = await self._index.machines()
+            machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            leases = await self._leases(machines, known)
+        except ChainError:
+            return self._as_of_before()
+        if head.timestamp > self._seen_time:
+            self._seen_at, self._seen_time = self._clock(), head.timestamp
+        self._last = ChainSnapshot(
+            current=head.number - indexed.number <= _BEHIND,
+            block=head.number,
+            now=self._now(),
+            machines=machines,
+            leases=leases,
+        )
+        return self._last
+
+    async def is_live(self, lease: int) -> bool:
+        with contextlib.suppress(UnknownLease):
+            found = await self._pool.lease_of(lease)
+            record = Desired(
+                lease=lease,
+                machine=found.machine,
+                tenant=found.tenant,
+                state=found.state,
+                placement=found.placement,
+                workload=b"",
+                start=found.start,
+                end=found.end,
+                window_ends=await self._window_end(found),
+            )
+            head = await self._rpc.header("latest")
+            return record.live_at(max(self._now(), head.timestamp if head else 0))
+        return False
+
+    async def start(self, lease: int, endpoint: bytes) -> None:
+        if await self._state(lease) is LeaseState.OPENED:
+            await self._pool.start(lease, endpoint)
+
+    async def decline(self, lease: int, reason: DeclineReason) -> None:
+        if await self._state(lease) is LeaseState.OPENED:
+            await self._pool.decline(lease, reason)
+
+    async def publish(self, lease: int, cid: bytes) -> None:
+        if await self._state(lease) in (LeaseState.ACTIVE, LeaseState.ENDED):
+            await self._pool.publish_result(lease, cid)
+
+    async def recover(self, machine: int) -> None:
+        if (await self._pool.machine_of(machine)).stalled:
+            await self._pool.recover(machine)
+
+    async def gas(self) -> GasState:
+        """What the operator has left. Raises ChainError."""
+        balance = int(await self._rpc.call("eth_getBalance", [self._operator, "latest"]), 16)
+        return GasState(self._operator, balance, int(await self._rpc.call("eth_gasPrice", []), 16))
+
+    async def _state(self, lease: int) -> LeaseState:
+        with contextlib.suppress(UnknownLease):
+            return (await self._pool.lease_of(lease)).state
+        return LeaseState.NONE
+
+    async def _leases(self, machines: Collection[int], known: Collection[int]) -> dict[int, Desired]:
+        records = [r for machine in machines for r in await self._index.leases(machine=machine, live=True)]
+        live = {record.lease.id for record in records}
+        for lease in set(known) - live:
+            if (record := await self._index.lease(lease)) is not None:
+                records.append(record)
+        return {record.lease.id: await self._desired(record) for record in records}
+
+    async def _desired(self, record: LeaseRecord) -> Desired:
+        lease = record.lease
+        return Desired(
+            lease=lease.id,
+            machine=lease.machine,
+            tenant=lease.tenant,
+            state=lease.state,
+            placement=lease.placement,
+            workload=record.workload,
+            start=lease.start,
+            end=lease.end,
+            window_ends=await self._window_end(lease),
+            result=record.result or None,
+        )
+
+    async def _window_end(self, lease: Lease) -> int:
+        """A version of the parameters never changes, so its window is asked for once."""
+        if lease.params not in self._windows:
+            self._windows[lease.params] = (await self._pool.params(lease.params)).start_window
+        return lease.start + self._windows[lease.params]
+
+    def _now(self) -> int:
+        """The chain's time: the newest block's, and what has passed since it was seen."""
+        return self._seen_time + int(self._clock() - self._seen_at) if self._seen_time else 0
+
+    def _as_of_before(self) -> ChainSnapshot:
+        return replace(self._last, current=False, now=self._now())
+
+
+async def follow(
+    rpc: Rpc,
+    ws: str | None,
+    deployment: Deployment,
+    index: Indexer,
+    wake: Callable[[], None],
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Keep the index at the head for ever, and wake the loop with each commit."""
+
+    async def committed(_: object) -> None:
+        wake()
+
+    while True:
+        try:
+            async with EventWatcher(rpc, ws, [deployment.controller], deployment.block) as watcher:
+                await index.run(watcher, committed)
+        except ChainError as error:
+            _log.warning("index", problem=str(error))
+            await sleep(_RETRY_SECONDS)
+
+
+def authorizer(rpc: Rpc, deployment: Deployment) -> Callable[[str, bytes, bytes], Awaitable[bool]]:
+    """`isAuthorized` of the pool's `Accounts`."""
+    return AccountsContract(rpc, deployment.accounts).is_authorized

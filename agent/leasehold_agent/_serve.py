@@ -1,0 +1,232 @@
+"""`leasehold-agent run`: everything of the agent in one process, put together and taken apart again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
+from leasehold.datasets import Ipfs
+from leasehold.errors import AgentError, ChainError, RpcUnavailable, SettingsError
+from leasehold_agent import _describe as describe
+from leasehold_agent._chain_gate import PoolGate, authorizer, follow
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._container import Names
+from leasehold_agent._datasets import DatasetCache
+from leasehold_agent._docker_runtime import DockerRuntime
+from leasehold_agent._engine import Engine, EngineFacts
+from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
+from leasehold_agent._gas import GasState
+from leasehold_agent._host import Host, boot_id
+from leasehold_agent._identity import Identity, load_identity, write_private
+from leasehold_agent._image import Images
+from leasehold_agent._inventory import take_inventory
+from leasehold_agent._network import Firewall
+from leasehold_agent._outputs import packer
+from leasehold_agent._reconciler import Reconciler
+from leasehold_agent._runtime import ServeContext
+from leasehold_agent._ssh import SshServer
+from leasehold_agent._status import write_status
+from leasehold_agent._stream import EngineStreams
+from leasehold_agent._workloads import UploadedWorkloads
+from leasehold_agent.api import ApiServer
+
+T = TypeVar("T")
+_log = structlog.get_logger("leasehold_agent")
+_RETRY_SECONDS = 2.0
+_GAS_SECONDS = 60.0
+
+
+async def serve(settings: AgentSettings) -> None:
+    """Run until cancelled. Leases keep running afterwards, and the next run takes them over.
+
+    Raises SettingsError, WrongChain, AlreadyRunning, and OSError when a port is taken.
+    """
+    if settings.deployment is None or not settings.rpc:
+        raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
+    deployment = Deployment.load(settings.deployment)
+    identity = load_identity(settings.state_dir)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(_only_one(settings.state_dir))
+        rpc = await stack.enter_async_context(Rpc(list(settings.rpc)))
+        await _patiently("chain", lambda: rpc.check_chain(deployment), RpcUnavailable)
+        index = await stack.enter_async_context(
+            Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
+        )
+        ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
+        pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
+        gate = PoolGate(rpc, pool, index, identity.operator.address)
+        host = await _host(stack, settings, identity, deployment, gate, ipfs)
+        reconciler = Reconciler(host)
+        await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
+        _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
+            tasks.create_task(reconciler.run())
+            tasks.create_task(_watch(host, reconciler, gate))
+
+
+async def _host(
+    stack: contextlib.AsyncExitStack,
+    settings: AgentSettings,
+    identity: Identity,
+    deployment: Deployment,
+    gate: PoolGate,
+    ipfs: Ipfs,
+) -> Host:
+    engine = Engine(settings.docker)
+    stack.callback(engine.close)
+    facts = await _patiently("engine", engine.facts, EngineUnavailable)
+    streams = EngineStreams(settings.docker)
+    stack.push_async_callback(streams.aclose)
+    cache = DatasetCache(
+        settings.state_dir / "datasets",
+        ipfs,
+        room=settings.dataset_cache,
+        reserve=settings.disk_reserve,
+        wait=settings.fetch_seconds,
+    )
+    return Host(
+        settings=settings,
+        names=Names.of(deployment),
+        engine=engine,
+        streams=streams,
+        firewall=Firewall(settings.engine_netns),
+        chain=gate,
+        uploads=UploadedWorkloads(settings.state_dir / "workloads"),
+        data=ipfs,
+        datasets=cache,
+        images=Images(engine, ipfs, settings.state_dir / "images", wait=settings.fetch_seconds),
+        pack=packer(ipfs),
+        age_identity=identity.age_identity,
+        inventory=take_inventory(),
+        facts=facts,
+        disk_bytes=disk_for_sale(facts, settings),
+        endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),
+        boot=boot_id(),
+    )
+
+
+async def _servers(
+    stack: contextlib.AsyncExitStack,
+    host: Host,
+    reconciler: Reconciler,
+    identity: Identity,
+    deployment: Deployment,
+    rpc: Rpc,
+    ipfs: Ipfs,
+) -> None:
+    settings = host.settings
+    document = await contact_bytes(settings, identity, host.engine, host.datasets, ipfs)
+    folder = settings.state_dir / "api"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    context = ServeContext(
+        runtime=DockerRuntime(host, reconciler),
+        chain_id=deployment.chain_id,
+        controller=deployment.controller,
+        machines=lambda: sorted(host.snapshot.machines),
+        contact=lambda: document,
+        operator=identity.operator,
+        is_authorized=authorizer(rpc, deployment),
+        state_dir=folder,
+        tls_certificate=identity.tls_certificate,
+        tls_key=identity.tls_key,
+        ssh_host_key=identity.ssh_host_key,
+        now=lambda: int(time.time()),
+    )
+    api = await ApiServer.open(context)
+    stack.push_async_callback(api.close)
+    await api.start(settings.listen, settings.api_port)
+    ssh = SshServer(context)
+    stack.push_async_callback(ssh.close)
+    await ssh.start(settings.listen, settings.ssh_port)
+
+
+async def contact_bytes(
+    settings: AgentSettings, identity: Identity, engine: Engine, cache: DatasetCache, ipfs: Ipfs
+) -> bytes:
+    """The contact document that `describe` wrote last, which is the one on the chain; else a new one."""
+    kept = settings.state_dir / "contact.json"
+    if kept.exists():
+        return kept.read_bytes()
+    made = await describe.contact(
+        settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
+    )
+    document = describe.canonical(made)
+    write_private(kept, document)
+    return document
+
+
+def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
+    """Bytes of the engine's disk, or of the state folder's where the engine's is elsewhere, less the
+    reserve.
+    """
+    root = facts.root if facts.root.is_dir() else settings.state_dir
+    return max(0, shutil.disk_usage(root).total - settings.disk_reserve)
+
+
+async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate) -> None:
+    """Keep the status file fresh, and look after the operator's gas."""
+    runtime, gas, asked_at = DockerRuntime(host, reconciler), None, float("-inf")
+    while True:
+        if host.clock() - asked_at >= _GAS_SECONDS:
+            with contextlib.suppress(ChainError):
+                gas, asked_at = await _gas(gate), host.clock()
+        await write_status(host, runtime, gas)
+        await host.sleep(host.settings.tick_seconds)
+
+
+async def _gas(gate: PoolGate) -> GasState:
+    gas = await gate.gas()
+    if gas.warning:
+        (_log.error if gas.alarming else _log.warning)("gas", problem=gas.warning, leases=gas.leases)
+    return gas
+
+
+async def _patiently(
+    what: str, ask: Callable[[], Awaitable[T]], again: type[ChainError] | type[AgentError]
+) -> T:
+    """Wait for a part that is not up yet: after a reboot everything starts at once."""
+    while True:
+        try:
+            return await ask()
+        except again as error:
+            _log.warning("waiting", part=what, problem=str(error))
+            await asyncio.sleep(_RETRY_SECONDS)
+
+
+@contextlib.contextmanager
+def _only_one(state_dir: Path) -> Iterator[None]:
+    """The kernel drops the lock with the process, however it ends."""
+    descriptor = os.open(state_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise AlreadyRunning(
+            f"Another agent runs with {state_dir}: stop it, or name another folder."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.asynccontextmanager
+async def opened_pool(settings: AgentSettings, identity: Identity) -> AsyncIterator[Pool]:
+    """The pool, as its operator, for a command that runs beside the agent."""
+    if settings.deployment is None or not settings.rpc:
+        raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
+    deployment = Deployment.load(settings.deployment)
+    async with Rpc(list(settings.rpc)) as rpc:
+        await rpc.check_chain(deployment)
+        yield Pool(rpc, deployment, Sender(rpc, identity.operator))

@@ -1,0 +1,58 @@
+"""The status file: what `leasehold-agent status` shows, written by the agent that runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from leasehold.chain import format_lease
+from leasehold_agent._docker_runtime import DockerRuntime
+from leasehold_agent._gas import GasState
+from leasehold_agent._host import Host
+from leasehold_agent._identity import write_private
+from leasehold_agent._lease_dir import lease_dirs
+from leasehold_agent._runtime import LeaseHandle
+
+NAME = "status.json"
+
+
+async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None) -> None:
+    """Write the file whole; a reader never sees half of it."""
+    known = set(lease_dirs(host.leases_root)) | host.snapshot.leases.keys()
+    handles = [handle for lease in sorted(known) if (handle := await runtime.lookup(lease)) is not None]
+    document = {
+        "at": int(time.time()),
+        "current": host.snapshot.current,
+        "block": host.snapshot.block,
+        "chain_time": host.snapshot.now,
+        "machines": [
+            {
+                "machine": machine.id,
+                "gpus": machine.gpus,
+                "leased": machine.leased,
+                "withheld": machine.withheld,
+                "stalled": machine.stalled,
+                "delisted": machine.delisted,
+            }
+            for machine in host.snapshot.machines.values()
+        ],
+        "leases": [_shown(handle) for handle in handles],
+        "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
+    }
+    write_private(host.settings.state_dir / NAME, json.dumps(document).encode())
+
+
+def read_status(state_dir: Path) -> dict[str, Any] | None:
+    """What the agent last wrote, or None if it never ran here."""
+    try:
+        return dict(json.loads((state_dir / NAME).read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def _shown(handle: LeaseHandle) -> dict[str, object]:
+    shown = {key: value for key, value in asdict(handle).items() if key != "ssh_keys"}
+    return {**shown, "lease": format_lease(handle.lease)}

@@ -1,0 +1,236 @@
+"""`leasehold-agent`: describe, run, status, drain, pause."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Coroutine
+from typing import Annotated
+
+import structlog
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from leasehold.chain import Lease, LeaseState, Machine, Pool, cost, format_lease, parse_lease
+from leasehold.datasets import Ipfs
+from leasehold.errors import DatasetError, LeaseholdError
+from leasehold_agent import _describe as describing
+from leasehold_agent._config import AgentSettings, load_settings
+from leasehold_agent._datasets import DatasetCache
+from leasehold_agent._engine import Engine
+from leasehold_agent._identity import load_identity, write_private
+from leasehold_agent._inventory import take_inventory
+from leasehold_agent._serve import disk_for_sale, opened_pool, serve
+from leasehold_agent._status import read_status
+
+app = typer.Typer(
+    help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_STALE_SECONDS = 60
+
+
+def main() -> None:
+    """The console script. Errors are one sentence and an exit code, never a traceback."""
+    try:
+        app(standalone_mode=True)
+    except LeaseholdError as error:
+        Console(stderr=True).print(f"[red]{error}[/red]", highlight=False)
+        sys.exit(error.exit_code)
+
+
+@app.command()
+def describe() -> None:
+    """Print machine.json: what this host is and how it is reached. Makes the host's keys at the first
+    call.
+    """
+    print(json.dumps(_run(_describe(load_settings())), indent=2, sort_keys=True))
+
+
+@app.command()
+def run() -> None:
+    """Run the agent until it is stopped. Leases go on running without it."""
+    settings = load_settings()
+    _configure_logs()
+    _run(_until_signalled(serve(settings)))
+
+
+@app.command()
+def status(as_json: Json = False) -> None:
+    """Show what the running agent sees: machines, leases, the operator's gas."""
+    found = read_status(load_settings().state_dir)
+    if found is None:
+        Console(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
+        raise typer.Exit(1)
+    if as_json:
+        print(json.dumps(found))
+        return
+    console = Console()
+    if time.time() - found["at"] > _STALE_SECONDS:
+        console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
+    if not found["current"]:
+        console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    table = Table("lease", "machine", "phase", "container", "ports", "why")
+    for lease in found["leases"]:
+        ports = ", ".join(f"{port['host']}→{port['container']}" for port in lease["ports"])
+        why = lease["reason"] or lease["progress"] or ""
+        row = (
+            lease["lease"],
+            str(lease["machine"]),
+            lease["phase"],
+            lease["container_state"] or "",
+            ports,
+            why,
+        )
+        table.add_row(*row)
+    console.print(table)
+    if found["gas"] and found["gas"]["warning"]:
+        console.print(f"[yellow]{found['gas']['warning']}[/yellow]")
+
+
+@app.command()
+def drain(
+    undo: Annotated[bool, typer.Option("--undo", help="Take new leases again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return once no lease is left.")] = False,
+) -> None:
+    """Take no new leases; those that run go on to their end."""
+    _run(_drain(load_settings(), undo, wait))
+
+
+@app.command()
+def pause(as_json: Json = False) -> None:
+    """Give me my card back: sell nothing more, and show what ending the leases that run would cost."""
+    _run(_pause(load_settings(), as_json))
+
+
+def _run(work: Coroutine[None, None, object]) -> object:
+    return asyncio.run(work)
+
+
+async def _until_signalled(work: Coroutine[None, None, None]) -> None:
+    task = asyncio.ensure_future(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+async def _describe(settings: AgentSettings) -> dict[str, object]:
+    identity, inventory, engine = load_identity(settings.state_dir), take_inventory(), Engine(settings.docker)
+    try:
+        async with Ipfs(settings.ipfs) as ipfs:
+            facts = await engine.facts()
+            cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
+            disk = disk_for_sale(facts, settings)
+            hardware = describing.hardware(inventory, facts, settings, disk)
+            contact = await describing.contact(
+                settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
+            )
+            write_private(settings.state_dir / "contact.json", describing.canonical(contact))
+            for document in (hardware, contact):
+                with contextlib.suppress(DatasetError):  # `leasehold provider join` pins them as well
+                    await ipfs.put_block(describing.canonical(document))
+    finally:
+        engine.close()
+    return {
+        "hardware": hardware,
+        "contact": contact,
+        "operator": identity.operator.address,
+        "suggested": {"gpus": inventory.units(settings.cpu_units)},
+    }
+
+
+async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
+    console = Console()
+    identity = load_identity(settings.state_dir)
+    async with opened_pool(settings, identity) as pool:
+        for machine in await _machines(pool, identity.operator.address):
+            await pool.withhold(machine.id, 0 if undo else _all_cells(machine))
+            console.print(f"Machine {machine.id} takes {'new leases again' if undo else 'no new leases'}.")
+        while wait and await _leases(pool, settings):  # noqa: ASYNC110 - the chain is polled
+            await asyncio.sleep(settings.tick_seconds)
+
+
+async def _pause(settings: AgentSettings, as_json: bool) -> None:
+    identity = load_identity(settings.state_dir)
+    async with opened_pool(settings, identity) as pool:
+        machines = await _machines(pool, identity.operator.address)
+        for machine in machines:
+            await pool.withhold(machine.id, _all_cells(machine))
+        leases = await _leases(pool, settings)
+        costs = [(lease, await _penalty(pool, lease)) for lease in leases]
+        symbol, decimals = pool.deployment.token_symbol, pool.deployment.token_decimals
+    if as_json:
+        shown = [{"lease": format_lease(lease.id), "end": lease.end, "penalty": p} for lease, p in costs]
+        print(json.dumps({"machines": [m.id for m in machines], "leases": shown}))
+        return
+    console = Console()
+    console.print(
+        f"Withheld: machine {', '.join(str(m.id) for m in machines) or 'none'}. Nothing new is rented."
+    )
+    if not costs:
+        console.print("No lease runs: the host is yours.")
+        return
+    table = Table("lease", "ends", f"ending it costs ({symbol})")
+    for lease, penalty in costs:
+        ends = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(lease.end))
+        table.add_row(format_lease(lease.id), ends, f"{penalty / 10**decimals:,.6f}")
+    console.print(table)
+    named = " ".join(format_lease(lease.id) for lease, _ in costs)
+    console.print(f"To end them, where the owner's key is:  leasehold provider terminate {named}")
+
+
+async def _machines(pool: Pool, operator: str) -> list[Machine]:
+    """Every machine of this operator, asked of the chain: the agent need not be running."""
+    found = [await pool.machine_of(number) for number in range(1, await pool.machine_count() + 1)]
+    return [machine for machine in found if machine.operator == operator]
+
+
+async def _leases(pool: Pool, settings: AgentSettings) -> list[Lease]:
+    """Leases that run on this host, by the agent's last status and the chain's word on each."""
+    status = read_status(settings.state_dir) or {"leases": []}
+    ids = [parse_lease(str(entry["lease"])) for entry in status["leases"] if entry["phase"] != "ended"]
+    found = [await pool.lease_of(lease) for lease in ids]
+    return [lease for lease in found if lease.state in (LeaseState.OPENED, LeaseState.ACTIVE)]
+
+
+async def _penalty(pool: Pool, lease: Lease) -> int:
+    """What `terminate` takes from the provider's ledger: price × the lesser of penaltySeconds and the
+    time cut off.
+    """
+    if lease.spot or lease.state is not LeaseState.ACTIVE or lease.noticed:
+        return 0
+    params = await pool.params(lease.params)
+    cut = max(0, lease.end - int(time.time()) - params.notice_seconds)
+    return cost(lease.price, lease.cells, min(params.penalty_seconds, cut))
+
+
+def _all_cells(machine: Machine) -> int:
+    return (1 << 8 * machine.gpus) - 1
+
+
+def _configure_logs() -> None:
+    """Lines for people on a terminal, one JSON object a line elsewhere."""
+    renderer: structlog.types.Processor = structlog.processors.JSONRenderer()
+    if sys.stdout.isatty() and shutil.get_terminal_size().columns:
+        renderer = structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+        cache_logger_on_first_use=True,
+    )
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)
