@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
-from leasehold.chain import format_lease, parse_lease
+from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain.typed import Domain, Receipt
 from leasehold.errors import AgentError
 from leasehold.market.wire import (
@@ -28,15 +28,23 @@ from leasehold.market.wire import (
     UPLOAD,
     BadCall,
     BodyTooLarge,
+    Container,
     DigestMismatch,
+    Health,
+    LeaseStatus,
+    MachineInfo,
     NoResults,
     NotRunning,
+    Port,
+    Problem,
+    ReceiptMessage,
+    Results,
+    SignedReceipt,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent._slots import Slots
 
 from ._auth import Authorizer, Call, Grant
-from ._documents import Health, LeaseStatus, MachineInfo, Problem, ReceiptMessage, Results, SignedReceipt
 from ._exec import serve_exec
 from ._limits import UploadLimits, UploadRates
 from ._logs import read_log
@@ -212,7 +220,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
     async def status(request: Request, lease: LeaseText) -> LeaseStatus:
         """How far the lease is, and why it is not running if it is not."""
         _no_body(request)
-        return LeaseStatus.of((await api.grant(request, lease, "lease.status"))[1])
+        return _status((await api.grant(request, lease, "lease.status"))[1])
 
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
     async def results(request: Request, lease: LeaseText) -> Results:
@@ -223,7 +231,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
             raise NoResults(
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
-        return Results(cid=handle.result_cid, files=[handle.outputs] if handle.outputs else [])
+        return Results(cid=handle.result_cid, files=list(handle.outputs))
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:
@@ -281,8 +289,29 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
             await socket.send_denial_response(problem(error))
 
 
+def _status(handle: LeaseHandle) -> LeaseStatus:
+    container = Container(state=handle.container_state, exit_code=handle.exit_code)
+    return LeaseStatus(
+        lease=format_lease(handle.lease),
+        lease_id=str(handle.lease),
+        tenant=handle.tenant,
+        machine=handle.machine,
+        phase=handle.phase,
+        reason=handle.reason,
+        progress=handle.progress,
+        ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
+        container=container if handle.container_id or handle.container_state else None,
+        end=handle.end,
+        outputs=list(handle.outputs),
+        result_cid=handle.result_cid,
+    )
+
+
 def _lease(text: str) -> int:
-    lease = parse_lease(text)
+    try:
+        lease = parse_lease(text)
+    except InvalidLeaseId as error:
+        raise BadCall(str(error)) from None
     if format_lease(lease) != text:
         raise BadCall(f"Write the lease as {format_lease(lease)}.")
     return lease

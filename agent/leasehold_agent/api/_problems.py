@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Final
 
 import structlog
@@ -68,7 +69,10 @@ def problem(error: Exception) -> JSONResponse:
 
 async def answer(request: Request, error: Exception) -> JSONResponse:
     """Exception handler for what a route raises knowingly."""
-    return problem(error)
+    response = problem(error)
+    if request.method == "PUT":
+        response.headers["Connection"] = "close"  # else the rest of a refused body would be read to its end
+    return response
 
 
 class LastResort:
@@ -92,6 +96,7 @@ class LastResort:
             await self._app(scope, receive, watched)
         except Exception as error:  # noqa: BLE001  # the outermost place: one bad call must not end the agent
             # The path only: headers and queries may hold what belongs to the tenant.
-            _log.error("api.failed", path=scope.get("path"), error=type(error).__name__, exc_info=error)
+            trace = "".join(traceback.format_exception(error))  # never with the values of variables
+            _log.error("api.failed", path=scope.get("path"), error=type(error).__name__, trace=trace)
             if not begun:
                 await problem(error)(scope, receive, send)

@@ -55,8 +55,9 @@ class ApiServer:
             http=_protocol(header_seconds),
             ws="websockets-sansio",
             ws_max_size=MAX_FRAME,
-            ws_ping_interval=20.0,
-            ws_ping_timeout=20.0,
+            # A client that holds its output back reads no pings; who has vanished, TCP's keep-alive finds out.
+            ws_ping_interval=None,
+            ws_ping_timeout=None,
             ws_per_message_deflate=False,
             ssl_certfile=str(context.tls_certificate),
             ssl_keyfile=str(context.tls_key),
@@ -149,6 +150,11 @@ def _protocol(header_seconds: float) -> type[asyncio.Protocol]:
                 self._no_deadline()
             elif self._deadline is None:
                 self._expect_header()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._no_deadline()
+            self._expect_header()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._no_deadline()

@@ -20,8 +20,8 @@ CHUNK = 64 * 1024
 """Longest piece of data that either side sends in one frame, in bytes."""
 
 Rows = Annotated[int, Field(ge=1, le=9999)]
-Argument = Annotated[str, Field(max_length=128 * 1024, pattern=r"\A[^\x00]*\Z")]
-Name = Annotated[str, Field(max_length=256, pattern=r"\A[^\x00=]+\Z")]
+Argument = Annotated[str, Field(max_length=128 * 1024, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, Field(max_length=256, pattern=r"^[^\x00=]+$")]
 
 
 class ExecStart(BaseModel):

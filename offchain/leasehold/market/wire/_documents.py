@@ -1,19 +1,18 @@
-"""What the API answers, field by field: the source of docs/reference/agent-api.json."""
+"""What the agent's API answers, field by field: the source of docs/reference/agent-api.json."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from leasehold.chain import format_lease
-from leasehold_agent._runtime import LeaseHandle, Phase
-
+Phase = Literal["pulling", "fetching", "starting", "ready", "running", "stopping", "ended", "declined"]
 Whole = Annotated[int, Field(ge=0)]
 
 
 class Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    # A newer agent may say more.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Problem(Document):
@@ -40,7 +39,7 @@ class MachineInfo(Document):
     controller: str
     operator: str
     machines: list[int]
-    contact: dict[str, object]
+    contact: dict[str, JsonValue]
 
 
 class ReceiptMessage(Document):
@@ -86,26 +85,8 @@ class LeaseStatus(Document):
     ports: list[Port]
     container: Container | None
     end: int | None
-    outputs: str | None
+    outputs: list[str]
     result_cid: str | None
-
-    @classmethod
-    def of(cls, handle: LeaseHandle) -> LeaseStatus:
-        container = Container(state=handle.container_state, exit_code=handle.exit_code)
-        return cls(
-            lease=format_lease(handle.lease),
-            lease_id=str(handle.lease),
-            tenant=handle.tenant,
-            machine=handle.machine,
-            phase=handle.phase,
-            reason=handle.reason,
-            progress=handle.progress,
-            ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
-            container=container if handle.container_id or handle.container_state else None,
-            end=handle.end,
-            outputs=handle.outputs,
-            result_cid=handle.result_cid,
-        )
 
 
 class Results(Document):

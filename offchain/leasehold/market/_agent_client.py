@@ -1,0 +1,415 @@
+"""A machine's agent, as a tenant talks to it: upload, status, logs, commands, results.
+
+The certificate in the machine's contact document is the only one that is trusted, and every request is
+signed: by the wallet itself, or by a session's throw-away key (`SessionCache`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Protocol, Self, TypeVar
+
+import httpx
+import orjson
+from pydantic import BaseModel, ValidationError
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidHandshake, InvalidStatus
+from websockets.typing import Subprotocol
+
+from leasehold.chain import format_lease
+from leasehold.chain.typed import (
+    Domain,
+    Receipt,
+    Request,
+    SessionKey,
+    TypedDataSigner,
+    recover_signer,
+    sign_request,
+)
+from leasehold.errors import AgentError, ProofError, TypedDataError
+from leasehold.market._agent_exec import ExecStream
+from leasehold.market._documents import Contact
+from leasehold.market.wire import (
+    EMPTY_BODY,
+    EXEC_PROTOCOL,
+    LOG_OFFSET,
+    MAX_FRAME,
+    MAX_UPLOAD,
+    UPLOAD,
+    AgentRefusal,
+    AgentUnreachable,
+    BadReceipt,
+    BodyTooLarge,
+    ChainUnreachable,
+    EngineUnavailable,
+    Health,
+    LeaseStatus,
+    MachineInfo,
+    Results,
+    SignedReceipt,
+    TooManyRequests,
+    encode_authorization,
+    params_hash,
+    refusal,
+)
+
+D = TypeVar("D", bound=BaseModel)
+
+REQUEST_SECONDS: Final = 120
+CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 60.0
+PATIENCE_SECONDS: Final = 300.0
+TRUST_SECONDS: Final = 30.0
+_MOST_ANSWER: Final = 4 * 1024 * 1024
+_PASSING = (ChainUnreachable, EngineUnavailable, TooManyRequests)
+
+
+class Tunnel(Protocol):
+    """Another way to the agent, where none of its endpoints answers."""
+
+    async def open(self) -> str:
+        """An https address on this host that leads to the agent. Raises `AgentUnreachable`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class HeldWorkload:
+    """The operator's signed word that it holds a sealed workload until `receipt.expires_at` at least."""
+
+    receipt: Receipt
+    signature: bytes
+
+
+class AgentClient:
+    """Talks to the agent of one machine for one account.
+
+    `contact` is the machine's contact document and `operator` its operator's address, both as the chain
+    names them. `signer` is the account's wallet or a session of it; `account` is needed only where a
+    wallet's key is not the account itself (ERC-1271). `now` is unix seconds, `sleep` waits for seconds.
+    Every method raises `AgentRefusal`'s subclasses for what the agent refuses and `AgentUnreachable` when
+    no endpoint answers.
+    """
+
+    def __init__(
+        self,
+        contact: Contact,
+        domain: Domain,
+        machine: int,
+        operator: str,
+        signer: TypedDataSigner | SessionKey,
+        *,
+        account: str | None = None,
+        tunnel: Tunnel | None = None,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        own = signer.session.account if isinstance(signer, SessionKey) else signer.address
+        self._account = account or own
+        self._domain = domain
+        self._machine = machine
+        self._operator = operator
+        self._signer = signer
+        self._tunnel = tunnel
+        self._now = now
+        self._sleep = sleep
+        self._endpoints = [address for address in contact.endpoints if address.startswith("https://")]
+        self._found: tuple[str, float] | None = None
+        self._tls = pinned(contact.certificate)
+        self._http = httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(
+                verify=self._tls, socket_options=_keep_alive(), trust_env=False
+            ),
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+        if self._tunnel is not None:
+            await self._tunnel.close()
+
+    # Calls
+
+    async def health(self) -> Health:
+        return await self._document(Health, "GET", "/v1/health")
+
+    async def machine(self) -> MachineInfo:
+        return await self._document(MachineInfo, "GET", "/v1/machine")
+
+    async def put_workload(self, sealed: bytes) -> HeldWorkload:
+        """Hand over a sealed workload (≤ 1 MiB). Raises `BadReceipt` unless the machine's operator signs for it."""
+        if len(sealed) > MAX_UPLOAD:
+            raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+        digest = hashlib.sha256(sealed).digest()
+        path = f"/v1/workloads/{digest.hex()}"
+        headers = await self._sign("PUT", path, "", UPLOAD, 0, digest)
+        answer = await self._document(SignedReceipt, "PUT", path, headers=headers, body=sealed)
+        return self._checked(answer, digest)
+
+    async def status(self, lease: int) -> LeaseStatus:
+        return await self._of_lease(LeaseStatus, lease, "", "lease.status")
+
+    async def results(self, lease: int) -> Results:
+        """Where the outputs are. Raises `NoResults` while there are none."""
+        return await self._of_lease(Results, lease, "/results", "lease.results")
+
+    async def logs(
+        self, lease: int, *, tail: int | None = None, follow: bool = False
+    ) -> AsyncIterator[bytes]:
+        """The lease's log, or its last `tail` lines; with `follow`, until its container ends.
+
+        A connection that breaks off is taken up again at the same byte, for five minutes of silence at most.
+        """
+        position, query = 0, {} if tail is None else {"tail": str(tail)}
+        first, patience = True, _Patience(self._sleep)
+        while True:
+            if follow:
+                query["follow"] = "true"
+            try:
+                async with self._stream_log(lease, query) as response:
+                    position = int(response.headers.get(LOG_OFFSET, position))
+                    async for data in response.aiter_raw():
+                        first = False
+                        patience.renew()
+                        position += len(data)
+                        yield data
+                return
+            except httpx.TransportError as error:
+                self._found = None
+                if not follow:
+                    raise AgentUnreachable("The log broke off; ask for it again.") from error
+            except AgentUnreachable:
+                if first:
+                    raise
+            except _PASSING:
+                if first:
+                    raise
+            first = False
+            query = {"offset": str(position)} if position else query
+            await patience.wait()
+
+    @asynccontextmanager
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> AsyncIterator[ExecStream]:
+        """Run a command in the lease's container; `size` is (rows, columns). Leaving the block ends it."""
+        path = f"/v1/leases/{format_lease(lease)}/exec"
+        headers = await self._sign("GET", path, "", "lease.exec", lease, EMPTY_BODY)
+        start = {"command": list(command), "tty": tty, "env": dict(env or {}), "size": size}
+        base = await self._base()
+        try:
+            connection = await connect(
+                "wss://" + base.removeprefix("https://") + path,
+                ssl=self._tls,
+                additional_headers=headers,
+                subprotocols=[Subprotocol(EXEC_PROTOCOL)],
+                max_size=MAX_FRAME,
+                max_queue=4,
+                compression=None,
+                proxy=None,
+                open_timeout=ANSWER_SECONDS,
+                ping_interval=None,  # output that is held back is no sign of a dead connection
+                close_timeout=2,
+            )
+        except InvalidStatus as error:
+            raise _refused(error.response.status_code, bytes(error.response.body or b"")) from None
+        except (OSError, TimeoutError, InvalidHandshake) as error:
+            self._found = None
+            raise AgentUnreachable(f"The agent at {base} does not answer: {error}") from error
+        try:
+            await connection.send(orjson.dumps(start).decode())
+            yield ExecStream(connection)
+        finally:
+            await connection.close()
+
+    # How
+
+    async def _of_lease(self, kind: type[D], lease: int, ending: str, op: str) -> D:
+        path = f"/v1/leases/{format_lease(lease)}{ending}"
+        headers = await self._sign("GET", path, "", op, lease, EMPTY_BODY)
+        return await self._document(kind, "GET", path, headers=headers)
+
+    async def _sign(
+        self, method: str, path: str, query: str, op: str, lease: int, body_digest: bytes
+    ) -> dict[str, str]:
+        now = int(self._now())
+        request = Request(
+            account=self._account,
+            chain=self._domain.chain_id,
+            controller=self._domain.verifying_contract,
+            machine=self._machine,
+            lease=lease,
+            op=op,
+            params_hash=params_hash(method, path, query, body_digest),
+            issued_at=now,
+            expires_at=now + REQUEST_SECONDS,
+            nonce=secrets.token_bytes(32),
+        )
+        proof = await sign_request(request, self._domain, self._signer)
+        return {"Authorization": encode_authorization(request, proof)}
+
+    async def _base(self) -> str:
+        """The endpoint that answers; it goes first from now on, and is not asked again for a while."""
+        if self._found is not None and self._now() < self._found[1] + TRUST_SECONDS:
+            return self._found[0]
+        problems = []
+        for endpoint in list(self._endpoints):
+            base = endpoint.rstrip("/")
+            try:
+                await self._http.get(base + "/v1/health")
+            except httpx.TransportError as error:
+                problems.append(f"{base}: {error or type(error).__name__}")
+            else:
+                self._endpoints.remove(endpoint)
+                self._endpoints.insert(0, endpoint)
+                self._found = (base, self._now())
+                return base
+        if self._tunnel is not None:
+            return (await self._tunnel.open()).rstrip("/")
+        tried = "; ".join(problems) or "it names none"
+        raise AgentUnreachable(
+            f"The machine's agent does not answer at its endpoints ({tried}); try again later."
+        )
+
+    async def _document(
+        self,
+        kind: type[D],
+        method: str,
+        path: str,
+        *,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+    ) -> D:
+        base = await self._base()
+        content = body if method == "PUT" else None
+        try:
+            async with self._http.stream(method, base + path, headers=headers, content=content) as response:
+                answer = await _read(response)
+        except httpx.TransportError as error:
+            self._found = None
+            raise AgentUnreachable(f"The agent at {base} broke off: {error}; try again.") from error
+        if not response.is_success:
+            raise _refused(response.status_code, answer)
+        try:
+            return kind.model_validate_json(answer)
+        except ValidationError:
+            raise AgentError(
+                "The agent's answer is not understood; update leasehold, or tell its provider."
+            ) from None
+
+    @asynccontextmanager
+    async def _stream_log(self, lease: int, query: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
+        path = f"/v1/leases/{format_lease(lease)}/logs"
+        encoded = str(httpx.QueryParams(query))
+        headers = await self._sign("GET", path, encoded, "lease.logs", lease, EMPTY_BODY)
+        url = await self._base() + path + (f"?{encoded}" if encoded else "")
+        quiet = httpx.Timeout(CONNECT_SECONDS, read=None)
+        async with self._http.stream("GET", url, headers=headers, timeout=quiet) as response:
+            if not response.is_success:
+                raise _refused(response.status_code, await _read(response))
+            yield response
+
+    def _checked(self, answer: SignedReceipt, digest: bytes) -> HeldWorkload:
+        try:
+            receipt = Receipt.from_json(answer.receipt.model_dump())
+            signature = bytes.fromhex(answer.signature.removeprefix("0x"))
+            signed_by = recover_signer(receipt.digest(self._domain), signature)
+        except (ValueError, TypedDataError, ProofError):
+            raise BadReceipt("The agent's receipt cannot be read; do not open a lease on it.") from None
+        expected = (self._domain.chain_id, self._domain.verifying_contract, self._machine, digest)
+        if (receipt.chain, receipt.controller, receipt.machine, receipt.digest_) != expected:
+            raise BadReceipt("The agent's receipt is for something else; do not open a lease on it.")
+        if signed_by.lower() != self._operator.lower():
+            raise BadReceipt(f"The receipt is signed by {signed_by}, not by the operator {self._operator}.")
+        if receipt.expires_at <= self._now():
+            raise BadReceipt("The agent's receipt has expired already; do not open a lease on it.")
+        return HeldWorkload(receipt, signature)
+
+
+class _Patience:
+    """Waits longer each time, and gives up after `PATIENCE_SECONDS` without a byte."""
+
+    def __init__(self, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._sleep = sleep
+        self.renew()
+
+    def renew(self) -> None:
+        self._next, self._waited = 0.5, 0.0
+
+    async def wait(self) -> None:
+        if self._waited >= PATIENCE_SECONDS:
+            raise AgentUnreachable(
+                "The log broke off, and the agent has not answered since; ask for it again."
+            )
+        await self._sleep(self._next)
+        self._waited += self._next
+        self._next = min(self._next * 2, 15.0)
+
+
+def pinned(certificate: str) -> ssl.SSLContext:
+    """A TLS context that trusts exactly this certificate (PEM), whatever name it is reached by.
+
+    Raises `AgentError` for what is no certificate.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False  # the key is what identifies the agent; its address may change
+    try:
+        context.load_verify_locations(cadata=certificate)
+    except (ssl.SSLError, ValueError):
+        raise AgentError(
+            "The machine's contact document holds no certificate; choose another machine."
+        ) from None
+    return context
+
+
+def _keep_alive() -> list[tuple[int, int, int]]:
+    """A follower of a quiet log finds out within minutes that the other side is gone."""
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
+    return options
+
+
+async def _read(response: httpx.Response) -> bytes:
+    answer = b""
+    async for data in response.aiter_bytes():
+        answer += data
+        if len(answer) > _MOST_ANSWER:
+            raise AgentError("The agent's answer is longer than any should be; tell its provider.")
+    return answer
+
+
+def _refused(status: int, answer: bytes) -> AgentRefusal:
+    try:
+        problem = orjson.loads(answer)
+        name, detail = str(problem["type"]), str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return AgentRefusal(f"The agent answered with status {status} and no reason; try again later.")
+    return refusal(name, detail)

@@ -1,0 +1,282 @@
+"""Leases without a container engine: each is a folder and the processes started in it.
+
+The outermost stand-in for tests of what serves tenants (the API, SSH, the client). Commands, pipes, terminals and
+sockets are real ones; what a container adds (isolation, limits) is tested against a real engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import os
+import pty
+import signal
+import struct
+import termios
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from leasehold_agent._errors import NotRunning
+from leasehold_agent._runtime import ExecStream, LeaseHandle
+
+_PIECE = 65536
+
+
+class MemoryStore:
+    """Uploads in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, bytes] = {}
+
+    async def put(self, digest: bytes, sealed: bytes) -> None:
+        if hashlib.sha256(sealed).digest() != digest:
+            raise ValueError("digest")
+        self.kept[digest] = sealed
+
+    async def get(self, digest: bytes) -> bytes | None:
+        return self.kept.get(digest)
+
+
+@dataclass
+class Log:
+    """A log that grows; `changed` wakes its followers."""
+
+    data: bytearray = field(default_factory=bytearray)
+    ended: bool = False
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    followers: int = 0
+
+
+class LocalLeases:
+    """A `LeaseRuntime` of local processes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.workloads = MemoryStore()
+        self.handles: dict[int, LeaseHandle] = {}
+        self.logs_of: dict[int, Log] = {}
+        self.ports: dict[tuple[int, int], tuple[str, int]] = {}
+        self.streams: list[ProcessStream] = []
+        self.lookups = 0
+
+    def add(self, handle: LeaseHandle) -> Path:
+        """A lease and its folder, where its commands start."""
+        self.handles[handle.lease] = handle
+        self.logs_of[handle.lease] = Log()
+        folder = self.root / str(handle.lease)
+        folder.mkdir()
+        return folder
+
+    def change(self, lease: int, **changes: object) -> None:
+        """The lease as the chain or the engine has it from now on."""
+        self.handles[lease] = replace(self.handles[lease], **changes)  # type: ignore[arg-type]  # a test's own
+
+    async def say(self, lease: int, data: bytes, *, end: bool = False) -> None:
+        """The lease's container writes `data`."""
+        log = self.logs_of[lease]
+        async with log.changed:
+            log.data += data
+            log.ended = end
+            log.changed.notify_all()
+
+    async def lookup(self, lease: int) -> LeaseHandle | None:
+        self.lookups += 1
+        return self.handles.get(lease)
+
+    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        log = self.logs_of[lease]
+        lines = bytes(log.data).splitlines(keepends=True)
+        at = 0 if tail is None else len(log.data) - sum(len(line) for line in lines[len(lines) - tail :])
+        log.followers += 1
+        try:
+            while True:
+                async with log.changed:
+                    while at == len(log.data) and follow and not log.ended:
+                        await log.changed.wait()
+                    piece = bytes(log.data[at : at + _PIECE])
+                if not piece:
+                    return
+                at += len(piece)
+                yield piece
+        finally:
+            log.followers -= 1
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> ExecStream:
+        handle = self.handles[lease]
+        if handle.container_id is None:
+            raise NotRunning(f"The lease is {handle.phase}.")
+        folder = self.root / str(lease)
+        variables = {"PATH": "/usr/bin:/bin", "HOME": str(folder), **(env or {})}
+        stream = await (_terminal if tty else _pipes)(command, folder, variables, size or (24, 80))
+        self.streams.append(stream)
+        return stream
+
+    async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            host, real = self.ports[lease, port]
+        except KeyError:
+            raise ConnectionRefusedError(f"Nothing listens on port {port}.") from None
+        return await asyncio.open_connection(host, real)
+
+    async def close(self) -> None:
+        for stream in self.streams:
+            await stream.close()
+
+
+class ProcessStream:
+    """A local process as an `ExecStream`."""
+
+    def __init__(self, process: asyncio.subprocess.Process | None, terminal: int | None = None) -> None:
+        self._process = process
+        self._terminal = terminal
+        self._ready = asyncio.Event()
+        self.closed = False
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    async def write(self, data: bytes) -> None:
+        if self._terminal is not None:
+            await asyncio.to_thread(os.write, self._terminal, data)
+        elif self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+
+    async def write_eof(self) -> None:
+        if self._terminal is not None:
+            await self.write(b"\x04")
+        elif self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        if self._process is None:
+            yield 1, b"OCI runtime exec failed: no such file or directory\r\n"
+        elif self._terminal is not None:
+            async for data in self._screen():
+                yield 1, data
+        else:
+            async for piece in self._both():
+                yield piece
+
+    async def _both(self) -> AsyncIterator[tuple[int, bytes]]:
+        assert self._process is not None
+        pieces: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue(4)
+
+        async def carry(fd: int, reader: asyncio.StreamReader | None) -> None:
+            while reader is not None and (data := await reader.read(_PIECE)):
+                await pieces.put((fd, data))
+            await pieces.put((fd, b""))
+
+        tasks = [
+            asyncio.create_task(carry(1, self._process.stdout)),
+            asyncio.create_task(carry(2, self._process.stderr)),
+        ]
+        try:
+            open_ = 2
+            while open_:
+                fd, data = await pieces.get()
+                if data:
+                    yield fd, data
+                else:
+                    open_ -= 1
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _screen(self) -> AsyncIterator[bytes]:
+        assert self._terminal is not None
+        loop = asyncio.get_running_loop()
+        while self._terminal is not None:
+            self._ready.clear()
+            loop.add_reader(self._terminal, self._ready.set)
+            try:
+                await self._ready.wait()
+            finally:
+                if self._terminal is not None:
+                    loop.remove_reader(self._terminal)
+            try:
+                data = os.read(self._terminal, _PIECE)
+            except OSError:  # a terminal whose last process ended
+                return
+            if not data:
+                return
+            yield data
+
+    async def resize(self, rows: int, columns: int) -> None:
+        if self._terminal is not None:
+            _resize(self._terminal, (rows, columns))
+
+    async def wait(self) -> int:
+        if self._process is None:
+            return 127
+        code = await self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    async def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await self._process.wait()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            transport = getattr(self._process, "_transport", None)
+            if transport is not None:
+                transport.close()
+        if self._terminal is not None:
+            terminal, self._terminal = self._terminal, None
+            asyncio.get_running_loop().remove_reader(terminal)
+            self._ready.set()
+            os.close(terminal)
+
+
+async def _pipes(
+    command: Sequence[str], folder: Path, env: Mapping[str, str], size: tuple[int, int]
+) -> ProcessStream:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=env,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        return ProcessStream(None)
+    return ProcessStream(process)
+
+
+async def _terminal(
+    command: Sequence[str], folder: Path, env: Mapping[str, str], size: tuple[int, int]
+) -> ProcessStream:
+    ours, theirs = pty.openpty()
+    _resize(ours, size)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "setsid", "-c", *command, cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs
+        )
+    finally:
+        os.close(theirs)
+    return ProcessStream(process, ours)
+
+
+def _resize(terminal: int, size: tuple[int, int]) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
