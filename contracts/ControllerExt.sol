@@ -18,6 +18,7 @@ import {
 } from "./interfaces/IControllerTypes.sol";
 import {Billing} from "./libraries/Billing.sol";
 import {Cells} from "./libraries/Cells.sol";
+import {Account, AccountSlots, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
 import {Rules} from "./libraries/Rules.sol";
 
 /// @title The colder half of a pool: its owner's affairs, the companions' hooks, and reads.
@@ -58,11 +59,11 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
 
     /// @inheritdoc IControllerHooks
     function markVerified(uint32 id, uint16 revision) external onlyCompanion(COMMITTEE) {
-        Machine storage machine = _machine(id);
-        _notRetired(id, machine);
-        if (revision != machine.revision) revert RevisionChanged(machine.revision);
-        machine.lastVerified = SafeCast.toUint32(block.timestamp);
-        _setStatus(id, machine, (machine.status & ~STATUS_MASK) | uint8(MachineStatus.Verified));
+        (Machine storage machine, MachineHead head) = _machine(id);
+        _notRetired(id, head);
+        if (revision != head.revision()) revert RevisionChanged(head.revision());
+        machine.care.lastVerified = SafeCast.toUint32(block.timestamp);
+        _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Verified));
     }
 
     /// @inheritdoc IControllerHooks
@@ -73,18 +74,18 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
         nonReentrant
         onlyCompanion(FAULTS)
     {
-        Machine storage machine = _machine(id);
+        (Machine storage machine, MachineHead head) = _machine(id);
         uint96 stake = machine.stake;
         for (uint256 i = 0; i < to.length; ++i) {
             _receiver(to[i]);
             uint96 amount = amounts[i];
-            if (amount > stake) revert InsufficientBalance(machine.provider, stake, amount);
+            if (amount > stake) revert InsufficientBalance(head.provider(), stake, amount);
             stake -= amount;
             _credit(to[i], amount);
             emit StakeMoved(id, to[i], amount, stake);
         }
         machine.stake = stake;
-        _weighStake(id, machine);
+        _weighStake(id, machine, head);
     }
 
     // ---------------------------------------------------------------------------------------------------- pool's affairs
@@ -93,10 +94,10 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
     function pullFees(address[] calldata providers) external nonReentrant {
         address treasury_ = _treasury;
         for (uint256 i = 0; i < providers.length; ++i) {
-            Account storage account = _providers[providers[i]];
-            uint256 due = account.feesDue;
+            Account account = _providers[providers[i]];
+            uint256 due = account.feesDue();
             if (due == 0) continue;
-            account.feesDue = 0;
+            _providers[providers[i]] = account.withNoneDue();
             _credit(treasury_, due);
             emit FeesPulled(providers[i], treasury_, due);
         }
@@ -155,67 +156,69 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
     /// @inheritdoc IControllerExt
     function machineOf(uint32 id) external view returns (MachineView memory seen) {
         Machine storage machine = _machines[id];
-        uint8 status = machine.status;
-        seen.provider = machine.provider;
+        MachineHead head = machine.head;
+        uint8 status = head.status();
+        seen.provider = head.provider();
         seen.operator = machine.operator;
         seen.status = _statusOf(status);
         seen.delisted = status & DELISTED != 0;
         seen.underStaked = status & UNDER_STAKED != 0;
         seen.stalled = status & STALLED != 0;
-        seen.gpus = machine.gpus;
-        seen.revision = machine.revision;
+        seen.gpus = head.gpus();
+        seen.revision = head.revision();
         seen.stake = machine.stake;
-        seen.leased = machine.leased;
-        seen.withheld = machine.withheld;
+        seen.leased = head.leased();
+        seen.withheld = machine.care.withheld;
         seen.busy = seen.leased | seen.withheld;
-        seen.retiredAt = machine.retiredAt;
+        seen.retiredAt = machine.care.retiredAt;
         (seen.terms, seen.params) = termsOf(id, seen.revision);
     }
 
     /// @inheritdoc IControllerExt
     function leaseOf(uint256 id) external view returns (LeaseView memory seen) {
         Lease storage lease = _leases[id >> 16];
-        if (lease.generation != uint16(id)) return seen;
-        seen.tenant = lease.tenant;
-        seen.machine = lease.machine;
-        seen.placement = lease.placement;
-        seen.state = LeaseState(lease.state);
-        seen.spot = lease.flags & SPOT != 0;
-        seen.noticed = lease.flags & NOTICED != 0;
-        seen.start = lease.start;
-        seen.end = lease.end;
-        seen.deposit = lease.deposit;
-        seen.price = lease.price;
-        seen.revision = lease.revision;
-        seen.params = lease.params;
-        seen.settled = uint96(_settledOf(lease));
+        LeaseHead head = lease.head;
+        LeaseBody body = lease.body;
+        if (body.generation() != uint16(id)) return seen;
+        seen.tenant = head.tenant();
+        seen.machine = head.machine();
+        seen.placement = head.placement();
+        seen.state = LeaseState(head.state());
+        seen.spot = head.flags() & SPOT != 0;
+        seen.noticed = head.flags() & NOTICED != 0;
+        seen.start = head.start();
+        seen.end = body.end();
+        seen.deposit = body.deposit();
+        seen.price = body.price();
+        seen.revision = body.revision();
+        seen.params = body.params();
+        seen.settled = uint96(_settledOf(lease, head, body));
         seen.backup = lease.backup;
     }
 
     /// @inheritdoc IControllerExt
     function termsOf(uint32 machine, uint16 revision) public view returns (Terms memory terms, uint16 params_) {
-        StoredTerms storage stored = _terms[machine][revision];
+        StoredTerms stored = _terms[machine][revision];
         terms = Terms({
-            price: stored.price,
-            spotPrice: stored.spotPrice,
-            minDuration: stored.minDuration,
-            maxDuration: stored.maxDuration,
-            trial: stored.trial,
-            availableUntilDay: stored.availableUntilDay
+            price: stored.price(),
+            spotPrice: stored.spotPrice(),
+            minDuration: stored.minDuration(),
+            maxDuration: stored.maxDuration(),
+            trial: stored.trial(),
+            availableUntilDay: stored.availableUntilDay()
         });
-        params_ = stored.params;
+        params_ = stored.params();
     }
 
     /// @inheritdoc IControllerExt
     function accountOf(address provider) external view returns (AccountView memory) {
-        Account storage account = _providers[provider];
-        uint64 counts = account.counts;
+        Account account = _providers[provider];
         return AccountView({
-            feesPaid: account.feesPaid,
-            feesDue: account.feesDue,
-            terminated: uint24(counts >> 40),
-            unstarted: uint24(counts >> 20 & 0xFFFFF),
-            declined: uint24(counts & 0xFFFFF)
+            feesPaid: account.feesPaid(),
+            feesDue: account.feesDue(),
+            terminated: account.count(AccountSlots.TERMINATED),
+            unstarted: account.count(AccountSlots.UNSTARTED),
+            declined: account.count(AccountSlots.DECLINED)
         });
     }
 
@@ -302,13 +305,13 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
 
     /// @dev Of a live lease what claims have settled, of one that is over what it was billed in all, which needs no storage:
     /// its `end` is where the bill stopped.
-    function _settledOf(Lease storage lease) private view returns (uint256) {
-        uint8 state = lease.state;
-        if (state == uint8(LeaseState.Ended) || state == uint8(LeaseState.Rejected)) {
-            uint256 bill = Billing.accrued(lease.price, Cells.count(lease.placement), lease.end - lease.start);
-            return state == uint8(LeaseState.Ended) ? bill : Billing.portion(bill, _params[lease.params].holdFeeBps);
+    function _settledOf(Lease storage lease, LeaseHead head, LeaseBody body) private view returns (uint256) {
+        LeaseState state = LeaseState(head.state());
+        if (state == LeaseState.Ended || state == LeaseState.Rejected) {
+            uint256 bill = Billing.accrued(body.price(), Cells.count(head.placement()), body.end() - head.start());
+            return state == LeaseState.Ended ? bill : Billing.portion(bill, _params[body.params()].holdFeeBps);
         }
-        return lease.flags & BILLED == 0 ? 0 : lease.settled;
+        return head.flags() & STALE != 0 ? 0 : uint96(lease.bill);
     }
 
     function _storeParams(uint16 version, Params calldata params_) private {

@@ -2,12 +2,13 @@
 pragma solidity 0.8.30;
 
 import {Params} from "./interfaces/IControllerTypes.sol";
+import {Account, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
 
 /// @title The storage of a pool, one layout for `Controller` and `ControllerExt`.
 /// @dev The only place where state variables are declared. What moves value is guarded in transient storage, which takes
 /// no slot here.
 abstract contract ControllerStorage {
-    /// @dev Bits of `Machine.status` above the two that hold `MachineStatus`.
+    /// @dev Bits of `MachineHead.status` above the two that hold `MachineStatus`.
     uint8 internal constant STATUS_MASK = 0x03;
     uint8 internal constant DELISTED = 0x04;
     uint8 internal constant UNDER_STAKED = 0x08;
@@ -15,24 +16,21 @@ abstract contract ControllerStorage {
     /// @dev `withheld` is not zero, so that `open` reads the lazy slot only when it must.
     uint8 internal constant WITHHOLDING = 0x20;
 
-    /// @dev Bits of `Lease.flags`. `LeaseOpened.flags` shows the first.
+    /// @dev Bits of `LeaseHead.flags`. `LeaseOpened.flags` shows the first.
     uint8 internal constant SPOT = 0x01;
     uint8 internal constant NOTICED = 0x02;
-    /// @dev The third slot belongs to this generation. Until it is set the slot may hold what an earlier lease left there:
-    /// a slot that is used again need not be cleared.
-    uint8 internal constant BILLED = 0x04;
+    /// @dev `bill` holds what an earlier lease in this slot left there, and counts as zero: a slot that is used again need
+    /// not be cleared, nor read.
+    uint8 internal constant STALE = 0x04;
 
     struct Machine {
-        // slot 0
-        address provider;
-        uint64 leased; // cells of live leases; `busy` is these and the withheld ones
-        uint8 status; // MachineStatus and bits
-        uint16 revision;
-        uint8 gpus;
-        // slot 1
+        MachineHead head;
         address operator;
         uint96 stake;
-        // slot 2, written when first needed
+        MachineCare care; // written when first needed
+    }
+
+    struct MachineCare {
         uint32 downSince;
         uint32 lastOutageEnd;
         uint32 lastVerified;
@@ -41,47 +39,11 @@ abstract contract ControllerStorage {
         uint8 pendingSlashes;
     }
 
-    /// @dev `Terms` and the version of `Params` that came with them.
-    struct StoredTerms {
-        uint80 price;
-        uint80 spotPrice;
-        uint24 minDuration;
-        uint24 maxDuration;
-        uint16 trial;
-        uint16 params;
-        uint16 availableUntilDay;
-    }
-
-    /// @dev While Opened, `start` is when it was opened, and `end - start` its duration.
     struct Lease {
-        // slot 0
-        address tenant;
-        uint32 machine;
-        uint16 placement;
-        uint8 state; // LeaseState
-        uint8 flags;
-        uint32 start;
-        // slot 1
-        uint96 deposit;
-        uint80 price;
-        uint32 end;
-        uint16 revision;
-        uint16 params;
-        uint16 generation;
-        // slot 2, valid only with BILLED
-        uint96 settled;
-        uint32 paused;
-        uint32 segmentStart;
-        uint96 segmentSettled;
-        // slot 3, written when first needed
-        bytes32 backup;
-    }
-
-    /// @dev `counts` is `terminated << 40 | unstarted << 20 | declined`, 24, 20 and 20 bits.
-    struct Account {
-        uint96 feesPaid;
-        uint96 feesDue;
-        uint64 counts;
+        LeaseHead head;
+        LeaseBody body;
+        uint256 bill; // settled 96, paused 32, segmentStart 32, segmentSettled 96, lowest first; not with STALE
+        bytes32 backup; // written when first needed
     }
 
     /// @dev `inForceAt` is when version `paramsVersion + 1` comes into force, or 0 when nothing is proposed.

@@ -6,6 +6,15 @@ import {IControllerMain} from "../interfaces/IControllerMain.sol";
 import {LeaseRequest, LeaseState, MachineStatus, Params} from "../interfaces/IControllerTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
+import {
+    AccountSlots,
+    LeaseBodies,
+    LeaseBody,
+    LeaseHead,
+    LeaseHeads,
+    MachineHead,
+    StoredTerms
+} from "../libraries/Slots.sol";
 import {Registry} from "./Registry.sol";
 
 /// @title Leases and their escrow.
@@ -15,16 +24,11 @@ import {Registry} from "./Registry.sol";
 ///     Opened → Cancelled                 decline, cancelUnstarted: everything goes back
 ///     Opened → Rejected ← Active         reject, close within the start window: all but the hold fee goes back
 ///
-/// `_open` and `start` enter the live states; `_finish` is the only way out of them, so cells are freed and an escrow is
+/// `open` and `start` enter the live states; `_finish` is the only way out of them, so cells are freed and an escrow is
 /// paid out exactly once. Time stops no exit: each can be called for ever after, and calls nobody.
+///
+/// Slots are read once and written once, as words with named parts (`Slots`).
 abstract contract Leases is Registry, IControllerMain {
-    /// @dev What `open` decides, carried from one step to the next.
-    struct Opening {
-        address tenant;
-        uint16 placement;
-        uint96 deposit;
-    }
-
     // ------------------------------------------------------------------------------------------------------- opening
 
     /// @inheritdoc IControllerMain
@@ -33,80 +37,82 @@ abstract contract Leases is Registry, IControllerMain {
         if (_pool.paused) revert Paused();
         if (request.spot) revert Unsupported("spot");
         if (request.backup != 0) revert Unsupported("backup");
-        Machine storage machine = _machine(request.machine);
         _settle(request.machine, request.settle);
-        _takesLeases(machine, request);
-        StoredTerms memory terms = _terms[request.machine][request.revision];
+        (Machine storage machine, MachineHead seen) = _machine(request.machine);
+        _takesLeases(seen, request);
+        StoredTerms terms = _terms[request.machine][request.revision];
         uint32 end = _accepts(terms, request);
 
         // Effect
-        Opening memory opening;
-        opening.tenant = _actor();
-        opening.placement = _occupy(machine, request);
-        opening.deposit =
-            SafeCast.toUint96(Billing.escrow(terms.price, Cells.count(opening.placement), request.duration));
-        id = _write(opening, terms, request, end);
+        uint16 placement = _place(machine, seen, request);
+        machine.head = seen.withLeased(Cells.cells(placement));
+        uint32 now_ = uint32(block.timestamp); // `end` is later and has passed a checked cast
+        LeaseHead head = LeaseHeads.make(_actor(), request.machine, placement, uint8(LeaseState.Opened), 0, now_);
+        LeaseBody body = LeaseBodies.make(
+            SafeCast.toUint96(Billing.escrow(terms.price(), Cells.count(placement), request.duration)),
+            terms.price(),
+            end,
+            request.revision,
+            terms.params(),
+            0
+        );
+        id = _write(head, body, request.reuse);
 
         // Interact
-        uint256 pulled = _charge(opening.tenant, opening.deposit);
+        uint256 pulled = _charge(head.tenant(), body.deposit());
 
         // Log
-        _logOpened(id, opening, terms, request, pulled);
+        _logOpened(id, head, body, request, pulled);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev Billing begins here: both ends of the lease move to now.
     function start(uint256 id, bytes32 endpoint) external {
-        Lease storage lease = _lease(id);
-        _onlyOperator(_machines[lease.machine]);
-        _require(id, lease, LeaseState.Opened);
-        uint256 openedAt = lease.start;
-        uint256 deadline = openedAt + _params[lease.params].startWindow;
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        _only(_machines[head.machine()].operator);
+        uint256 deadline = _startDeadline(head, body);
         if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
 
-        uint32 end = SafeCast.toUint32(block.timestamp + (lease.end - openedAt));
-        lease.state = uint8(LeaseState.Active);
-        lease.start = uint32(block.timestamp);
-        lease.end = end;
-        emit LeaseStarted(id, lease.machine, uint32(block.timestamp), end, endpoint);
+        uint32 end = SafeCast.toUint32(block.timestamp + (body.end() - head.start()));
+        lease.head = head.withState(uint8(LeaseState.Active)).withStart(uint32(block.timestamp));
+        lease.body = body.withEnd(end);
+        emit LeaseStarted(id, head.machine(), uint32(block.timestamp), end, endpoint);
     }
 
     // ------------------------------------------------------------------------------------- ending before it has begun
 
     /// @inheritdoc IControllerMain
     function decline(uint256 id, bytes32 reason) external nonReentrant {
-        Lease storage lease = _lease(id);
-        Machine storage machine = _machines[lease.machine];
-        _onlyOperator(machine);
-        _require(id, lease, LeaseState.Opened);
-        _count(machine.provider, 0, 1);
-        (,, uint96 refunded) = _finish(lease, machine, LeaseState.Cancelled, 0);
-        emit LeaseDeclined(id, lease.machine, reason, refunded);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        Machine storage machine = _machines[head.machine()];
+        _only(machine.operator);
+        _count(machine.head.provider(), AccountSlots.DECLINED);
+        _finish(lease, head, body, LeaseState.Cancelled, 0, 0);
+        emit LeaseDeclined(id, head.machine(), reason, body.deposit());
     }
 
     /// @inheritdoc IControllerMain
     function cancelUnstarted(uint256 id) external nonReentrant {
-        Lease storage lease = _lease(id);
-        _require(id, lease, LeaseState.Opened);
-        uint256 deadline = _startDeadline(lease);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        uint256 deadline = _startDeadline(head, body);
         if (block.timestamp <= deadline) revert StartWindowOpen(id, deadline);
-        _cancel(id, lease);
+        _cancel(id, lease, head, body);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev A trial is cheap, never free: the hold fee pays the provider for cells that nobody else could have.
     function reject(uint256 id) external nonReentrant {
-        Lease storage lease = _lease(id);
-        _onlyTenant(lease);
-        if (lease.state == uint8(LeaseState.Opened)) {
-            uint256 deadline = _startDeadline(lease);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _lease(id);
+        _only(head.tenant());
+        if (head.state() == uint8(LeaseState.Opened)) {
+            uint256 deadline = _startDeadline(head, body);
             if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
         } else {
-            _require(id, lease, LeaseState.Active);
-            uint256 deadline = _trialEnd(lease);
+            _require(id, head, LeaseState.Active);
+            uint256 deadline = _trialEnd(head, body);
             if (block.timestamp >= deadline) revert TrialOver(id, deadline);
         }
-        _reject(id, lease);
+        _reject(id, lease, head, body);
     }
 
     // ------------------------------------------------------------------------------------------------- while it runs
@@ -114,41 +120,39 @@ abstract contract Leases is Registry, IControllerMain {
     /// @inheritdoc IControllerMain
     function extend(uint256 id, uint32 duration) external nonReentrant {
         // Check
-        Lease storage lease = _lease(id);
-        _require(id, lease, LeaseState.Active);
-        if (lease.flags & NOTICED != 0) revert UnderNotice(id);
-        uint256 end = lease.end;
-        if (block.timestamp >= end) revert LeaseOver(id, end);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
+        if (head.flags() & NOTICED != 0) revert UnderNotice(id);
+        if (block.timestamp >= body.end()) revert LeaseOver(id, body.end());
         if (duration == 0) revert ZeroAmount();
-        uint32 machineId = lease.machine;
-        if (_machines[machineId].status & DELISTED != 0) revert MachineDelisted(machineId);
-        StoredTerms storage terms = _terms[machineId][lease.revision];
-        end += duration;
-        uint256 latest = block.timestamp + terms.maxDuration;
-        if (end > latest) revert DurationOutOfRange(end - block.timestamp, 0, latest - block.timestamp);
-        _availableUntil(end, terms.availableUntilDay);
+        if (_machines[head.machine()].head.status() & DELISTED != 0) {
+            revert MachineDelisted(head.machine());
+        }
+        StoredTerms terms = _terms[head.machine()][body.revision()];
+        uint256 end = uint256(body.end()) + duration;
+        uint256 ahead = end - block.timestamp;
+        if (ahead > terms.maxDuration()) revert DurationOutOfRange(ahead, 0, terms.maxDuration());
+        _availableUntil(end, terms.availableUntilDay());
 
         // Effect. The escrow of the whole time, less what is held: never the sum of roundings.
-        uint96 held = lease.deposit;
-        uint96 escrow = SafeCast.toUint96(Billing.escrow(lease.price, Cells.count(lease.placement), end - lease.start));
-        lease.deposit = escrow;
-        lease.end = SafeCast.toUint32(end);
+        uint96 escrow =
+            SafeCast.toUint96(Billing.escrow(body.price(), Cells.count(head.placement()), end - head.start()));
+        lease.body = body.withDeposit(escrow).withEnd(SafeCast.toUint32(end));
 
         // Interact, Log
         address payer = _actor();
-        uint256 pulled = _charge(payer, escrow - held);
-        emit LeaseExtended(id, machineId, payer, uint32(end), escrow, pulled);
+        uint256 pulled = _charge(payer, escrow - body.deposit());
+        emit LeaseExtended(id, head.machine(), payer, uint32(end), escrow, pulled);
     }
 
     /// @inheritdoc IControllerMain
     function setWorkload(uint256 id, bytes32 workload) external {
-        Lease storage lease = _lease(id);
-        _onlyTenant(lease);
-        if (lease.state != uint8(LeaseState.Opened)) {
-            _require(id, lease, LeaseState.Active);
-            if (block.timestamp >= lease.end) revert LeaseOver(id, lease.end);
+        (, LeaseHead head, LeaseBody body) = _lease(id);
+        _only(head.tenant());
+        if (head.state() != uint8(LeaseState.Opened)) {
+            _require(id, head, LeaseState.Active);
+            if (block.timestamp >= body.end()) revert LeaseOver(id, body.end());
         }
-        emit WorkloadSet(id, lease.machine, workload);
+        emit WorkloadSet(id, head.machine(), workload);
     }
 
     /// @inheritdoc IControllerMain
@@ -156,36 +160,36 @@ abstract contract Leases is Registry, IControllerMain {
     /// time cut off comes back in `close`; the penalty, out of the provider's ledger, at once.
     function terminate(uint256 id) external nonReentrant {
         // Check
-        Lease storage lease = _lease(id);
-        address provider = _onlyProvider(_machines[lease.machine]);
-        _require(id, lease, LeaseState.Active);
-        if (lease.flags & NOTICED != 0) revert UnderNotice(id);
-        uint256 end = lease.end;
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
+        address provider = _machines[head.machine()].head.provider();
+        _only(provider);
+        if (head.flags() & NOTICED != 0) revert UnderNotice(id);
+        uint256 end = body.end();
         if (block.timestamp >= end) revert LeaseOver(id, end);
 
         // Effect
-        Params storage rules = _params[lease.params];
+        Params storage rules = _params[body.params()];
         uint256 noticed = Billing.min(end, block.timestamp + rules.noticeSeconds);
         uint256 penalized = Billing.min(end - noticed, rules.penaltySeconds);
-        uint256 penalty = Billing.accrued(lease.price, Cells.count(lease.placement), penalized);
-        lease.flags |= NOTICED;
-        lease.end = uint32(noticed); // at most the end that it was
-        _count(provider, 40, 1);
+        uint256 penalty = Billing.accrued(body.price(), Cells.count(head.placement()), penalized);
+        lease.head = head.withFlags(head.flags() | NOTICED);
+        lease.body = body.withEnd(uint32(noticed)); // at most the end that it was
+        _count(provider, AccountSlots.TERMINATED);
         if (penalty != 0) {
             _debit(provider, penalty);
-            _credit(lease.tenant, penalty);
+            _credit(head.tenant(), penalty);
         }
 
         // Log. No more than the deposit: a part of the same price, cells and time.
-        emit LeaseTerminated(id, lease.machine, uint32(noticed), uint96(penalty));
+        emit LeaseTerminated(id, head.machine(), uint32(noticed), uint96(penalty));
     }
 
     /// @inheritdoc IControllerMain
     function publishResult(uint256 id, bytes calldata cid) external {
-        Lease storage lease = _lease(id);
-        _onlyOperator(_machines[lease.machine]);
-        if (lease.state != uint8(LeaseState.Ended)) _require(id, lease, LeaseState.Active);
-        emit ResultPublished(id, lease.machine, cid);
+        (, LeaseHead head,) = _lease(id);
+        _only(_machines[head.machine()].operator);
+        if (head.state() != uint8(LeaseState.Ended)) _require(id, head, LeaseState.Active);
+        emit ResultPublished(id, head.machine(), cid);
     }
 
     // ------------------------------------------------------------------------------------------------------- settling
@@ -194,19 +198,15 @@ abstract contract Leases is Registry, IControllerMain {
     /// @dev While Opened only the tenant may close, or anyone once the start window has passed. In between nobody else
     /// can make the tenant pay a hold fee, however short the lease.
     function close(uint256 id) external nonReentrant {
-        Lease storage lease = _lease(id);
-        if (lease.state == uint8(LeaseState.Opened)) {
-            if (block.timestamp > _startDeadline(lease)) {
-                _cancel(id, lease);
-            } else {
-                _onlyTenant(lease);
-                _reject(id, lease);
-            }
-            return;
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _lease(id);
+        if (head.state() == uint8(LeaseState.Opened)) {
+            if (block.timestamp > _startDeadline(head, body)) return _cancel(id, lease, head, body);
+            _only(head.tenant());
+            return _reject(id, lease, head, body);
         }
-        _require(id, lease, LeaseState.Active);
-        if (block.timestamp < lease.end) _onlyTenant(lease);
-        _close(id, lease);
+        _require(id, head, LeaseState.Active);
+        if (block.timestamp < body.end()) _only(head.tenant());
+        _close(id, lease, head, body);
     }
 
     /// @inheritdoc IControllerMain
@@ -220,7 +220,7 @@ abstract contract Leases is Registry, IControllerMain {
         if (!any) revert NothingToClaim(leases.length == 0 ? 0 : leases[0]);
     }
 
-    // -------------------------------------------------------------------------------------------------------- private
+    // ----------------------------------------------------------------------------------------------- parts of opening
 
     /// @dev Closes leases of the machine that are past their end, to make room. One that somebody has closed already is
     /// passed over: nobody can spoil an `open` by closing first.
@@ -228,37 +228,39 @@ abstract contract Leases is Registry, IControllerMain {
         for (uint256 i = 0; i < leases.length; ++i) {
             uint256 id = leases[i];
             Lease storage lease = _leases[id >> 16];
-            if (lease.generation != uint16(id) || lease.state != uint8(LeaseState.Active)) continue;
-            if (lease.machine != machine) revert WrongMachine(id, lease.machine);
-            if (block.timestamp < lease.end) revert LeaseNotOver(id, lease.end);
-            _close(id, lease);
+            LeaseHead head = lease.head;
+            LeaseBody body = lease.body;
+            if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) continue;
+            if (head.machine() != machine) revert WrongMachine(id, head.machine());
+            if (block.timestamp < body.end()) revert LeaseNotOver(id, body.end());
+            _close(id, lease, head, body);
         }
     }
 
     /// @dev Whether the machine is one that the tenant has seen and that is in service.
-    function _takesLeases(Machine storage machine, LeaseRequest calldata request) private view {
-        uint8 status = machine.status;
+    function _takesLeases(MachineHead machine, LeaseRequest calldata request) private pure {
+        uint8 status = machine.status();
         uint32 id = request.machine;
         if (_statusOf(status) == MachineStatus.Retired) revert MachineRetiredAlready(id);
         if (_statusOf(status) == MachineStatus.Unverified && !request.allowUnverified) revert MachineUnverified(id);
         if (status & DELISTED != 0) revert MachineDelisted(id);
         if (status & UNDER_STAKED != 0) revert MachineUnderStaked(id);
         if (status & STALLED != 0) revert MachineStalled(id);
-        if (request.revision != machine.revision) revert RevisionChanged(machine.revision);
+        if (request.revision != machine.revision()) revert RevisionChanged(machine.revision());
     }
 
     /// @dev Whether the terms allow what is asked for, and the tenant the price.
     /// @return end if the lease began now
-    function _accepts(StoredTerms memory terms, LeaseRequest calldata request) private view returns (uint32 end) {
+    function _accepts(StoredTerms terms, LeaseRequest calldata request) private view returns (uint32 end) {
         uint16 current = _versionInForce();
-        if (terms.params != current) revert ParamsOutdated(terms.params, current);
-        if (terms.price > request.maxPrice) revert PriceTooHigh(terms.price, request.maxPrice);
+        if (terms.params() != current) revert ParamsOutdated(terms.params(), current);
+        if (terms.price() > request.maxPrice) revert PriceTooHigh(terms.price(), request.maxPrice);
         uint256 duration = request.duration;
-        if (duration < terms.minDuration || duration > terms.maxDuration) {
-            revert DurationOutOfRange(duration, terms.minDuration, terms.maxDuration);
+        if (duration < terms.minDuration() || duration > terms.maxDuration()) {
+            revert DurationOutOfRange(duration, terms.minDuration(), terms.maxDuration());
         }
         end = SafeCast.toUint32(block.timestamp + duration);
-        _availableUntil(end, terms.availableUntilDay);
+        _availableUntil(end, terms.availableUntilDay());
     }
 
     function _availableUntil(uint256 end, uint256 day) private pure {
@@ -266,61 +268,59 @@ abstract contract Leases is Registry, IControllerMain {
         if (end > until) revert NotAvailableUntil(end, until);
     }
 
-    /// @dev A new slot, or the next generation of an ended lease of the tenant's own.
-    function _slot(address tenant, uint256 reuse) private returns (uint256 id, Lease storage lease, uint16 generation) {
-        if (reuse == 0) {
-            uint256 slot = ++_pool.slotCount;
-            return (slot << 16, _leases[slot], 0);
-        }
-        lease = _lease(reuse);
-        if (lease.tenant != tenant) revert NotAuthorized(tenant);
-        if (lease.state < uint8(LeaseState.Ended)) revert WrongState(reuse, lease.state);
-        generation = lease.generation;
-        if (generation == type(uint16).max) revert SlotExhausted(reuse);
-        unchecked {
-            ++generation;
-        }
-        id = reuse + 1;
-    }
-
-    function _write(Opening memory opening, StoredTerms memory terms, LeaseRequest calldata request, uint32 end)
+    /// @dev Finds the share's place, or checks the one named.
+    function _place(Machine storage machine, MachineHead seen, LeaseRequest calldata request)
         private
-        returns (uint256 id)
+        view
+        returns (uint16 placement)
     {
-        Lease storage lease;
-        uint16 generation;
-        (id, lease, generation) = _slot(opening.tenant, request.reuse);
-        lease.tenant = opening.tenant;
-        lease.machine = request.machine;
-        lease.placement = opening.placement;
-        lease.state = uint8(LeaseState.Opened);
-        lease.flags = 0;
-        lease.start = uint32(block.timestamp); // `end` is later and has passed a checked cast
-        lease.deposit = opening.deposit;
-        lease.price = terms.price;
-        lease.end = end;
-        lease.revision = request.revision;
-        lease.params = terms.params;
-        lease.generation = generation;
+        uint8 share = request.share;
+        if (!Cells.isShare(share, seen.gpus())) revert InvalidShare(share);
+        uint64 busy = seen.leased();
+        if (seen.status() & WITHHOLDING != 0) busy |= machine.care.withheld;
+
+        placement = request.placement;
+        if (placement == 0) {
+            placement = Cells.place(busy, share, seen.gpus());
+            if (placement == 0) revert NoFreeCells(request.machine, busy);
+        } else if (!Cells.fits(placement, share, seen.gpus())) {
+            revert InvalidPlacement(placement);
+        } else if (Cells.cells(placement) & busy != 0) {
+            revert NoFreeCells(request.machine, busy);
+        }
     }
 
-    function _logOpened(
-        uint256 id,
-        Opening memory opening,
-        StoredTerms memory terms,
-        LeaseRequest calldata request,
-        uint256 pulled
-    ) private {
+    /// @dev Into a new slot, or as the next generation of an ended lease of the tenant's own.
+    function _write(LeaseHead head, LeaseBody body, uint256 reuse) private returns (uint256 id) {
+        if (reuse == 0) {
+            id = uint256(++_pool.slotCount) << 16;
+        } else {
+            (, LeaseHead old, LeaseBody last) = _lease(reuse);
+            if (old.tenant() != head.tenant()) revert NotAuthorized(head.tenant());
+            if (old.state() < uint8(LeaseState.Ended)) revert WrongState(reuse, old.state());
+            if (last.generation() == type(uint16).max) revert SlotExhausted(reuse);
+            id = reuse + 1;
+            head = head.withFlags(STALE);
+            body = body.withGeneration(uint16(id));
+        }
+        Lease storage lease = _leases[id >> 16];
+        lease.head = head;
+        lease.body = body;
+    }
+
+    function _logOpened(uint256 id, LeaseHead head, LeaseBody body, LeaseRequest calldata request, uint256 pulled)
+        private
+    {
         emit LeaseOpened(
             id,
-            request.machine,
-            opening.tenant,
-            opening.placement,
-            request.revision,
-            terms.params,
-            terms.price,
+            head.machine(),
+            head.tenant(),
+            head.placement(),
+            body.revision(),
+            body.params(),
+            body.price(),
             request.duration,
-            opening.deposit,
+            body.deposit(),
             pulled,
             request.workload,
             0, // flags: spot is not served
@@ -328,143 +328,139 @@ abstract contract Leases is Registry, IControllerMain {
         );
     }
 
-    /// @dev Finds the share's place, or checks the one named, and takes its cells.
-    function _occupy(Machine storage machine, LeaseRequest calldata request) private returns (uint16 placement) {
-        uint8 gpus = machine.gpus;
-        if (!Cells.isShare(request.share, gpus)) revert InvalidShare(request.share);
-        uint64 leased = machine.leased;
-        uint64 busy = leased;
-        if (machine.status & WITHHOLDING != 0) busy |= machine.withheld;
+    // ---------------------------------------------------------------------------------------------- parts of settling
 
-        placement = request.placement;
-        if (placement == 0) {
-            placement = Cells.place(busy, request.share, gpus);
-            if (placement == 0) revert NoFreeCells(request.machine, busy);
-        } else if (!Cells.fits(placement, request.share, gpus)) {
-            revert InvalidPlacement(placement);
-        } else if (Cells.cells(placement) & busy != 0) {
-            revert NoFreeCells(request.machine, busy);
-        }
-        machine.leased = leased | Cells.cells(placement);
+    function _cancel(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) private {
+        (Machine storage machine, MachineHead seen) = _machine(head.machine());
+        _count(seen.provider(), AccountSlots.UNSTARTED);
+        if (seen.status() & STALLED == 0) _setStatus(head.machine(), machine, seen, seen.status() | STALLED);
+        _finish(lease, head, body, LeaseState.Cancelled, 0, 0);
+        emit LeaseCancelled(id, head.machine(), body.deposit());
     }
 
-    function _cancel(uint256 id, Lease storage lease) private {
-        uint32 machineId = lease.machine;
-        Machine storage machine = _machines[machineId];
-        _count(machine.provider, 20, 1);
-        if (machine.status & STALLED == 0) _setStatus(machineId, machine, machine.status | STALLED);
-        (,, uint96 refunded) = _finish(lease, machine, LeaseState.Cancelled, 0);
-        emit LeaseCancelled(id, machineId, refunded);
+    function _reject(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) private {
+        body = _stopped(body);
+        uint256 held = Billing.portion(_bill(head, body), _params[body.params()].holdFeeBps);
+        // Nothing is settled yet: no claim reaches into a trial.
+        (uint96 paid, uint96 fee, uint96 refunded) = _finish(lease, head, body, LeaseState.Rejected, 0, held);
+        emit LeaseRejected(id, head.machine(), paid, fee, refunded);
     }
 
-    function _reject(uint256 id, Lease storage lease) private {
-        uint32 machineId = lease.machine;
-        uint32 end = uint32(Billing.min(block.timestamp, lease.end));
-        uint256 held = Billing.accrued(lease.price, Cells.count(lease.placement), end - lease.start);
-        lease.end = end;
-        (uint96 paid, uint96 fee, uint96 refunded) = _finish(
-            lease, _machines[machineId], LeaseState.Rejected, Billing.portion(held, _params[lease.params].holdFeeBps)
-        );
-        emit LeaseRejected(id, machineId, paid, fee, refunded);
+    function _close(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) private {
+        body = _stopped(body);
+        (uint96 paid, uint96 fee, uint96 refunded) =
+            _finish(lease, head, body, LeaseState.Ended, _settled(lease, head), _bill(head, body));
+        emit LeaseClosed(id, head.machine(), body.end(), paid, fee, refunded);
     }
 
-    function _close(uint256 id, Lease storage lease) private {
-        uint32 machineId = lease.machine;
-        uint32 end = uint32(Billing.min(block.timestamp, lease.end));
-        lease.end = end;
-        (uint96 paid, uint96 fee, uint96 refunded) = _finish(
-            lease,
-            _machines[machineId],
-            LeaseState.Ended,
-            Billing.accrued(lease.price, Cells.count(lease.placement), end - lease.start)
-        );
-        emit LeaseClosed(id, machineId, end, paid, fee, refunded);
+    /// @dev The end lowered to now, if it is still ahead.
+    function _stopped(LeaseBody body) private view returns (LeaseBody) {
+        return block.timestamp < body.end() ? body.withEnd(uint32(block.timestamp)) : body;
+    }
+
+    /// @dev What accrues from a lease's start to its end.
+    function _bill(LeaseHead head, LeaseBody body) private pure returns (uint256) {
+        return Billing.accrued(body.price(), Cells.count(head.placement()), body.end() - head.start());
     }
 
     /// @dev The one way out of a live state. Pays the provider and the pool what `total` adds to what is settled, gives the
     /// tenant what is left of the deposit, and frees the cells. `total` is never less than what is settled (time and end
     /// only move that way) nor more than the deposit (an escrow rounds up what accrual rounds down), so nothing here can
     /// fail: an exit that is allowed works.
-    function _finish(Lease storage lease, Machine storage machine, LeaseState state, uint256 total)
-        private
-        returns (uint96 paid, uint96 fee, uint96 refunded)
-    {
-        lease.state = uint8(state);
-        machine.leased &= ~Cells.cells(lease.placement);
-        (paid, fee) = _pay(lease, machine.provider, total);
-        refunded = uint96(lease.deposit - total);
-        _credit(lease.tenant, refunded);
+    function _finish(
+        Lease storage lease,
+        LeaseHead head,
+        LeaseBody body,
+        LeaseState state,
+        uint256 settled,
+        uint256 total
+    ) private returns (uint96 paid, uint96 fee, uint96 refunded) {
+        Machine storage machine = _machines[head.machine()];
+        MachineHead seen = machine.head;
+        machine.head = seen.withFreed(Cells.cells(head.placement()));
+        lease.head = head.withState(uint8(state));
+        lease.body = body;
+        if (total != 0) (paid, fee) = _pay(seen.provider(), settled, total, _params[body.params()].feeBps);
+        refunded = uint96(body.deposit() - total);
+        _credit(head.tenant(), refunded);
     }
 
     function _claim(uint256 id) private returns (bool) {
         Lease storage lease = _leases[id >> 16];
-        if (lease.generation != uint16(id) || lease.state != uint8(LeaseState.Active)) return false;
-        if (block.timestamp < _trialEnd(lease)) return false;
-        uint256 until = Billing.min(block.timestamp - _params[lease.params].claimLag, lease.end);
-        uint256 from = lease.start;
-        if (until <= from) return false;
-        uint256 total = Billing.accrued(lease.price, Cells.count(lease.placement), until - from);
-        if (total <= _settled(lease)) return false;
+        LeaseHead head = lease.head;
+        LeaseBody body = lease.body;
+        if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) return false;
+        Params storage rules = _params[body.params()];
+        uint256 total;
+        unchecked {
+            // `claimLag` is never shorter than a trial (`Rules`), so what is reached here lies behind every trial.
+            uint256 until = Billing.min(block.timestamp - rules.claimLag, body.end());
+            uint256 from = head.start();
+            if (until <= from) return false;
+            total = Billing.accrued(body.price(), Cells.count(head.placement()), until - from);
+        }
+        uint256 settled = _settled(lease, head);
+        if (total <= settled) return false;
 
-        uint32 machineId = lease.machine;
-        (uint96 paid, uint96 fee) = _pay(lease, _machines[machineId].provider, total);
-        lease.flags |= BILLED;
-        lease.settled = uint96(total); // at most the deposit
-        emit LeaseClaimed(id, machineId, uint96(total), paid, fee);
+        address provider = _machines[head.machine()].head.provider();
+        (uint96 paid, uint96 fee) = _pay(provider, settled, total, rules.feeBps);
+        if (head.flags() & STALE != 0) lease.head = head.withFlags(head.flags() & ~STALE);
+        lease.bill = total; // at most the deposit; the segment's parts stay zero
+        emit LeaseClaimed(id, head.machine(), uint96(total), paid, fee);
         return true;
     }
 
     /// @dev Credits what lies between what is settled and `total`. The fee is the difference of two totals, so many small
     /// claims pay to the unit what one large one pays.
-    function _pay(Lease storage lease, address provider, uint256 total) private returns (uint96 paid, uint96 fee) {
-        uint256 settled = _settled(lease);
-        uint256 feeBps = _params[lease.params].feeBps;
+    function _pay(address provider, uint256 settled, uint256 total, uint256 feeBps)
+        private
+        returns (uint96 paid, uint96 fee)
+    {
         uint256 feeAfter = Billing.portion(total, feeBps);
         uint256 feeAdded = feeAfter - Billing.portion(settled, feeBps);
         _credit(provider, total - settled - feeAdded);
-        if (feeAdded != 0) {
-            Account storage account = _providers[provider];
-            // What is due is held, and all that is held fits 96 bits (`_pull`). What was ever paid may not: it stays at
-            // its greatest value then, and no exit fails.
-            account.feesDue += uint96(feeAdded);
-            account.feesPaid = uint96(Billing.min(uint256(account.feesPaid) + feeAdded, type(uint96).max));
-        }
+        if (feeAdded != 0) _providers[provider] = _providers[provider].withFee(feeAdded);
         fee = uint96(feeAfter);
         paid = uint96(total - feeAfter);
     }
 
-    function _settled(Lease storage lease) private view returns (uint256) {
-        return lease.flags & BILLED == 0 ? 0 : lease.settled;
+    function _settled(Lease storage lease, LeaseHead head) private view returns (uint256) {
+        return head.flags() & STALE != 0 ? 0 : uint96(lease.bill);
     }
 
-    /// @dev Adds to one of the counts in the account's slot, which stays at its greatest value: no exit fails on it.
-    /// @param shift 40 for terminated (24 bits), 20 for unstarted, 0 for declined (20 bits each)
-    function _count(address provider, uint256 shift, uint64 one) private {
-        uint64 counts = _providers[provider].counts;
-        uint64 greatest = shift == 40 ? 0xFFFFFF : 0xFFFFF;
-        if ((counts >> shift) & greatest != greatest) _providers[provider].counts = counts + (one << shift);
+    function _count(address provider, uint256 what) private {
+        _providers[provider] = _providers[provider].withOneMore(what);
     }
 
-    function _lease(uint256 id) private view returns (Lease storage lease) {
+    // --------------------------------------------------------------------------------------------------------- looking
+
+    function _lease(uint256 id) private view returns (Lease storage lease, LeaseHead head, LeaseBody body) {
         lease = _leases[id >> 16];
-        if (lease.state == uint8(LeaseState.None) || lease.generation != uint16(id)) revert UnknownLease(id);
+        head = lease.head;
+        body = lease.body;
+        if (head.state() == uint8(LeaseState.None) || body.generation() != uint16(id)) revert UnknownLease(id);
     }
 
-    function _require(uint256 id, Lease storage lease, LeaseState state) private view {
-        if (lease.state != uint8(state)) revert WrongState(id, lease.state);
+    /// @dev The lease, which must be in `state`.
+    function _live(uint256 id, LeaseState state)
+        private
+        view
+        returns (Lease storage lease, LeaseHead head, LeaseBody body)
+    {
+        (lease, head, body) = _lease(id);
+        _require(id, head, state);
     }
 
-    function _onlyTenant(Lease storage lease) private view {
-        address actor = _actor();
-        if (actor != lease.tenant) revert NotAuthorized(actor);
+    function _require(uint256 id, LeaseHead head, LeaseState state) private pure {
+        if (head.state() != uint8(state)) revert WrongState(id, head.state());
     }
 
-    function _startDeadline(Lease storage lease) private view returns (uint256) {
-        return uint256(lease.start) + _params[lease.params].startWindow;
+    function _startDeadline(LeaseHead head, LeaseBody body) private view returns (uint256) {
+        return uint256(head.start()) + _params[body.params()].startWindow;
     }
 
     /// @dev A trial does not outlast its lease: what ran to its end is paid in full.
-    function _trialEnd(Lease storage lease) private view returns (uint256) {
-        return Billing.min(uint256(lease.start) + _terms[lease.machine][lease.revision].trial, lease.end);
+    function _trialEnd(LeaseHead head, LeaseBody body) private view returns (uint256) {
+        return Billing.min(uint256(head.start()) + _terms[head.machine()][body.revision()].trial(), body.end());
     }
 }

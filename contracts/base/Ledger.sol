@@ -67,7 +67,8 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
     /// @dev Adding nothing writes nothing, so that closing a lease to the last unit does not pay for an empty slot.
     function _credit(address account, uint256 amount) internal {
         if (amount == 0) return;
-        _ledger[account] = _balance(account) + amount + 1;
+        uint256 stored = _ledger[account];
+        _ledger[account] = (stored == 0 ? 1 : stored) + amount;
     }
 
     function _debit(address account, uint256 amount) internal returns (uint256 left) {

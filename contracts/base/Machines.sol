@@ -3,9 +3,10 @@ pragma solidity 0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerMain} from "../interfaces/IControllerMain.sol";
-import {MachineStatus, Params, Terms} from "../interfaces/IControllerTypes.sol";
+import {MachineStatus, Terms} from "../interfaces/IControllerTypes.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {Rules} from "../libraries/Rules.sol";
+import {MachineHead, MachineHeads, TermsSlots} from "../libraries/Slots.sol";
 import {Registry} from "./Registry.sol";
 
 /// @title Machines and their stake.
@@ -28,11 +29,7 @@ abstract contract Machines is Registry, IControllerMain {
         // Effect
         id = ++_pool.machineCount;
         Machine storage machine = _machines[id];
-        machine.provider = provider;
-        machine.leased = 0;
-        machine.status = uint8(MachineStatus.Unverified);
-        machine.revision = 1;
-        machine.gpus = gpus;
+        machine.head = MachineHeads.make(provider, uint8(MachineStatus.Unverified), 1, gpus);
         machine.operator = operator;
         machine.stake = stake;
         _storeTerms(id, 1, version, terms);
@@ -49,41 +46,41 @@ abstract contract Machines is Registry, IControllerMain {
 
     /// @inheritdoc IControllerMain
     function setTerms(uint32 id, Terms calldata terms) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
-        _notRetired(id, machine);
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
         uint16 version = _versionInForce();
-        uint16 revision = ++machine.revision;
+        uint16 revision = head.revision() + 1;
+        head = head.withRevision(revision);
+        machine.head = head;
         _storeTerms(id, revision, version, terms);
         emit TermsSet(id, revision, version, terms);
-        _weighStake(id, machine);
+        _weighStake(id, machine, head);
     }
 
     /// @inheritdoc IControllerMain
     function setHardware(uint32 id, bytes32 hardware) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
-        _notRetired(id, machine);
-        uint16 revision = ++machine.revision;
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        uint16 revision = head.revision() + 1;
+        head = head.withRevision(revision);
+        machine.head = head;
         _terms[id][revision] = _terms[id][revision - 1];
         emit HardwareSet(id, revision, hardware);
-        uint8 status = machine.status;
-        if (_statusOf(status) == MachineStatus.Verified) {
-            _setStatus(id, machine, (status & ~STATUS_MASK) | uint8(MachineStatus.Unverified));
+        if (_statusOf(head.status()) == MachineStatus.Verified) {
+            _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Unverified));
         }
     }
 
     /// @inheritdoc IControllerMain
     function setContact(uint32 id, bytes32 contact) external {
-        _onlyProviderOrOperator(_machine(id));
+        _tended(id);
         emit ContactSet(id, contact);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev Also after `retire`: a leaked key must always be replaceable.
     function setOperator(uint32 id, address operator) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
+        (Machine storage machine,) = _owned(id);
         if (operator == address(0)) revert ZeroAddress();
         machine.operator = operator;
         emit OperatorSet(id, operator);
@@ -91,52 +88,47 @@ abstract contract Machines is Registry, IControllerMain {
 
     /// @inheritdoc IControllerMain
     function withhold(uint32 id, uint64 cells) external {
-        Machine storage machine = _machine(id);
-        _onlyProviderOrOperator(machine);
-        if (cells & ~Cells.all(machine.gpus) != 0) revert InvalidCells(cells);
-        machine.withheld = cells;
-        machine.status = cells == 0 ? machine.status & ~WITHHOLDING : machine.status | WITHHOLDING;
+        (Machine storage machine, MachineHead head) = _tended(id);
+        if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
+        machine.care.withheld = cells;
+        machine.head = head.withStatus(cells == 0 ? head.status() & ~WITHHOLDING : head.status() | WITHHOLDING);
         emit Withheld(id, cells);
     }
 
     /// @inheritdoc IControllerMain
     function delist(uint32 id) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
-        _notRetired(id, machine);
-        _setStatus(id, machine, machine.status | DELISTED);
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        _setStatus(id, machine, head, head.status() | DELISTED);
     }
 
     /// @inheritdoc IControllerMain
     function relist(uint32 id) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
-        _notRetired(id, machine);
-        _setStatus(id, machine, machine.status & ~DELISTED);
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        _setStatus(id, machine, head, head.status() & ~DELISTED);
     }
 
     /// @inheritdoc IControllerMain
     function recover(uint32 id) external {
-        Machine storage machine = _machine(id);
-        _onlyProviderOrOperator(machine);
-        uint8 status = machine.status;
-        if (status & STALLED == 0) revert MachineNotStalled(id);
-        _setStatus(id, machine, status & ~STALLED);
+        (Machine storage machine, MachineHead head) = _tended(id);
+        if (head.status() & STALLED == 0) revert MachineNotStalled(id);
+        _setStatus(id, machine, head, head.status() & ~STALLED);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev Anyone may add: what is added can only come back to the provider, or be slashed.
     function addStake(uint32 id, uint96 amount) external nonReentrant {
         // Check
-        Machine storage machine = _machine(id);
-        _notRetired(id, machine);
+        (Machine storage machine, MachineHead head) = _machine(id);
+        _notRetired(id, head);
         if (amount == 0) revert ZeroAmount();
         address from = _actor();
 
         // Effect
         uint96 stake = machine.stake + amount;
         machine.stake = stake;
-        _weighStake(id, machine);
+        _weighStake(id, machine, head);
 
         // Interact, Log
         uint256 pulled = _charge(from, amount);
@@ -147,13 +139,12 @@ abstract contract Machines is Registry, IControllerMain {
     /// @dev Leases that still run, or wait for someone to settle them, keep the machine in service; `delist` stops new
     /// ones, and a lease past its end can be closed by anyone.
     function retire(uint32 id) external {
-        Machine storage machine = _machine(id);
-        _onlyProvider(machine);
-        _notRetired(id, machine);
-        if (machine.leased != 0) revert MachineBusy(id, machine.leased);
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        if (head.leased() != 0) revert MachineBusy(id, head.leased());
         uint32 retiredAt = SafeCast.toUint32(block.timestamp);
-        machine.retiredAt = retiredAt;
-        _setStatus(id, machine, (machine.status & ~STATUS_MASK) | uint8(MachineStatus.Retired));
+        machine.care.retiredAt = retiredAt;
+        _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Retired));
         emit MachineRetired(id, retiredAt);
     }
 
@@ -161,32 +152,31 @@ abstract contract Machines is Registry, IControllerMain {
     /// @dev Anyone may settle it: the stake has one way to go, to the ledger of the provider.
     function unstake(uint32 id) external nonReentrant {
         // Check
-        Machine storage machine = _machine(id);
-        uint8 status = machine.status;
-        if (_statusOf(status) != MachineStatus.Retired) revert MachineNotRetired(id);
-        uint256 until = uint256(machine.retiredAt) + _params[_terms[id][machine.revision].params].unstakeDelay;
+        (Machine storage machine, MachineHead head) = _machine(id);
+        if (_statusOf(head.status()) != MachineStatus.Retired) revert MachineNotRetired(id);
+        uint256 until = uint256(machine.care.retiredAt) + _rulesOf(id, head).unstakeDelay;
         if (block.timestamp < until) revert StakeLocked(id, until);
-        if (machine.pendingSlashes != 0) revert StakeLocked(id, type(uint256).max);
+        if (machine.care.pendingSlashes != 0) revert StakeLocked(id, type(uint256).max);
         uint256 stake = machine.stake;
         if (stake == 0) revert ZeroAmount();
 
         // Effect, Log
         machine.stake = 0;
-        _credit(machine.provider, stake);
-        emit Unstaked(id, machine.provider, stake);
+        _credit(head.provider(), stake);
+        emit Unstaked(id, head.provider(), stake);
     }
 
     function _storeTerms(uint32 id, uint16 revision, uint16 version, Terms calldata terms) private {
         bytes32 fault = Rules.faultOf(terms);
         if (fault != 0) revert InvalidTerms(fault);
-        _terms[id][revision] = StoredTerms({
-            price: terms.price,
-            spotPrice: terms.spotPrice,
-            minDuration: terms.minDuration,
-            maxDuration: terms.maxDuration,
-            trial: terms.trial,
-            params: version,
-            availableUntilDay: terms.availableUntilDay
-        });
+        _terms[id][revision] = TermsSlots.make(
+            terms.price,
+            terms.spotPrice,
+            terms.minDuration,
+            terms.maxDuration,
+            terms.trial,
+            version,
+            terms.availableUntilDay
+        );
     }
 }

@@ -33,7 +33,9 @@ library Rules {
         if (params.startWindow < MIN_START_WINDOW || params.startWindow > MAX_START_WINDOW) return "startWindow";
         if (params.noticeSeconds > MAX_NOTICE) return "noticeSeconds";
         if (params.challengeWindow < MIN_CHALLENGE_WINDOW) return "challengeWindow";
-        if (params.claimLag < params.challengeWindow || params.claimLag > MAX_CLAIM_LAG) return "claimLag";
+        // Not shorter than a trial either: so a claim never reaches into one, and need not look.
+        if (params.claimLag < params.challengeWindow || params.claimLag < MAX_TRIAL) return "claimLag";
+        if (params.claimLag > MAX_CLAIM_LAG) return "claimLag";
         if (params.filingWindow > MAX_FILING_WINDOW) return "filingWindow";
         uint256 open = uint256(params.filingWindow) + params.challengeWindow + params.appealWindow + params.rulingWindow;
         if (params.unstakeDelay < open || params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+/// @notice The few of forge's cheat codes that these tests use.
+interface Cheats {
+    struct Log {
+        bytes32[] topics;
+        bytes data;
+        address emitter;
+    }
+
+    function addr(uint256 key) external pure returns (address);
+    function assertEq(uint256 left, uint256 right) external pure;
+    function assertEq(uint256 left, uint256 right, string calldata what) external pure;
+    function assertEq(address left, address right) external pure;
+    function assertEq(bytes32 left, bytes32 right) external pure;
+    function assertEq(string calldata left, string calldata right) external pure;
+    function assertEq(bytes calldata left, bytes calldata right) external pure;
+    function assertTrue(bool holds) external pure;
+    function assertTrue(bool holds, string calldata what) external pure;
+    function assertFalse(bool holds) external pure;
+    function assertLe(uint256 left, uint256 right, string calldata what) external pure;
+    function assume(bool holds) external pure;
+    function chainId(uint256 id) external;
+    function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
+    function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
+    function expectRevert() external;
+    function expectRevert(bytes4 selector) external;
+    function expectRevert(bytes calldata data) external;
+    function getNonce(address account) external view returns (uint64);
+    function load(address target, bytes32 slot) external view returns (bytes32);
+    function prank(address sender) external;
+    function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function snapshotGasLastCall(string calldata group, string calldata name) external returns (uint256);
+    function store(address target, bytes32 slot, bytes32 value) external;
+    function toString(uint256 value) external pure returns (string memory);
+    function getBlockTimestamp() external view returns (uint256);
+    function warp(uint256 timestamp) external;
+}
+
+Cheats constant vm = Cheats(0x7109709ECfa91a80626fF3989D68f67F5b1DD12D);
+
+/// @notice Moves time on.
+function skip(uint256 secs) {
+    vm.warp(vm.getBlockTimestamp() + secs);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Accounts} from "../../../contracts/Accounts.sol";
+import {Controller} from "../../../contracts/Controller.sol";
+import {ControllerExt} from "../../../contracts/ControllerExt.sol";
+import {ControllerFactory} from "../../../contracts/ControllerFactory.sol";
+import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
+import {IController} from "../../../contracts/interfaces/IController.sol";
+import {IControllerErrors} from "../../../contracts/interfaces/IControllerErrors.sol";
+import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
+import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
+import {
+    AccountView,
+    LeaseRequest,
+    LeaseState,
+    LeaseView,
+    MachineStatus,
+    MachineView,
+    Params,
+    Terms
+} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {TestToken} from "../../../contracts/test/TestToken.sol";
+import {skip, vm} from "./Check.sol";
+
+/// @notice One pool with a provider, its machine, and a tenant who has money in the wallet and an allowance.
+abstract contract Fixture is IControllerEvents, IControllerErrors {
+    uint256 internal constant NOW = 1_800_000_000;
+    uint80 internal constant PRICE = 2.88e18; // per GPU-hour: a cell costs 1e14 a second
+    uint256 internal constant CELL_SECOND = 1e14;
+    uint256 internal constant MINTED = 1_000_000e18;
+    uint96 internal constant STAKE = 100e18; // of a GPU
+    bytes32 internal constant WORKLOAD = keccak256("workload");
+
+    uint256 internal constant TENANT_KEY = 0xA11CE;
+    address internal immutable tenant = vm.addr(TENANT_KEY);
+    address internal constant PROVIDER = address(0x9807);
+    address internal constant OPERATOR = address(0x09E8);
+    address internal constant OWNER = address(0x03E4);
+    address internal constant TREASURY = address(0x77EA5);
+    address internal constant THIEF = address(0x7417EF);
+
+    TestToken internal token;
+    Accounts internal accounts;
+    ControllerExt internal extension;
+    Controller internal implementation;
+    ControllerFactory internal factory;
+    IController internal pool;
+
+    function setUp() public virtual {
+        vm.warp(NOW);
+        token = new TestToken("Test Dollar", "TUSD", 18);
+        (factory, accounts) = _deploy();
+        pool = IController(factory.createPool(address(token), OWNER, TREASURY, _params()));
+        _fund(tenant);
+        _fund(PROVIDER);
+        _fund(THIEF);
+    }
+
+    function _deploy() internal returns (ControllerFactory factory_, Accounts accounts_) {
+        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 3);
+        accounts_ = new Accounts(IControllerFactory(predicted));
+        extension = new ControllerExt(accounts_);
+        implementation = new Controller(accounts_, address(extension));
+        factory_ = new ControllerFactory(address(implementation));
+    }
+
+    function _fund(address who) internal {
+        token.mint(who, MINTED);
+        vm.prank(who);
+        token.approve(address(pool), type(uint256).max);
+    }
+
+    function _params() internal pure returns (Params memory) {
+        return Params({
+            minStakePerGpu: STAKE,
+            feeBps: 500,
+            holdFeeBps: 1000,
+            maxSlashBps: 5000,
+            startWindow: 30 minutes,
+            noticeSeconds: 1 hours,
+            penaltySeconds: 2 hours,
+            claimLag: 20 minutes,
+            challengeWindow: 10 minutes,
+            filingWindow: 7 days,
+            appealWindow: 2 days,
+            rulingWindow: 3 days,
+            unstakeDelay: 14 days
+        });
+    }
+
+    function _terms() internal pure returns (Terms memory) {
+        return Terms({
+            price: PRICE,
+            spotPrice: 0,
+            minDuration: 60,
+            maxDuration: 7 days,
+            trial: 10 minutes,
+            availableUntilDay: uint16(NOW / 1 days + 365)
+        });
+    }
+
+    function _register(uint8 gpus) internal returns (uint32) {
+        vm.prank(PROVIDER);
+        return pool.register(_terms(), gpus, "hardware", "contact", OPERATOR);
+    }
+
+    function _request(uint32 machine, uint8 share, uint32 duration) internal pure returns (LeaseRequest memory) {
+        return LeaseRequest({
+            machine: machine,
+            revision: 1,
+            share: share,
+            placement: 0,
+            duration: duration,
+            maxPrice: PRICE,
+            spot: false,
+            allowUnverified: true,
+            workload: WORKLOAD,
+            settle: new uint256[](0),
+            reuse: 0,
+            backup: 0
+        });
+    }
+
+    function _open(LeaseRequest memory request) internal returns (uint256) {
+        vm.prank(tenant);
+        return pool.open(request);
+    }
+
+    function _open(uint32 machine, uint8 share, uint32 duration) internal returns (uint256) {
+        return _open(_request(machine, share, duration));
+    }
+
+    function _start(uint256 lease) internal {
+        vm.prank(OPERATOR);
+        pool.start(lease, "endpoint");
+    }
+
+    function _running(uint32 machine, uint8 share, uint32 duration) internal returns (uint256 lease) {
+        lease = _open(machine, share, duration);
+        _start(lease);
+    }
+
+    function _claim(uint256 lease) internal {
+        pool.claim(_one(lease));
+    }
+
+    function _close(uint256 lease) internal {
+        vm.prank(tenant);
+        pool.close(lease);
+    }
+
+    function _one(uint256 lease) internal pure returns (uint256[] memory leases) {
+        leases = new uint256[](1);
+        leases[0] = lease;
+    }
+
+    function _expect(bytes memory error_) internal {
+        vm.expectRevert(error_);
+    }
+
+    function _expectEvent() internal {
+        vm.expectEmit(true, true, true, true, address(pool));
+    }
+
+    function _state(uint256 lease) internal view returns (LeaseState) {
+        return pool.leaseOf(lease).state;
+    }
+
+    function _assertState(uint256 lease, LeaseState state) internal view {
+        vm.assertEq(uint256(_state(lease)), uint256(state), "state");
+    }
+}
