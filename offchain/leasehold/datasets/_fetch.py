@@ -32,7 +32,8 @@ Progress = Callable[[int, int], None]
 """`(done, total)` in bytes; `total` is what the publisher says."""
 
 _SMALL: Final = 4 * 1024 * 1024
-_WORKERS: Final = 4
+_WORKERS: Final = 16  # small files wait 20 ms each for the node's next message to others
+_STREAMS: Final = 4
 _MAX_NESTING: Final = 128
 
 
@@ -85,7 +86,8 @@ class Fetch:
             self._report(0)
             with ThreadPoolExecutor(_WORKERS, thread_name_prefix="leasehold-fetch") as pool:
                 crew = _Crew(pool, self._cancellation)
-                crew.do(partial(self._small, item, writer) for item in items if item.size <= _SMALL)
+                small = (partial(self._small, item, writer) for item in items if item.size <= _SMALL)
+                crew.do(small, 2 * _WORKERS)
                 for item in items:
                     if item.size > _SMALL:
                         self._large(item, writer, crew)
@@ -126,7 +128,9 @@ class Fetch:
         node = self._dag.node(item.cid)
         with writer.file(item.path) as descriptor:
             leaves = self._dag.leaves(item.cid, node)
-            crew.do(partial(self._span, item.cid.text, span, descriptor) for span in spans(leaves))
+            crew.do(
+                (partial(self._span, item.cid.text, span, descriptor) for span in spans(leaves)), _STREAMS
+            )
             os.ftruncate(descriptor, node.size)
 
     def _span(self, root: str, span: list[Leaf], descriptor: int) -> None:
@@ -238,12 +242,12 @@ class _Crew:
         self._pool = pool
         self._cancellation = cancellation
 
-    def do(self, jobs: Iterator[Callable[[], None]]) -> None:
+    def do(self, jobs: Iterator[Callable[[], None]], at_once: int) -> None:
         running: set[Future[None]] = set()
         try:
             for job in jobs:
                 running.add(self._pool.submit(job))
-                if len(running) >= 2 * _WORKERS:
+                if len(running) >= at_once:
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                     _raise_first(done)
             _raise_first(wait(running).done)

@@ -325,7 +325,9 @@ class Ipfs:
 
     def _pin(self, cid: str, timeout: float, cancellation: Cancellation) -> None:
         """Kubo reports twice a second how many nodes it has; when that number stands still, nobody has the rest."""
-        self._put_block(b"", pin=False)  # nodes never send an empty block to one another, and empty files need it
+        self._put_block(
+            b"", pin=False
+        )  # nodes never send an empty block to one another, and empty files need it
         seen, since = -1, time.monotonic()
         for answer in self._node.lines(
             "pin/add", cid, timeout, cancellation, recursive="true", progress="true"

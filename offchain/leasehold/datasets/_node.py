@@ -74,6 +74,8 @@ class Stream(Protocol):
 
     def readline(self, limit: int, /) -> bytes: ...
 
+    def read(self, limit: int, /) -> bytes: ...
+
 
 class Node:
     """The node at `api`, a multiaddr such as `/ip4/127.0.0.1/tcp/5001`. Safe to use from several threads."""
@@ -126,14 +128,20 @@ class Node:
             return cid.inline
         if cid.matches(b""):
             return b""  # nodes never send an empty block to one another
-        with self.stream("block/get", cid.text, timeout, cancellation) as source:
-            buffer = memoryview(bytearray(MAX_BLOCK + 1))
-            size = fill(source, buffer)
-        if size > MAX_BLOCK:
+        try:
+            block = self._block(cid, timeout / 2, cancellation)
+        except DatasetUnavailable:
+            # A node now and then loses sight of a wish it sent out, and takes it up only when asked anew.
+            block = self._block(cid, timeout / 2, cancellation)
+        if len(block) > MAX_BLOCK:
             raise DatasetCorrupt(cid.text, "the block is larger than blocks can be")
-        if not cid.matches(buffer[:size]):
+        if not cid.matches(block):
             raise DatasetCorrupt(cid.text, "the block has another hash")
-        return bytes(buffer[:size])
+        return block
+
+    def _block(self, cid: Cid, timeout: float, cancellation: Cancellation) -> bytes:
+        with self.stream("block/get", cid.text, timeout, cancellation) as source:
+            return source.read(MAX_BLOCK + 1)
 
     @contextlib.contextmanager
     def stream(

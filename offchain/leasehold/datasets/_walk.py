@@ -108,19 +108,21 @@ class Walk:
 
 
 def link_stays_inside(path: str, target: str) -> bool:
-    """Whether a link at `path`, whose first part is the folder itself, points below that folder, by its text alone.
+    """Whether a link at `path`, whose first part is the folder itself, points into that folder.
 
-    A text can be right and the link still lead out through another link; so readers of a folder must not rely on
-    this, and do not: it is for keeping out what could never work elsewhere.
+    `..` may only lead: then it climbs folders, which are what they seem, and what comes after goes down, through
+    links perhaps, for which the same holds. (`a -> .` and `b -> a/..` would lead out together.)
     """
-    if not target or target.startswith("/") or "\0" in target or len(target) > 4096:
-        return False
-    depth = len(PurePosixPath(path).parts) - 2
-    for part in PurePosixPath(target).parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return False
-    return True
+    parts = target.split("/")
+    climbs = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
+    return (
+        target not in ("", ".")
+        and not target.startswith("/")
+        and "\0" not in target
+        and len(target) <= 4096
+        and ".." not in parts[climbs:]
+        and climbs <= len(PurePosixPath(path).parts) - 2
+    )
 
 
 @contextlib.contextmanager

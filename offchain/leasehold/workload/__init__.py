@@ -21,6 +21,7 @@ from leasehold.workload._model import (
     Share,
     Workload,
 )
+from leasehold.workload._results import Manifest, ManifestEntry, Results, fetch_results, pack_outputs
 from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
 
 __all__ = [
@@ -30,16 +31,21 @@ __all__ = [
     "Egress",
     "HttpProbe",
     "Kind",
+    "Manifest",
+    "ManifestEntry",
     "Output",
     "Port",
     "Protocol",
     "Readiness",
     "Restart",
+    "Results",
     "Runtime",
     "Share",
     "Workload",
     "digest",
+    "fetch_results",
     "load_workload",
+    "pack_outputs",
     "seal",
     "unseal",
 ]
