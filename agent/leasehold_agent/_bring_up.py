@@ -48,7 +48,12 @@ async def bring_up(host: Host, desired: Desired, record: Record) -> None:
     folder = host.folder(desired.lease)
     notes = _take_on(folder, desired)
     workload = await _workload(host, desired, folder, record)
-    container = await host.engine.inspect(host.names.container(desired.lease))
+    name = host.names.container(desired.lease)
+    container = await host.engine.inspect(name)
+    if container is not None and container.running and notes.stopped:
+        # It was being stopped when the lease came back: that ends first, or the engine would end it later.
+        await host.engine.stop(name, workload.grace)
+        container = await host.engine.inspect(name)
     if container is None or not container.running:
         await host.guard()
         container = await _run(host, desired, workload, folder, notes, record)

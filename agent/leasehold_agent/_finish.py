@@ -81,9 +81,8 @@ async def publish(host: Host, desired: Desired) -> None:
     if workload is not None and workload.outputs and not notes.outputs_packed:
         log_step(desired.lease, "pack")
         name = host.names.container(desired.lease)
-        found = await collect(host.engine, name, workload.outputs, folder.outputs, host.settings.output_limit)
-        if found:
-            notes.result = await host.pack(folder.outputs, found)
+        await collect(host.engine, name, workload.outputs, folder.outputs, host.settings.output_limit)
+        notes.result = await host.pack(folder.outputs, workload.outputs, format_lease(desired.lease))
         notes.outputs_packed = True
         folder.save(notes)
     if notes.result is not None and desired.result != cid_to_bytes(notes.result):

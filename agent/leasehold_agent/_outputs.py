@@ -19,30 +19,29 @@ from leasehold_agent._engine import Engine
 
 
 class PackOutputs(Protocol):
-    """Adds the outputs below `root` to IPFS, each for its own readers. Returns the CID of the whole."""
+    """Adds the outputs below `root` to IPFS, each for its own readers; `lease` as shown. Returns their
+    CID.
+    """
 
-    async def __call__(self, root: Path, outputs: Collection[Output]) -> str: ...
+    async def __call__(self, root: Path, outputs: Collection[Output], lease: str) -> str: ...
 
 
 async def collect(
     engine: Engine, container: str, outputs: Sequence[Output], target: Path, limit: int
-) -> list[Output]:
-    """Copy each output to `target` plus its path in the container. Returns those that exist.
+) -> None:
+    """Copy each output that exists to `target` plus its path in the container.
 
     Raises EngineRefused when one is larger than `limit` bytes.
     """
     await asyncio.to_thread(_empty, target)
-    found = []
     archive = target.with_name("outputs.tar")
     try:
         for output in outputs:
             if await engine.copy_out(container, output.path, archive, limit):
                 parent = target / output.path.strip("/")
                 await asyncio.to_thread(_unpack, archive, parent.parent)
-                found.append(output)
     finally:
         archive.unlink(missing_ok=True)
-    return found
 
 
 def _empty(target: Path) -> None:
@@ -65,9 +64,11 @@ def _only_data(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo | None:
 
 
 def packer(ipfs: Ipfs) -> PackOutputs:
-    """`pack_outputs` over one IPFS node."""
+    """`pack_outputs` over one IPFS node. Every private output names its own recipients since it was
+    sealed.
+    """
 
-    async def pack(root: Path, outputs: Collection[Output]) -> str:
-        return await pack_outputs(root, list(outputs), ipfs)
+    async def pack(root: Path, outputs: Collection[Output], lease: str) -> str:
+        return await pack_outputs(root, list(outputs), (), ipfs, lease=lease)
 
     return pack

@@ -65,7 +65,7 @@ async def serve(settings: AgentSettings) -> None:
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
         gate = PoolGate(rpc, pool, index, identity.operator.address)
-        host = await _host(stack, settings, identity, deployment, gate, ipfs)
+        host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         reconciler = Reconciler(host)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
@@ -75,7 +75,7 @@ async def serve(settings: AgentSettings) -> None:
             tasks.create_task(_watch(host, reconciler, gate))
 
 
-async def _host(
+async def make_host(
     stack: contextlib.AsyncExitStack,
     settings: AgentSettings,
     identity: Identity,
@@ -83,6 +83,7 @@ async def _host(
     gate: PoolGate,
     ipfs: Ipfs,
 ) -> Host:
+    """This host with all its parts; what they hold open is closed with `stack`."""
     engine = Engine(settings.docker)
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)

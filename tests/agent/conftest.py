@@ -1,0 +1,236 @@
+"""What the agent's tests share: a real Docker engine and a real IPFS node, and an agent on a chain with a
+pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devnet import images
+from devnet.engine import Engine
+from devnet.images import Image
+from devnet.kubo import Kubo
+from leasehold.chain import Indexer, Lease, LeaseRequest, LeaseState, Pool, Rpc, Sender, Terms
+from leasehold.datasets import Ipfs
+from leasehold.workload import Workload, digest, load_workload, seal
+from leasehold_agent._chain_gate import PoolGate, follow
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._docker_runtime import DockerRuntime
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._host import Host
+from leasehold_agent._identity import Identity, load_identity
+from leasehold_agent._reconciler import Reconciler
+from leasehold_agent._runtime import LeaseHandle
+from leasehold_agent._serve import make_host
+
+PROVIDER, TENANT, OTHER = 1, 2, 3
+TERMS = Terms(
+    price=10**18,
+    spot_price=0,
+    min_duration=1,
+    max_duration=30 * 86_400,
+    trial=0,
+    available_until_day=60_000,
+)
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Iterator[Engine]:
+    """A Docker engine of the tests' own, with the tiny image in it."""
+    with Engine(size_gib=8) as engine:
+        images.load(engine.url, images.tiny())
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Image:
+    return images.tiny()
+
+
+@pytest.fixture(scope="session")
+def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
+    with Kubo(tmp_path_factory.mktemp("kubo")) as node:
+        yield node
+
+
+@dataclass
+class Rig:
+    """An agent in this process, on a chain of its own; `restart` makes a new one over the same state
+    folder.
+    """
+
+    settings: AgentSettings
+    chain: Any  # PoolChain of tests/conftest.py
+    identity: Identity
+    machine: int
+    ipfs: Ipfs
+    image: str
+    host: Host = field(init=False)
+    reconciler: Reconciler = field(init=False)
+    runtime: DockerRuntime = field(init=False)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def start(self) -> None:
+        self._stack = AsyncExitStack()
+        deployment = self.chain.deployment
+        rpc = await self._stack.enter_async_context(Rpc([self.chain.anvil.url]))
+        index = await self._stack.enter_async_context(
+            Indexer(f"sqlite:///{self.settings.state_dir / 'index.sqlite'}", deployment)
+        )
+        pool = Pool(rpc, deployment, Sender(rpc, self.identity.operator, poll=0.02))
+        gate = PoolGate(rpc, pool, index, self.identity.operator.address)
+        self.host = await make_host(self._stack, self.settings, self.identity, deployment, gate, self.ipfs)
+        self.reconciler = Reconciler(self.host)
+        self.runtime = DockerRuntime(self.host, self.reconciler)
+        wake = self.reconciler.wake
+        self._tasks = [
+            asyncio.create_task(follow(rpc, self.chain.anvil.ws_url, deployment, index, wake)),
+            asyncio.create_task(self.reconciler.run()),
+        ]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stack.aclose()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    # ------------------------------------------------------------------------------------------------ as
+    # a renter
+
+    def workload(self, **fields: object) -> Workload:
+        return load_workload({"version": 1, "image": self.image, "command": ["sleep", "600"], **fields})
+
+    async def open(self, workload: Workload | None = None, *, upload: bool = True, **request: Any) -> int:
+        """Seal, upload and open; returns the lease's id."""
+        sealed = seal(workload or self.workload(), self.identity.age_recipient)
+        return await self.open_sealed(sealed, upload=upload, **request)
+
+    async def open_sealed(self, sealed: bytes, *, upload: bool = True, **request: Any) -> int:
+        if upload:
+            await self.host.uploads.put(digest(sealed), sealed)
+        values = {"share": 8, "duration": 3_600} | request
+        lease, _ = await self.chain.pool(TENANT).open(
+            LeaseRequest(
+                machine=self.machine,
+                revision=1,
+                max_price=TERMS.price,
+                workload=digest(sealed),
+                allow_unverified=True,
+                **values,
+            )
+        )
+        return int(lease)
+
+    # -------------------------------------------------------------------------------------------------
+    # what is so
+
+    async def until(self, ready: Callable[[], Any], seconds: float = 30.0) -> None:
+        """Wait for `ready()`, which may be a coroutine; looks again with every pass of the loop."""
+        async with asyncio.timeout(seconds):
+            while True:
+                found = ready()
+                if asyncio.iscoroutine(found):
+                    found = await found
+                if found:
+                    return
+                await asyncio.sleep(0.02)
+
+    async def lease(self, lease: int) -> Lease:
+        return await self.chain.pool().lease_of(lease)  # type: ignore[no-any-return]  # the fixture is untyped here
+
+    async def reaches(self, lease: int, state: LeaseState, seconds: float = 30.0) -> None:
+        async def reached() -> bool:
+            return (await self.lease(lease)).state is state
+
+        await self.until(reached, seconds)
+
+    async def container(self, lease: int) -> ContainerFacts | None:
+        return await self.host.engine.inspect(self.host.names.container(lease))
+
+    async def handle(self, lease: int) -> LeaseHandle:
+        found = await self.runtime.lookup(lease)
+        assert found is not None
+        return found
+
+    async def inside(self, lease: int, command: str) -> tuple[int, str]:
+        """Run a shell command in the lease's container; exit code and output."""
+        stream = await self.runtime.exec(lease, ["sh", "-c", command])
+        try:
+            output = b"".join([data async for _, data in stream])
+            return await stream.wait(), output.decode()
+        finally:
+            await stream.close()
+
+
+@pytest.fixture
+async def rig_of(
+    chain: Any, docker_engine: Engine, kubo: Kubo, tiny: Image, tmp_path: Path
+) -> AsyncIterator[Callable[..., Any]]:
+    """Makes an agent with settings of the test's own, registers its machine, and starts it."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def make(**settings: Any) -> Rig:
+            chosen = AgentSettings.model_validate(
+                {
+                    "state_dir": tmp_path / "state",
+                    "docker": docker_engine.url,
+                    "engine_netns": docker_engine.netns,
+                    "ipfs": kubo.api,
+                    "public_host": "127.0.0.1",
+                    "ports_host": docker_engine.address,
+                    "tick_seconds": 0.2,
+                    "confirmations": 0,
+                    "disk_reserve": 1 << 28,
+                    "memory_reserve": 1 << 28,
+                    "fetch_seconds": 3,
+                }
+                | settings
+            )
+            identity = load_identity(chosen.state_dir)
+            chain.anvil.request("anvil_setBalance", identity.operator.address, hex(10**19))
+            await chain.token(PROVIDER).approve(chain.deployment.controller, 10**30)
+            await chain.token(TENANT).approve(chain.deployment.controller, 10**30)
+            machine, _ = await chain.pool(PROVIDER).register(
+                TERMS, 1, bytes(32), bytes(32), identity.operator.address
+            )
+            ipfs = await stack.enter_async_context(Ipfs(kubo.api))
+            rig = Rig(chosen, chain, identity, machine, ipfs, tiny.id)
+            await rig.start()
+            stack.push_async_callback(_clean, rig)
+            return rig
+
+        yield make
+
+
+@pytest.fixture
+async def rig(rig_of: Callable[..., Any]) -> Rig:
+    return await rig_of()  # type: ignore[no-any-return]  # a factory fixture
+
+
+async def _clean(rig: Rig) -> None:
+    await rig.stop()
+    await rig.start()
+    for task in rig._tasks:
+        task.cancel()
+    await asyncio.gather(*rig._tasks, return_exceptions=True)
+    engine = rig.host.engine
+    for container in await engine.containers(rig.host.names.filter):
+        await engine.remove(container.name)
+    for network in await engine.networks(rig.host.names.filter):
+        await engine.remove_network(network)
+    await rig.host.firewall.remove()
+    await rig.stop()

@@ -1,0 +1,207 @@
+"""The plan as tables: what is so on the chain and here, and the one action that follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leasehold.chain import LeaseState
+from leasehold_agent._desired import ChainSnapshot, Desired
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._lease_dir import Notes
+from leasehold_agent._plan import (
+    WORKLOAD_LABEL,
+    Action,
+    Actual,
+    BringUp,
+    Decline,
+    Delete,
+    Publish,
+    Replace,
+    Rules,
+    SendStart,
+    Stop,
+    plan,
+)
+
+LEASE = 3 << 16
+TENANT = "0x00000000000000000000000000000000000000A1"
+DIGEST = bytes(range(32))
+NOW = 1_000_000
+RULES = Rules(boot="b1", confirmations=12, start_margin=20, retention_min=86_400, retention_max=864_000)
+
+OPENED = Desired(
+    lease=LEASE,
+    machine=1,
+    tenant=TENANT,
+    state=LeaseState.OPENED,
+    placement=0x01FF,
+    workload=DIGEST,
+    start=NOW - 10,
+    end=NOW + 3_590,
+    window_ends=NOW + 590,
+)
+ACTIVE = replace(OPENED, state=LeaseState.ACTIVE)
+ENDED = replace(ACTIVE, state=LeaseState.ENDED, end=NOW - 5)
+CANCELLED = replace(OPENED, state=LeaseState.CANCELLED)
+
+TAKEN = Notes(tenant=TENANT, machine=1, workload=DIGEST.hex())
+LAUNCHED = replace(TAKEN, launched=True, boot="b1")
+OVER = replace(LAUNCHED, stopped=True, gone_at=NOW - 10, gone_block=90, billed=3_600)
+
+
+def container(state: str, exit_code: int = 0, workload: bytes = DIGEST) -> ContainerFacts:
+    return ContainerFacts("c1", "n", {WORKLOAD_LABEL: workload.hex()}, state, exit_code, 0, None, ())
+
+
+def the_plan(desired: Desired | None, actual: Actual | None, **chain: object) -> list[Action]:
+    facts: dict[str, object] = {"current": True, "block": 100, "now": NOW} | chain
+    leases = {} if desired is None else {desired.lease: desired}
+    here = {} if actual is None else {LEASE: actual}
+    return plan(ChainSnapshot(leases=leases, **facts), here, RULES)  # type: ignore[arg-type]  # facts by name
+
+
+WHILE_LIVE = {
+    "nothing is here yet": (OPENED, None, BringUp(LEASE)),
+    "taken on, no container": (OPENED, Actual(TAKEN), BringUp(LEASE)),
+    "created, never started": (OPENED, Actual(TAKEN, container("created")), BringUp(LEASE)),
+    "running, not ready": (OPENED, Actual(LAUNCHED, container("running")), BringUp(LEASE)),
+    "running and ready": (OPENED, Actual(LAUNCHED, container("running"), ready=True), SendStart(LEASE)),
+    "ready, then ended well": (OPENED, Actual(LAUNCHED, container("exited")), SendStart(LEASE)),
+    "ended badly before start": (
+        OPENED,
+        Actual(LAUNCHED, container("exited", 1), ready=True),
+        Decline(LEASE, "start-failed"),
+    ),
+    "cannot run here": (
+        OPENED,
+        Actual(replace(TAKEN, failure="image-unknown")),
+        Decline(LEASE, "image-unknown"),
+    ),
+    "billed, running": (ACTIVE, Actual(LAUNCHED, container("running"), ready=True), None),
+    "billed, after the agent's restart": (ACTIVE, Actual(LAUNCHED, container("running")), None),
+    "billed, notes lost": (ACTIVE, Actual(Notes(), container("running")), BringUp(LEASE)),
+    "billed, state folder lost and no container": (ACTIVE, None, BringUp(LEASE)),
+    "billed, cannot be helped": (ACTIVE, Actual(replace(TAKEN, failure="workload-invalid")), None),
+    "job finished": (ACTIVE, Actual(LAUNCHED, container("exited")), Publish(LEASE)),
+    "job failed": (ACTIVE, Actual(LAUNCHED, container("exited", 2)), Publish(LEASE)),
+    "job finished and published": (
+        ACTIVE,
+        Actual(replace(LAUNCHED, published=True), container("exited")),
+        None,
+    ),
+    "host rebooted": (ACTIVE, Actual(replace(LAUNCHED, boot="b0"), container("exited", 255)), BringUp(LEASE)),
+    "came back after a reorganisation": (ACTIVE, Actual(OVER, container("exited", 137)), BringUp(LEASE)),
+    "being stopped when it came back": (ACTIVE, Actual(OVER, container("running")), BringUp(LEASE)),
+    "another workload was set": (
+        replace(ACTIVE, workload=bytes(32)),
+        Actual(LAUNCHED, container("running"), ready=True),
+        Replace(LEASE),
+    ),
+    "another workload was set, notes lost": (
+        ACTIVE,
+        Actual(Notes(), container("running", workload=bytes(32))),
+        Replace(LEASE),
+    ),
+    "another workload was set after a failure": (
+        replace(OPENED, workload=bytes(32)),
+        Actual(replace(TAKEN, failure="image-unknown")),
+        Replace(LEASE),
+    ),
+    "the id is somebody else's now": (
+        replace(OPENED, tenant="0x00000000000000000000000000000000000000B2"),
+        Actual(OVER, container("exited")),
+        Replace(LEASE),
+    ),
+}
+
+
+@pytest.mark.parametrize(("desired", "actual", "expected"), WHILE_LIVE.values(), ids=WHILE_LIVE.keys())
+def test_while_a_lease_is_live(desired: Desired, actual: Actual | None, expected: Action | None) -> None:
+    wanted = [expected] if expected else []
+    assert the_plan(desired, actual) == wanted
+    # Being behind the chain changes nothing for what is live.
+    assert the_plan(desired, actual, current=False) == wanted
+
+
+RUNNING = Actual(LAUNCHED, container("running"), ready=True)
+WHEN_OVER = {
+    "an old lease of the machine": (ENDED, None, None),
+    "declined before anything was made": (CANCELLED, Actual(Notes()), None),
+    "closed": (ENDED, RUNNING, Stop(LEASE, "ended")),
+    "rejected": (replace(ENDED, state=LeaseState.REJECTED), RUNNING, Stop(LEASE, "cancelled")),
+    "past its end, not closed yet": (replace(ACTIVE, end=NOW), RUNNING, Stop(LEASE, "ended")),
+    "start window passed": (replace(OPENED, window_ends=NOW - 1), RUNNING, Stop(LEASE, "unstarted")),
+    "reorganised away": (None, RUNNING, Stop(LEASE, "gone")),
+    "a container without notes": (None, Actual(Notes(), container("running")), Stop(LEASE, "gone")),
+    "a stopped container without notes": (None, Actual(Notes(), container("exited")), Stop(LEASE, "gone")),
+    "noted, not stopped: the agent was killed between": (
+        ENDED,
+        Actual(OVER, container("running")),
+        Stop(LEASE, "ended"),
+    ),
+    "stopped, outputs owed": (ENDED, Actual(OVER, container("exited", 143)), Publish(LEASE)),
+    "stopped, published": (ENDED, Actual(replace(OVER, published=True), container("exited")), None),
+    "rejected leases publish nothing": (
+        replace(ENDED, state=LeaseState.REJECTED),
+        Actual(OVER, container("exited")),
+        None,
+    ),
+    "never ran: deleted once final": (
+        CANCELLED,
+        Actual(replace(TAKEN, gone_at=NOW - 10, gone_block=88)),
+        Delete(LEASE),
+    ),
+    "never ran, not final yet": (CANCELLED, Actual(replace(TAKEN, gone_at=NOW - 10, gone_block=89)), None),
+    "retention over": (
+        ENDED,
+        Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50), container("exited")),
+        Delete(LEASE),
+    ),
+    "retention as long as it was billed": (
+        ENDED,
+        Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50, billed=90_000)),
+        None,
+    ),
+    "retention has a limit": (
+        ENDED,
+        Actual(replace(OVER, published=True, gone_at=NOW - 864_000, gone_block=50, billed=10**7)),
+        Delete(LEASE),
+    ),
+    "reorganised away: kept in case it comes back": (None, Actual(OVER, container("exited")), None),
+}
+
+
+@pytest.mark.parametrize(("desired", "actual", "expected"), WHEN_OVER.values(), ids=WHEN_OVER.keys())
+def test_when_a_lease_is_over(
+    desired: Desired | None, actual: Actual | None, expected: Action | None
+) -> None:
+    assert the_plan(desired, actual) == ([expected] if expected else [])
+    # Nothing is torn down, published or deleted while the chain may be behind.
+    assert the_plan(desired, actual, current=False) == []
+
+
+@pytest.mark.parametrize("waiting", ["workload-missing", "image-unknown", "dataset-missing", "not-ready"])
+def test_what_is_not_ready_is_declined_before_the_window_closes(waiting: str) -> None:
+    late = replace(OPENED, window_ends=NOW + 20, start=NOW - 580)
+    actual = Actual(TAKEN, waiting=waiting)  # type: ignore[arg-type]  # one of the reasons
+    assert the_plan(late, actual) == [Decline(LEASE, waiting)]  # type: ignore[arg-type]
+    assert the_plan(replace(late, window_ends=NOW + 21), actual) == [BringUp(LEASE)]
+
+
+def test_a_short_window_keeps_three_quarters_for_getting_ready() -> None:
+    short = replace(OPENED, start=NOW - 29, window_ends=NOW + 11)  # 40 seconds: the margin is 10, not 20
+    assert the_plan(short, Actual(TAKEN)) == [BringUp(LEASE)]
+    assert the_plan(short, Actual(TAKEN), now=NOW + 1) == [Decline(LEASE, "not-ready")]
+
+
+def test_ready_beats_late() -> None:
+    late = replace(OPENED, window_ends=NOW + 1)
+    assert the_plan(late, RUNNING) == [SendStart(LEASE)]
+
+
+def test_what_frees_comes_before_what_takes() -> None:
+    other = replace(OPENED, lease=1 << 16)
+    chain = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ENDED, other.lease: other})
+    assert plan(chain, {LEASE: RUNNING}, RULES) == [Stop(LEASE, "ended"), BringUp(other.lease)]
