@@ -15,11 +15,13 @@ Nothing here holds state that a crash could lose: what is in flight lives in the
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from eth_utils.address import is_address, to_checksum_address
 from eth_utils.crypto import keccak
 
 from leasehold.chain._fees import Fees, suggest_fees
@@ -27,6 +29,7 @@ from leasehold.chain._rpc import Rpc
 from leasehold.chain._signer import Signer
 from leasehold.chain._types import Receipt
 from leasehold.errors import (
+    ChainError,
     ContractError,
     GasFundsLow,
     RpcError,
@@ -38,6 +41,9 @@ from leasehold.errors import (
 # A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
 # freed).
 _GAS_MARGIN_PERCENT = 130
+# Two processes that send the same call would sign the same bytes for the same nonce, and both would take the one
+# transaction for theirs. A little gas more or less tells them apart.
+_GAS_SALT = 1 << 12
 _ALREADY_THERE = ("already known", "already imported", "known transaction", "alreadyknown")
 _NONCE_TAKEN = (
     "nonce too low",
@@ -75,7 +81,7 @@ class Sender:
 
     confirmations: blocks a transaction has to be deep, 1 is mined. timeout: seconds until TransactionTimeout.
     bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
-    is never exceeded. poll: seconds between looks. clock and sleep: for tests.
+    is never exceeded. poll: seconds between looks. clock, sleep and random (an integer below its argument): for tests.
     """
 
     def __init__(
@@ -90,6 +96,7 @@ class Sender:
         poll: float = 0.5,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[int], int] = secrets.randbelow,
     ) -> None:
         self._rpc = rpc
         self._signer = signer
@@ -100,6 +107,7 @@ class Sender:
         self._poll = poll
         self._clock = clock
         self._sleep = sleep
+        self._random = random
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
         self._chain_id: int | None = None
@@ -116,9 +124,13 @@ class Sender:
         TransactionFailed when it reverts in the block after all; TransactionTimeout; RpcUnavailable when
         no node takes it.
         """
+        if not is_address(to):
+            raise ChainError(f"`{to}` is not an address: it has 40 hex digits after 0x.")
+        to = to_checksum_address(to)
         deadline = self._clock() + self._timeout
         while True:
-            intent = _Intent(to, data, value, await self._estimate(to, data, value))
+            gas = await self._estimate(to, data, value) + self._random(_GAS_SALT)
+            intent = _Intent(to, data, value, gas)
             flight = await self._launch(intent)
             try:
                 raw = await self._watch(flight, intent, deadline)
@@ -226,8 +238,8 @@ class Sender:
                 else:
                     lost = 0
                     await self._keep_alive(flight, intent)
-            except RpcUnavailable:
-                pass  # it may be mined all the same: keep looking
+            except (RpcUnavailable, RpcError, GasFundsLow):
+                pass  # what was sent may be mined all the same: keep looking
             if self._clock() >= deadline:
                 raise TransactionTimeout(flight.hashes[-1], self._timeout)
             await self._sleep(self._poll)

@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_account.types import TransactionDictType
+from eth_utils.address import to_checksum_address
 
 TypedData = Mapping[str, Any]
 """An EIP-712 message as `eth_signTypedData_v4` takes it: types, primaryType, domain, message."""
@@ -48,9 +49,10 @@ class LocalSigner:
         return str(self._account.address)
 
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
-        return bytes(
-            self._account.sign_transaction(cast(TransactionDictType, dict(transaction))).raw_transaction
-        )
+        fields = dict(transaction)
+        if isinstance(fields.get("to"), str):
+            fields["to"] = to_checksum_address(fields["to"])
+        return bytes(self._account.sign_transaction(cast(TransactionDictType, fields)).raw_transaction)
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         return bytes(self._account.sign_typed_data(full_message=dict(message)).signature)

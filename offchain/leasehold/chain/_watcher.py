@@ -121,7 +121,8 @@ class EventWatcher:
     async def aclose(self) -> None:
         """Ends the iteration and closes the WebSocket."""
         running, self._running = self._running, None
-        if running is not None:
+        # While another task waits in it, that task's cancellation closes it.
+        if running is not None and not running.ag_running:
             await running.aclose()
 
     def resume(self, known: Sequence[Block], *, complete: bool = False) -> None:

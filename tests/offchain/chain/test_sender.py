@@ -1,0 +1,225 @@
+"""Sending against a real chain whose mining the test holds in its hand."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from devnet.anvil import Anvil
+from leasehold.chain import LocalSigner, Rpc, Sender
+from leasehold.errors import (
+    ChainError,
+    GasFundsLow,
+    TransactionFailed,
+    TransactionTimeout,
+    UnknownRevert,
+)
+
+SINK = "0x00000000000000000000000000000000000F1001"
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    """Blocks come when the test says so."""
+    with Anvil(args=["--no-mining"]) as chain:
+        yield chain
+
+
+@pytest.fixture
+async def rpc(anvil: Anvil) -> AsyncIterator[Rpc]:
+    async with Rpc([anvil.url]) as client:
+        yield client
+
+
+class Steps:
+    """Stands in for `asyncio.sleep`: each look of the sender is a step in which the test can act on the chain."""
+
+    def __init__(self, *actions: Any) -> None:
+        self._actions = list(actions)
+        self.taken = 0
+        self.now = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    async def __call__(self, seconds: float) -> None:
+        self.now += seconds
+        self.taken += 1
+        assert self.taken < 500, "the sender never came to an end"
+        if self._actions:
+            action = self._actions.pop(0)
+            if action is not None:
+                action()
+        await asyncio.sleep(0)
+
+
+class RecordingSigner(LocalSigner):
+    """Remembers the fees it signed for."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.fees: list[int] = []
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        self.fees.append(int(transaction["maxFeePerGas"]))
+        return await super().sign_transaction(transaction)
+
+
+def sender_of(anvil: Anvil, rpc: Rpc, steps: Steps, account: int = 0, **options: Any) -> Sender:
+    signer = LocalSigner(anvil.accounts[account].key)
+    return Sender(rpc, signer, poll=1, clock=steps.clock, sleep=steps, **options)
+
+
+async def test_concurrent_sends_are_all_mined_once(anvil: Anvil, rpc: Rpc) -> None:
+    steps = Steps(*[*[None] * 19, anvil.mine] * 20)
+    sender = sender_of(anvil, rpc, steps)
+    receipts = await asyncio.gather(*(sender.send(SINK, value=n) for n in range(20)))
+    assert len({r.tx_hash for r in receipts}) == 20
+    assert all(r.status == 1 for r in receipts)
+    assert await rpc.balance(SINK) == sum(range(20))
+    assert int(await rpc.call("eth_getTransactionCount", [sender.address, "latest"]), 16) == 20
+
+
+async def test_a_dropped_transaction_is_broadcast_again(anvil: Anvil, rpc: Rpc) -> None:
+    def drop_all() -> None:
+        anvil.request("anvil_dropAllTransactions")
+
+    steps = Steps(drop_all, None, anvil.mine)
+    sender = sender_of(anvil, rpc, steps)
+    receipts = await asyncio.gather(sender.send(SINK, value=1), sender.send(SINK, value=2))
+    assert [r.status for r in receipts] == [1, 1]
+    assert await rpc.balance(SINK) == 3
+
+
+async def test_a_stuck_transaction_is_replaced_at_a_higher_fee(anvil: Anvil, rpc: Rpc) -> None:
+    def outprice() -> None:  # what was offered no longer covers the base fee
+        anvil.request("anvil_setNextBlockBaseFeePerGas", hex(10**12))
+        anvil.mine()
+
+    steps = Steps(outprice, *[None] * 12, anvil.mine, anvil.mine)
+    sender = sender_of(anvil, rpc, steps, bump_after=5)
+    receipt = await sender.send(SINK, value=7)
+    assert receipt.status == 1
+    assert receipt.gas_price > 10**11
+    assert await rpc.balance(SINK) == 7
+    assert int(await rpc.call("eth_getTransactionCount", [sender.address, "latest"]), 16) == 1
+
+
+async def test_fees_stop_at_the_limit(anvil: Anvil, rpc: Rpc) -> None:
+    def outprice() -> None:
+        anvil.request("anvil_setNextBlockBaseFeePerGas", hex(10**12))
+        anvil.mine()
+
+    steps = Steps(outprice)
+    signer = RecordingSigner(anvil.accounts[0].key)
+    sender = Sender(
+        rpc,
+        signer,
+        poll=1,
+        clock=steps.clock,
+        sleep=steps,
+        bump_after=5,
+        timeout=60,
+        max_fee=3 * 10**9,
+    )
+    with pytest.raises(TransactionTimeout) as caught:
+        await sender.send(SINK, value=7)
+    assert caught.value.seconds == 60
+    assert signer.fees
+    assert max(signer.fees) == 3 * 10**9
+
+
+async def test_another_process_with_the_same_key_takes_the_nonce(anvil: Anvil, rpc: Rpc) -> None:
+    other = LocalSigner(anvil.accounts[0].key)
+    raw = await other.sign_transaction(
+        {
+            "type": 2,
+            "chainId": anvil.chain_id,
+            "nonce": 0,
+            "to": SINK,
+            "value": 100,
+            "data": "0x",
+            "gas": 21_000,
+            "maxFeePerGas": 10**12,
+            "maxPriorityFeePerGas": 10**11,
+        }
+    )
+
+    def steal() -> None:
+        anvil.request("anvil_dropAllTransactions")
+        anvil.request("eth_sendRawTransaction", "0x" + raw.hex())
+        anvil.mine()
+
+    steps = Steps(steal, None, None, None, anvil.mine)
+    receipt = await sender_of(anvil, rpc, steps).send(SINK, value=1)
+    assert receipt.status == 1
+    assert await rpc.balance(SINK) == 101
+
+
+async def test_two_senders_of_one_key_do_not_lose_a_transaction(anvil: Anvil, rpc: Rpc) -> None:
+    first, second = (sender_of(anvil, rpc, Steps(*[None, anvil.mine] * 40)) for _ in range(2))
+    sends = [s.send(SINK, value=1) for _ in range(5) for s in (first, second)]
+    receipts = await asyncio.gather(*sends)
+    assert len({r.tx_hash for r in receipts}) == 10
+    assert await rpc.balance(SINK) == 10
+
+
+async def test_a_receipt_waits_out_a_reorganisation(anvil: Anvil, rpc: Rpc) -> None:
+    seen: list[str] = []
+
+    def note() -> None:
+        anvil.mine()
+        seen.append(anvil.request("eth_getBlockByNumber", "latest", False)["hash"])
+
+    def undo() -> None:
+        anvil.reorg(1)
+
+    steps = Steps(note, undo, None, anvil.mine, anvil.mine, anvil.mine)
+    receipt = await sender_of(anvil, rpc, steps, confirmations=3).send(SINK, value=5)
+    assert receipt.block_hash != seen[0]
+    block = anvil.request("eth_getBlockByNumber", hex(receipt.block_number), False)
+    assert block["hash"] == receipt.block_hash
+    assert anvil.block_number >= receipt.block_number + 2
+    assert await rpc.balance(SINK) == 5
+
+
+async def test_a_call_that_reverts_is_never_sent(anvil: Anvil, rpc: Rpc) -> None:
+    anvil.request("anvil_setCode", SINK, "0x5f5ffd")
+    with pytest.raises(UnknownRevert):
+        await sender_of(anvil, rpc, Steps()).send(SINK)
+    assert int(await rpc.call("eth_getTransactionCount", ["0x" + "00" * 20, "pending"]), 16) == 0
+    assert (await rpc.call("txpool_status"))["pending"] == "0x0"
+
+
+async def test_reverting_in_the_block_after_all(anvil: Anvil, rpc: Rpc) -> None:
+    def break_it() -> None:
+        anvil.request("anvil_setCode", SINK, "0x5f5ffd")
+        anvil.mine()
+
+    with pytest.raises(UnknownRevert) as caught:
+        await sender_of(anvil, rpc, Steps(break_it)).send(SINK)
+    assert isinstance(caught.value.__cause__, TransactionFailed)
+
+
+async def test_reverting_for_a_reason_that_has_gone(anvil: Anvil, rpc: Rpc) -> None:
+    def break_it() -> None:
+        anvil.request("anvil_setCode", SINK, "0x5f5ffd")
+        anvil.mine()
+        anvil.request("anvil_setCode", SINK, "0x00")
+
+    with pytest.raises(TransactionFailed, match="mined and failed"):
+        await sender_of(anvil, rpc, Steps(break_it)).send(SINK)
+
+
+async def test_no_money_for_gas(anvil: Anvil, rpc: Rpc) -> None:
+    anvil.request("anvil_setBalance", anvil.accounts[0].address, hex(1_000))
+    with pytest.raises(GasFundsLow) as caught:
+        await sender_of(anvil, rpc, Steps()).send(SINK)
+    assert caught.value.balance == 1_000
+    assert "send it some" in str(caught.value)
+
+
+async def test_what_is_no_address_is_not_asked_about(anvil: Anvil, rpc: Rpc) -> None:
+    with pytest.raises(ChainError, match="is not an address"):
+        await sender_of(anvil, rpc, Steps()).send("0x12")
