@@ -73,6 +73,12 @@ class Party:
             raise CommandFailed(["leasehold", *command], done.returncode, done.stdout, done.stderr)
         return json.loads(done.stdout) if done.stdout.strip() else None
 
+    def keygen(self, path: Path) -> str:
+        """A new SSH key; returns its public half."""
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.name, "-f", str(path)]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+        return path.with_suffix(".pub").read_text().strip()
+
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         """`leasehold arguments…` in the background; output is to be read from `stdout`."""
         return subprocess.Popen(
@@ -152,6 +158,8 @@ class Host:
     def kill(self) -> None:
         """SIGKILL, as a power cut would."""
         self._end(signal.SIGKILL)
+
+    close = kill
 
     def stop(self) -> None:
         """SIGTERM, as an upgrade would; leases run on."""
@@ -296,11 +304,9 @@ class World:
     @contextlib.contextmanager
     def running(self, host: Host) -> Iterator[Host]:
         """The host's agent, running, and ended at the end whatever happened to it."""
-        host.start()
-        try:
+        with contextlib.closing(host):
+            host.start()
             yield host
-        finally:
-            host.kill()
 
     def fund(self, address: str, *, gas_wei: int = 10**18, tokens: int = 0) -> None:
         """Give an account gas money, and `tokens` whole test tokens."""
