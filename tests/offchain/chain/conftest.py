@@ -26,14 +26,15 @@ class Emitter:
         return "0x" + b"".join(parts).hex()
 
     def emit(self, *amounts: int) -> str:
-        """One transaction with an event for each amount; mined at once unless mining was turned off."""
+        """One transaction with an event for each amount, in a block when this returns."""
         transaction = {
             "from": self._anvil.accounts[0].address,
             "to": self.address,
             "data": self.calldata(amounts),
             "gas": hex(29_000_000),
         }
-        return str(self._anvil.request("eth_sendTransaction", transaction))
+        receipt = self._anvil.request("eth_sendTransactionSync", transaction)
+        return str(receipt["transactionHash"])
 
 
 def emitter_code() -> str:
