@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from devnet.anvil import Anvil
+from devnet.emitter import Emitter
 from leasehold.chain import Applied, Block, EventWatcher, Item, RolledBack, Rpc, Transferred
 from leasehold.chain._watcher import WINDOW
 
-from .conftest import Emitter
 from .faults import Gate, RedirectingProxy
 
 DEADLINE = 30
@@ -242,7 +242,7 @@ async def test_a_node_that_lags_rolls_nothing_back(anvil: Anvil, rpc: Rpc, emitt
 
 
 async def test_an_endpoint_that_falls_silent_is_left_for_another(anvil: Anvil, emitter: Emitter) -> None:
-    async with RedirectingProxy(anvil.url) as proxy, Rpc([proxy.url, anvil.url], timeout=0.2) as both:
+    async with RedirectingProxy(anvil.url) as proxy, Rpc([proxy.url, anvil.url], timeout=0.2) as both:  # noqa: SIM117
         async with watching(both, emitter) as watcher:
             consumer = Consumer(watcher)
             emitter.emit(1)
