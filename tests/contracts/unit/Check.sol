@@ -9,6 +9,14 @@ interface Cheats {
         address emitter;
     }
 
+    struct Gas {
+        uint64 gasLimit;
+        uint64 gasTotalUsed;
+        uint64 gasMemoryUsed;
+        int64 gasRefunded;
+        uint64 gasRemaining;
+    }
+
     function addr(uint256 key) external pure returns (address);
     function assertEq(uint256 left, uint256 right) external pure;
     function assertEq(uint256 left, uint256 right, string calldata what) external pure;
@@ -28,10 +36,12 @@ interface Cheats {
     function expectRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;
     function getNonce(address account) external view returns (uint64);
+    function lastCallGas() external view returns (Gas memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function prank(address sender) external;
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function snapshotGasLastCall(string calldata group, string calldata name) external returns (uint256);
+    function snapshotValue(string calldata group, string calldata name, uint256 value) external;
     function store(address target, bytes32 slot, bytes32 value) external;
     function toString(uint256 value) external pure returns (string memory);
     function getBlockTimestamp() external view returns (uint256);

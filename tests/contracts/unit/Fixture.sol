@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {Accounts} from "../../../contracts/Accounts.sol";
 import {Controller} from "../../../contracts/Controller.sol";
 import {ControllerExt} from "../../../contracts/ControllerExt.sol";
@@ -9,6 +10,7 @@ import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerErrors} from "../../../contracts/interfaces/IControllerErrors.sol";
 import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
+import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
 import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
 import {
     AccountView,
@@ -63,6 +65,13 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
         extension = new ControllerExt(accounts_);
         implementation = new Controller(accounts_, address(extension));
         factory_ = new ControllerFactory(address(implementation));
+    }
+
+    /// @dev A pool as a factory would make it that knew companions.
+    function _poolWith(address committee, address faults) internal returns (IController made) {
+        bytes memory args = abi.encodePacked(token, committee, faults, address(0), address(0));
+        made = IController(Clones.cloneWithImmutableArgs(address(implementation), args));
+        IControllerHooks(address(made)).initialize(OWNER, TREASURY, _params());
     }
 
     function _fund(address who) internal {
