@@ -64,6 +64,8 @@ async def bring_up(host: Host, desired: Desired, record: Record) -> None:
     if workload.readiness is not None:
         log_step(desired.lease, "ready")
         await _until_ready(host, container, workload.readiness)
+    elif container.state in ("exited", "dead") and container.exit_code != 0:
+        raise Declined("start-failed", f"The command ended at once, with {container.exit_code}.")
     record.ready, record.progress, record.trouble = True, None, None
 
 

@@ -108,7 +108,7 @@ def phase_of(
     if desired is not None and desired.state is LeaseState.ACTIVE and notes.launched and not notes.stopped:
         done = container is not None and container.exit_code != 0 and not container.running
         return "running", f"The command ended with {container.exit_code}." if container and done else None
-    if record.ready:
+    if record.ready and container is not None and container.running:
         return "ready", record.trouble
     if container is not None and (container.running or container.state == "created"):
         return "starting", record.trouble

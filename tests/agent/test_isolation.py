@@ -1,0 +1,278 @@
+"""What a container may not do, each tried from inside; and what it may, so that the tests can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devnet.engine import Engine
+from leasehold.chain import LeaseState
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+PUBLIC = "203.0.113.7"  # TEST-NET-3: no private range, and nobody's
+PRIVATE = ("10.99.0.7", "172.20.0.7", "192.168.77.7", "100.64.0.7", "169.254.169.254", "198.18.0.7")
+PORT = 8080
+_SERVER = """
+import selectors, socket, sys
+chosen = selectors.DefaultSelector()
+for port in (8080, 53):
+    chosen.register(socket.create_server(("0.0.0.0", port), backlog=50), selectors.EVENT_READ)
+print("up", flush=True)
+while True:
+    for key, _ in chosen.select():
+        connection, _ = key.fileobj.accept()
+        connection.sendall(b"hello")
+        connection.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def outside(docker_engine: Engine) -> Iterator[None]:
+    """A host beyond the engine's namespace that holds a public address and one of every private range,
+    and serves on two ports; and another server on the engine's own namespace, which is the lease's
+    host."""
+    name, undo = "lht-outside", contextlib.ExitStack()
+    inside = list(docker_engine.in_netns("ip"))
+    with undo:
+        _ip("netns", "add", name)
+        undo.callback(subprocess.run, ["ip", "netns", "delete", name], check=False)
+        _run(*inside, "link", "add", "lht0", "type", "veth", "peer", "name", "out0", "netns", name)
+        undo.callback(subprocess.run, [*inside, "link", "delete", "lht0"], check=False)
+        _run(*inside, "address", "add", "192.0.2.1/24", "dev", "lht0")
+        _run(*inside, "link", "set", "lht0", "up")
+        _ip("-netns", name, "address", "add", "192.0.2.2/24", "dev", "out0")
+        _ip("-netns", name, "link", "set", "out0", "up")
+        _ip("-netns", name, "link", "set", "lo", "up")
+        _ip("-netns", name, "route", "add", "default", "via", "192.0.2.1")
+        for address in (PUBLIC, *PRIVATE):
+            _ip("-netns", name, "address", "add", f"{address}/32", "dev", "lo")
+            _run(*inside, "route", "add", f"{address}/32", "via", "192.0.2.2")
+        for enter in (["nsenter", f"--net=/run/netns/{name}"], list(docker_engine.in_netns())):
+            undo.enter_context(_serving(enter))
+        yield
+
+
+def _ip(*arguments: str) -> None:
+    _run("ip", *arguments)
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@contextlib.contextmanager
+def _serving(enter: list[str]) -> Iterator[None]:
+    with subprocess.Popen([*enter, sys.executable, "-c", _SERVER], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            yield
+        finally:
+            process.kill()
+
+
+async def reached(rig: Rig, lease: int, address: str, port: int = PORT) -> bool:
+    """Whether the container can open a connection to `address`."""
+    code, text = await rig.inside(lease, f"echo | timeout 2 nc {address} {port}")
+    return code == 0 and "hello" in text
+
+
+async def running(rig: Rig, **fields: object) -> int:
+    share = int(fields.pop("share_cells", 4))  # type: ignore[call-overload]  # an int
+    lease = await rig.open(rig.workload(**fields), share=share)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    return lease
+
+
+@pytest.mark.usefixtures("outside")
+class TestNetwork:
+    async def test_internet_and_nothing_private(self, rig: Rig, docker_engine: Engine) -> None:
+        lease = await running(rig)
+        assert await reached(rig, lease, PUBLIC)
+        for address in PRIVATE:
+            assert not await reached(rig, lease, address), address
+        container = await rig.container(lease)
+        assert container is not None
+        assert container.address is not None
+        gateway = container.address.rsplit(".", 1)[0] + ".1"
+        for address in (gateway, docker_engine.address, docker_engine.gateway, "192.0.2.1"):
+            assert not await reached(rig, lease, address), address
+
+    async def test_none_reaches_nothing(self, rig: Rig) -> None:
+        lease = await running(rig, egress="none")
+        assert not await reached(rig, lease, PUBLIC)
+
+    async def test_an_allow_list_is_all_there_is(self, rig: Rig) -> None:
+        lease = await running(rig, egress=[f"{PUBLIC}:53", "10.99.0.7"])
+        assert await reached(rig, lease, PUBLIC, 53)
+        assert not await reached(rig, lease, PUBLIC, PORT)
+        assert not await reached(rig, lease, "10.99.0.7")  # no list opens a private range
+
+    async def test_the_hosts_policy_is_over_the_tenants(self, rig_of: Callable[..., Any]) -> None:
+        rig: Rig = await rig_of(egress="none")
+        lease = await running(rig)
+        assert not await reached(rig, lease, PUBLIC)
+
+    async def test_what_the_host_denies(self, rig_of: Callable[..., Any]) -> None:
+        rig: Rig = await rig_of(egress_deny=["203.0.113.0/24"])
+        lease = await running(rig)
+        assert not await reached(rig, lease, PUBLIC)
+
+    async def test_not_another_lease_not_even_by_its_published_port(
+        self, rig: Rig, docker_engine: Engine
+    ) -> None:
+        serve = ["sh", "-c", "while true; do echo hello | nc -l -p 80; done"]
+        served = await running(rig, command=serve, ports=[{"container": 80}])
+        other = await running(rig)
+        container = await rig.container(served)
+        assert container is not None
+        assert container.address is not None
+        (port,) = (await rig.handle(served)).ports
+        # From outside the port answers, so that a failure below means something.
+        assert _from_here(docker_engine.address, port.host) == "hello\n"
+        assert not await reached(rig, other, container.address, 80)
+        assert not await reached(rig, other, docker_engine.address, port.host)
+
+    async def test_rules_that_were_taken_away_come_back(self, rig: Rig) -> None:
+        lease = await running(rig)
+        await rig.host.firewall.remove()
+
+        async def closed() -> bool:
+            return not await reached(rig, lease, PRIVATE[0])
+
+        await rig.until(closed)
+
+    async def test_rules_go_with_the_lease(self, rig: Rig, docker_engine: Engine) -> None:
+        lease = await running(rig)
+        bridge = rig.host.names.bridge(lease)
+        assert bridge in _rules(docker_engine)
+        await rig.chain.pool(2).close(lease)
+        await rig.until(lambda: f'"{bridge}" : jump' not in _rules(docker_engine))
+
+
+def _rules(engine: Engine) -> str:
+    listed = subprocess.run(
+        engine.in_netns("nft", "-j", "list", "table", "inet", "leasehold"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.dumps(json.loads(listed.stdout))
+
+
+def _from_here(address: str, port: int) -> str:
+    import socket
+
+    with socket.create_connection((address, port), timeout=5) as connection:
+        return connection.makefile().readline()
+
+
+class TestLimits:
+    async def test_memory(self, rig: Rig) -> None:
+        lease = await running(rig, memory="64MiB")
+        code, _ = await rig.inside(lease, "head -c 32m /dev/zero | tail -c 1 >/dev/null; true")
+        assert code == 0
+        code, _ = await rig.inside(lease, "head -c 200m /dev/zero | tail -c 190000000 >/dev/null")
+        assert code != 0
+        container = await rig.container(lease)
+        assert container is not None
+        assert container.running
+
+    async def test_shared_memory_counts(self, rig: Rig) -> None:
+        lease = await running(rig, memory="128MiB", shm="16MiB")
+        code, _ = await rig.inside(lease, "head -c 8m /dev/zero > /dev/shm/a")
+        assert code == 0
+        code, text = await rig.inside(lease, "head -c 32m /dev/zero > /dev/shm/a")
+        assert code != 0, text
+
+    async def test_processes(self, rig_of: Callable[..., Any]) -> None:
+        rig: Rig = await rig_of(pids_limit=32)
+        lease = await running(rig)
+        code, text = await rig.inside(lease, "for i in $(seq 64); do sleep 30 & done; echo all")
+        assert code != 0 or "all" not in text
+        assert "can't fork" in text or "Resource temporarily unavailable" in text
+
+    async def test_disk(self, rig: Rig) -> None:
+        lease = await running(rig, disk="64MiB")
+        code, text = await rig.inside(lease, "dd if=/dev/zero of=/small bs=1M count=32 2>&1")
+        assert code == 0, text
+        code, text = await rig.inside(lease, "dd if=/dev/zero of=/big bs=1M count=128 2>&1; sync")
+        assert "quota exceeded" in text.lower() or "no space" in text.lower()
+
+    async def test_processors(self, rig: Rig) -> None:
+        """The engine was told; that the kernel holds to it is the kernel's, and cannot be timed on a busy
+        machine.
+        """
+        lease = await running(rig, cpu=0.5)
+        quota, period = (await _cgroup(rig, lease)).split()
+        assert int(quota) / int(period) == 0.5
+
+
+async def _cgroup(rig: Rig, lease: int) -> str:
+    """`cpu.max` of the container, in version 2's form."""
+    _, text = await rig.inside(
+        lease,
+        "cat /sys/fs/cgroup/cpu.max 2>/dev/null || "
+        "cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.cfs_period_us",
+    )
+    return text.replace("\n", " ").strip()
+
+
+class TestHost:
+    async def test_no_docker_socket_no_host_path(self, rig: Rig) -> None:
+        lease = await running(rig)
+        code, text = await rig.inside(lease, "find / -xdev -name '*.sock' 2>/dev/null; cat /proc/mounts")
+        assert code == 0
+        assert "docker.sock" not in text
+        assert str(rig.settings.state_dir) not in text
+
+    async def test_few_capabilities_and_no_new_privileges(self, rig: Rig) -> None:
+        lease = await running(rig)
+        _, text = await rig.inside(lease, "cat /proc/self/status")
+        status = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        held = int(status["CapBnd"], 16)
+        for dangerous in (
+            12,
+            13,
+            16,
+            17,
+            19,
+            21,
+            25,
+        ):  # net_admin, net_raw, module, rawio, ptrace, admin, time
+            assert not held >> dangerous & 1, dangerous
+        assert status["NoNewPrivs"] == "1"
+        assert status["Seccomp"] == "2"
+
+    async def test_datasets_are_read_only_and_secrets_are_in_files_only(
+        self, rig: Rig, tmp_path: Path, docker_engine: Engine
+    ) -> None:
+        folder = tmp_path / "digits"
+        folder.mkdir()
+        (folder / "one").write_text("1")
+        added = await rig.ipfs.add_folder(folder)
+        lease = await running(
+            rig, datasets=[{"cid": added.cid, "path": "/data"}], secrets={"token": "hush-hush"}
+        )
+        assert await rig.inside(lease, "cat /data/one /run/secrets/token") == (0, "1hush-hush")
+        code, text = await rig.inside(lease, "echo 2 > /data/one; rm /data/one; touch /data/two")
+        assert code != 0
+        assert "Read-only" in text
+        container = await rig.container(lease)
+        assert container is not None
+        with docker_engine.client() as client:
+            assert "hush-hush" not in json.dumps(client.api.inspect_container(container.id))
+
+    async def test_gvisor(self, rig: Rig) -> None:
+        lease = await running(rig, runtime="gvisor", share_cells=8)
+        _, text = await rig.inside(lease, "dmesg 2>/dev/null; cat /proc/version")
+        assert "gvisor" in text.lower() or "4.4.0" in text
