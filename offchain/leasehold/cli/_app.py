@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from leasehold.cli import wallet
+from leasehold.cli import machines, rent, wallet
 from leasehold.cli._options import Globals
+from leasehold.cli.provider import app as provider
 
 app = typer.Typer(
     name="leasehold",
@@ -17,6 +18,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(wallet.app, name="wallet")
+app.add_typer(provider, name="provider")
+for part in (machines, rent):
+    part.register(app)
 
 
 @app.callback()

@@ -37,3 +37,7 @@ PasswordFile = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen and send nothing.")]
 LeaseId = Annotated[str, typer.Argument(metavar="LEASE", help="As `leasehold leases` shows it: 12, or 12.1.")]
 MachineId = Annotated[int, typer.Argument(metavar="MACHINE", min=1, help="As `leasehold machines` shows it.")]
+Approve = Annotated[
+    bool,
+    typer.Option("--approve", help="First let the pool take from the wallet what this needs, and no more."),
+]

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from leasehold.chain import Deployment, KeyInfo, Pool, Rpc, Sender, Signer, Token
+from leasehold.chain import (
+    Deployment,
+    Indexer,
+    KeyInfo,
+    Lease,
+    LeaseState,
+    MachineRecord,
+    Pool,
+    Rpc,
+    Sender,
+    Signer,
+    Token,
+    TypedData,
+)
+from leasehold.chain.typed import Domain
 from leasehold.cli._settings import Settings
-from leasehold.errors import SettingsError, WalletError
-from leasehold.market import Money
+from leasehold.datasets import Ipfs
+from leasehold.errors import SettingsError, UnknownLease, WalletError
+from leasehold.market import (
+    AgentClient,
+    Contact,
+    DocumentCache,
+    Listing,
+    Machines,
+    MachineUnavailable,
+    Money,
+    Provider,
+    Renter,
+    SessionCache,
+)
+from leasehold.market.wire import AgentUnreachable
 
 if TYPE_CHECKING:
     from leasehold.cli._invocation import Invocation
@@ -19,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """One command's view of the chain. `signer` and `sender` exist when the command asked for them."""
+    """One command's view of the chain. `sender` exists when the command asked to sign."""
 
     settings: Settings
     deployment: Deployment
@@ -29,6 +56,9 @@ class Session:
     wallet: KeyInfo | None
     signer: Signer | None
     sender: Sender | None
+    stack: AsyncExitStack
+    index: Indexer | None = None
+    _ipfs: Ipfs | None = field(default=None, repr=False)
 
     @property
     def money(self) -> Money:
@@ -45,15 +75,113 @@ class Session:
             raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
         return self.wallet.address
 
+    @property
+    def ipfs(self) -> Ipfs:
+        """The node of the settings. Nothing is asked of it before it is needed."""
+        if self._ipfs is None:
+            self._ipfs = Ipfs(self.settings.ipfs)
+            self.stack.callback(self._ipfs.close)
+        return self._ipfs
+
     async def now(self) -> int:
         """Unix seconds by which the next block will judge: the head's, or the clock's if that is later."""
         header = await self.rpc.header()
         return max(int(time.time()), header.timestamp if header else 0)
 
+    async def lease(self, number: int) -> Lease:
+        """A lease at the head of the chain. Raises UnknownLease."""
+        found = await self.pool.lease_of(number)
+        if found.state is LeaseState.NONE:
+            raise UnknownLease(number)
+        return found
+
+    def machines(self) -> Machines:
+        documents = DocumentCache(
+            self.settings.home / "documents", self.ipfs, timeout=self.settings.documents_timeout
+        )
+        return Machines(documents, self.money)
+
+    def provider(self) -> Provider:
+        return Provider(
+            self.pool, self.token, self.rpc, self.account, self.sender, blocks=self.ipfs, now=self.now
+        )
+
+    def renter(self) -> Renter:
+        return Renter(
+            self.pool,
+            self.token,
+            self.rpc,
+            self.account,
+            blocks=self.ipfs,
+            courier=self.hand_over,
+            now=self.now,
+        )
+
+    @asynccontextmanager
+    async def agent(self, machine: int, operator: str, contact: Contact) -> AsyncIterator[AgentClient]:
+        """The agent of a machine, for this account. The wallet signs one session; later commands go on with
+        it.
+        """
+        domain = Domain(self.deployment.chain_id, self.deployment.controller)
+        sessions = SessionCache(self.settings.home / "sessions")
+        if self.signer is None:
+            raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
+        key = await sessions.session(self.signer, domain, now=int(time.time()), account=self.account)
+        async with AgentClient(contact, domain, machine, operator, key) as client:
+            yield client
+
+    @asynccontextmanager
+    async def agent_of(self, record: MachineRecord | None) -> AsyncIterator[AgentClient]:
+        """The same, of a machine in the index.
+
+        Raises:
+            MarketError: the machine is unknown, or its contact document cannot be had.
+        """
+        if record is None:
+            raise MachineUnavailable(
+                "The index does not know this machine: check the lease's number and the pool."
+            )
+        contact = await self.machines().contact(record)
+        async with self.agent(record.machine.id, record.machine.operator, contact) as client:
+            yield client
+
+    async def hand_over(self, listing: Listing, sealed: bytes) -> None:
+        """Gives an agent a sealed workload. Raises AgentError."""
+        if listing.contact is None:
+            raise AgentUnreachable("The machine's contact document is missing; its agent cannot be found.")
+        async with self.agent(listing.id, listing.machine.operator, listing.contact) as client:
+            await client.put_workload(sealed)
+
+
+class _Unlocking:
+    """A wallet that asks for its password when something is to be signed, and not before."""
+
+    def __init__(self, call: Invocation, wallet: KeyInfo) -> None:
+        self._call = call
+        self._wallet = wallet
+        self._opened: Signer | None = None
+
+    @property
+    def address(self) -> str:
+        return self._wallet.address
+
+    async def open(self) -> Signer:
+        if self._opened is None:
+            password = self._call.password(self._wallet.name)
+            self._opened = await self._call.keystore.unlock(self._wallet.name, password)
+        return self._opened
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        return await (await self.open()).sign_transaction(transaction)
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        return await (await self.open()).sign_typed_data(message)
+
 
 @asynccontextmanager
 async def open_session(call: Invocation, *, signs: bool, account: bool) -> AsyncIterator[Session]:
-    """Connect to the deployment's chain, and unlock the wallet if the command signs.
+    """Connect to the deployment's chain; ask for the wallet's password at once if the command sends
+    transactions.
 
     Raises:
         SettingsError: no deployment is named. WrongChain, RpcUnavailable. WalletError.
@@ -65,13 +193,14 @@ async def open_session(call: Invocation, *, signs: bool, account: bool) -> Async
         )
     deployment = Deployment.load(settings.deployment)
     wallet = call.chosen() if signs or account else None
-    async with Rpc(settings.rpc) as rpc:
+    async with AsyncExitStack() as stack:
+        rpc = await stack.enter_async_context(Rpc(settings.rpc))
         await rpc.check_chain(
             deployment
         )  # before the password: nobody should unlock a key for the wrong chain
-        signer: Signer | None = None
-        if signs and wallet is not None:
-            signer = await call.keystore.unlock(wallet.name, call.password(wallet.name))
-        sender = Sender(rpc, signer) if signer else None
+        signer = _Unlocking(call, wallet) if wallet else None
+        if signs and signer is not None:
+            await signer.open()
+        sender = Sender(rpc, signer) if signs and signer else None
         pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
-        yield Session(settings, deployment, rpc, pool, token, wallet, signer, sender)
+        yield Session(settings, deployment, rpc, pool, token, wallet, signer, sender, stack)

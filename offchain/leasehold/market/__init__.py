@@ -4,6 +4,9 @@ Decisions (what matches, what it costs, what to do next) are pure functions; the
 clock are handed in by whoever composes them.
 """
 
+from leasehold.market._agent_client import AgentClient, HeldWorkload
+from leasehold.market._agent_exec import ExecStream
+from leasehold.market._agent_sessions import SessionCache
 from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
@@ -36,6 +39,7 @@ from leasehold.market._errors import (
 )
 from leasehold.market._explain import ascii_reason, declined
 from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+from leasehold.market._machines import Machines
 from leasehold.market._placing import (
     fits,
     format_cells,
@@ -70,6 +74,7 @@ from leasehold.market._units import (
 
 __all__ = [
     "MACHINES",
+    "AgentClient",
     "AllowanceMissing",
     "AlreadyJoined",
     "Bill",
@@ -81,8 +86,10 @@ __all__ = [
     "DocumentInvalid",
     "DocumentUnavailable",
     "Due",
+    "ExecStream",
     "Funds",
     "Hardware",
+    "HeldWorkload",
     "InvalidAmount",
     "InvalidDuration",
     "InvalidInput",
@@ -92,6 +99,7 @@ __all__ = [
     "Listing",
     "MachineFile",
     "MachineUnavailable",
+    "Machines",
     "MarketError",
     "Money",
     "NoMachineMatches",
@@ -103,6 +111,7 @@ __all__ = [
     "QueryError",
     "Quote",
     "Renter",
+    "SessionCache",
     "Ssh",
     "StartFailed",
     "Wish",

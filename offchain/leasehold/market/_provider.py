@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sender, Terms, Token
+from leasehold.errors import UnknownMachine
 from leasehold.market._documents import MachineFile, canonical
 from leasehold.market._earning import (
     JoinQuote,
@@ -62,22 +63,28 @@ class Due:
 class Provider:
     """The provider's side of one pool, for the account that owns the machines.
 
-    now: unix seconds at the head of the chain. blocks: the provider's IPFS node.
+    sender: for what is sent; reads do without. now: unix seconds at the head of the chain. blocks: the
+    provider's IPFS node.
     """
 
     def __init__(
-        self, pool: Pool, token: Token, rpc: Rpc, sender: Sender, *, blocks: Blocks, now: Clock
+        self,
+        pool: Pool,
+        token: Token,
+        rpc: Rpc,
+        account: str,
+        sender: Sender | None,
+        *,
+        blocks: Blocks,
+        now: Clock,
     ) -> None:
         self._pool = pool
         self._token = token
         self._rpc = rpc
+        self.account = account
         self._sender = sender
         self._blocks = blocks
         self._now = now
-
-    @property
-    def account(self) -> str:
-        return self._sender.address
 
     @property
     def money(self) -> Money:
@@ -144,7 +151,9 @@ class Provider:
         machine, receipt = await self._pool.register(
             terms, gpus, sha256(hardware).digest(), sha256(contact).digest(), described.operator
         )
-        funding = await self._sender.send(described.operator, b"", gas) if gas else None
+        funding = None
+        if gas and self._sender is not None:
+            funding = await self._sender.send(described.operator, b"", gas)
         return Joined(machine, receipt, funding)
 
     # ---------------------------------------------------------------------------------------------------
@@ -157,6 +166,8 @@ class Provider:
             MachineUnavailable: it belongs to somebody else. UnknownMachine.
         """
         found = await self._pool.machine_of(machine)
+        if found.status is MachineStatus.NONE:
+            raise UnknownMachine(machine)
         if found.provider.lower() != self.account.lower():
             raise MachineUnavailable(
                 f"Machine {machine} belongs to {found.provider}, not to {self.account}: choose its wallet "

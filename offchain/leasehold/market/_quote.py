@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leasehold.chain import Deployment, Lease, LeaseState, Machine, MachineStatus, Params, cost
-from leasehold.errors import ContractError, ParamsOutdated
+from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
 from leasehold.market._errors import MachineUnavailable, MarketError, NotEnoughFunds, PriceAboveMaximum
 from leasehold.market._placing import fits, format_share, valid_share
 from leasehold.market._units import format_amount, format_duration
@@ -147,6 +147,8 @@ def obstacle(
 ) -> MarketError | ContractError | None:
     """Why the pool would refuse the lease as things stand, or `None`. `now` is unix seconds."""
     terms = machine.terms
+    if machine.status is MachineStatus.NONE:
+        return UnknownMachine(machine.id)
     if machine.status is MachineStatus.RETIRED:
         return MachineUnavailable(
             f"Machine {machine.id} has retired: choose another with `leasehold machines`."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from devnet.anvil import Anvil
-from leasehold.chain import Deployment, Keystore
+from devnet.kubo import Kubo
+from leasehold.chain import Deployment, Keystore, Lease, LeaseState, LocalSigner, Rpc, Sender
+from leasehold.chain import Pool as Binding
 from leasehold.cli import app
+from leasehold.datasets import new_identity, recipient_of
 
 PASSWORD = "correct horse"
 
@@ -105,3 +110,101 @@ def cli(tmp_path: Path, pool: Pool) -> Cli:
         key = bytes.fromhex(pool.anvil.accounts[account].key.removeprefix("0x"))
         asyncio.run(keystore.new(name, PASSWORD, key=key))
     return Cli(home, pool.path, pool.anvil.url)
+
+
+@pytest.fixture(scope="session")
+def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
+    """One IPFS node, in a swarm of its own."""
+    with Kubo(tmp_path_factory.mktemp("kubo") / "node") as node:
+        yield node
+
+
+@dataclass
+class Host:
+    """A provider's machine as its agent would describe it. Its operator is Anvil's account 3."""
+
+    identity: str
+    path: Path
+    pool: Pool
+
+    async def _operate(self, act: Callable[[Binding, Lease], Awaitable[object]]) -> None:
+        async with Rpc([self.pool.anvil.url]) as rpc:
+            sender = Sender(rpc, LocalSigner(self.pool.anvil.accounts[3].key), poll=0.01)
+            binding = Binding(rpc, self.pool.deployment, sender)
+            async with asyncio.timeout(30):
+                while True:
+                    for slot in range(1, await binding.slot_count() + 1):
+                        lease = await newest(binding, slot)
+                        if lease.state is LeaseState.OPENED:
+                            await act(binding, lease)
+                            return
+                    await asyncio.sleep(0.02)
+
+    def start(self) -> None:
+        """Start the first open lease, when there is one."""
+        asyncio.run(self._operate(lambda pool, lease: pool.start(lease.id, bytes(32))))
+
+    def decline(self, reason: str) -> None:
+        """Decline the first open lease, when there is one."""
+        asyncio.run(self._operate(lambda pool, lease: pool.decline(lease.id, reason)))
+
+    @contextmanager
+    def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
+        """Do something while the command line waits for it."""
+        with ThreadPoolExecutor(1) as threads:
+            done = threads.submit(act)
+            yield
+            done.result(timeout=30)
+
+
+async def newest(binding: Binding, slot: int) -> Lease:
+    """The lease that a slot holds now."""
+    generation, found = 0, await binding.lease_of(slot << 16)
+    while found.state is LeaseState.NONE and generation < 9:
+        generation += 1
+        found = await binding.lease_of(slot << 16 | generation)
+    return found
+
+
+@pytest.fixture
+def host(pool: Pool, tmp_path: Path) -> Host:
+    identity = new_identity()
+    operator = pool.anvil.accounts[3].address
+    contact = {
+        "version": 1,
+        "endpoints": ["https://127.0.0.1:1"],
+        "certificate": "none",
+        "ssh": {"host": "127.0.0.1", "port": 2222, "host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHg="},
+        "age_recipient": recipient_of(identity),
+        "images": [{"id": "sha256:" + "ab" * 32, "name": "python"}],
+        "location": {"country": "DE"},
+        "operator": operator,
+        "issued_at": 1,
+    }
+    hardware = {
+        "version": 1,
+        "gpus": [{"model": "NVIDIA H100 80GB HBM3", "memory_bytes": 85_520_809_984, "uuid_hash": "ab" * 32}]
+        * 2,
+        "cpu_units": 0,
+        "cpu": {"model": "AMD EPYC 9454", "cores": 48},
+        "memory_bytes": 1_080_000_000_000,
+        "disk": {"bytes": 3_800_000_000_000, "quota": True},
+        "network": {"interfaces": []},
+        "runtimes": ["runc"],
+        "driver": "570.86",
+        "kernel": "6.12",
+    }
+    path = tmp_path / "machine.json"
+    path.write_text(
+        json.dumps({"hardware": hardware, "contact": contact, "operator": operator, "suggested": {"gpus": 2}})
+    )
+    return Host(identity, path, pool)
+
+
+@pytest.fixture
+def market(cli: Cli, kubo: Kubo, host: Host) -> Cli:
+    """A pool with one machine of two GPUs at 2.5 an hour, and a renter whose tokens the pool may take."""
+    cli.ipfs = kubo.api
+    cli("provider", "join", str(host.path), "--price", "2.5", "--approve", "--yes", wallet="provider")
+    cli("wallet", "approve", "1000", "--yes", wallet="renter")
+    return cli

@@ -101,7 +101,7 @@ def test_a_document_of_another_form_names_its_first_wrong_field(change: dict[str
 
 def test_an_ssh_host_that_would_be_an_option_is_refused() -> None:
     bad = {**CONTACT, "ssh": {"host": "-oProxyCommand=x", "port": 22, "host_key": "ssh-ed25519 AAAA"}}
-    with pytest.raises(DocumentInvalid, match="ssh.host"):
+    with pytest.raises(DocumentInvalid, match=r"ssh\.host"):
         parse_document(Contact, json.dumps(bad).encode(), "contact")
 
 

@@ -1,0 +1,81 @@
+"""The index under the home folder: caught up with the chain at the beginning of a command, by one command at
+a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from leasehold.chain import Applied, EventWatcher, Indexer, Item
+from leasehold.cli._output import Output
+from leasehold.cli._session import Session
+from leasehold.errors import ChainError
+
+
+async def indexed(session: Session, out: Output) -> Indexer:
+    """The pool's index, at the head of the chain as it is now. A second call in the same command gives the
+    same.
+
+    Raises:
+        ChainError: the nodes cannot be reached, or the index is broken.
+    """
+    if session.index is None:
+        folder = session.settings.home
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        async with _alone(folder / "index.lock"):
+            opened = Indexer(f"sqlite:///{folder / 'index.db'}", session.deployment)
+            index = await session.stack.enter_async_context(opened)
+            with out.working("Reading the chain") as update:
+                await _catch_up(session, index, update)
+        session.index = index
+    return session.index
+
+
+async def _catch_up(session: Session, index: Indexer, update: Callable[[str], None]) -> None:
+    head = await session.rpc.header()
+    cursor = await index.head()
+    if head is None:
+        raise ChainError("The node has no blocks yet: wait until it has, or use another with --rpc.")
+    if cursor is not None and cursor.number >= head.number:
+        known = await session.rpc.header(cursor.number)
+        if known is None or known.hash == cursor.hash:  # a node that lags has nothing to add
+            return
+    caught_up = asyncio.Event()
+    first = session.deployment.block
+
+    async def on_commit(items: Sequence[Item]) -> None:
+        reached = max((each.block.number for each in items if isinstance(each, Applied)), default=first)
+        percent = 100 * (reached - first) // max(1, head.number - first)
+        if percent < 100:
+            update(f"Reading the chain: {max(0, percent)} %")
+        if reached >= head.number:
+            caught_up.set()
+
+    controller = [session.deployment.controller]
+    async with EventWatcher(session.rpc, None, controller, first) as watcher:
+        running = asyncio.create_task(index.run(watcher, on_commit))
+        waiting = asyncio.create_task(caught_up.wait())
+        try:
+            await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (running, waiting):
+                task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+
+
+@asynccontextmanager
+async def _alone(path: Path) -> AsyncIterator[None]:
+    """Waits for other commands that are catching the same index up."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

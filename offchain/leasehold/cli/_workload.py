@@ -1,0 +1,139 @@
+"""A workload from a file, from flags, or from both: what is given on the command line wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.market import InvalidInput
+from leasehold.workload import Workload, load_workload
+
+WorkloadFile = Annotated[
+    Path | None, typer.Option("--workload", "-f", metavar="FILE", help="The workload, as TOML or JSON.")
+]
+Image = Annotated[
+    str | None,
+    typer.Option("--image", help="sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID."),
+]
+Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable.")]
+Memory = Annotated[str | None, typer.Option("--memory", metavar="SIZE", help="Such as 16GiB.")]
+Cpu = Annotated[float | None, typer.Option("--cpu", metavar="CORES", help="Cores, parts allowed.")]
+Disk = Annotated[str | None, typer.Option("--disk", metavar="SIZE", help="Such as 100GB.")]
+Ports = Annotated[
+    list[str] | None, typer.Option("--port", "-p", metavar="PORT[:HOST][/udp]", help="Publish a port.")
+]
+Datasets = Annotated[
+    list[str] | None, typer.Option("--dataset", "-d", metavar="CID:PATH", help="Mount a dataset, read-only.")
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--output", "-o", metavar="PATH", help="A result: encrypted to you, on IPFS."),
+]
+Public = Annotated[bool, typer.Option("--public", help="Results that all may read.")]
+SshKey = Annotated[
+    list[Path] | None,
+    typer.Option("--ssh-key", metavar="FILE", help="Public keys for `leasehold ssh`; by default yours."),
+]
+Batch = Annotated[bool, typer.Option("--batch", help="A job: the lease's work ends when the command does.")]
+Egress = Annotated[str | None, typer.Option("--egress", metavar="none|internet", help="What it may reach.")]
+Gvisor = Annotated[bool, typer.Option("--gvisor", help="Run under gVisor.")]
+
+_KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
+
+
+@dataclass(frozen=True)
+class WorkloadFlags:
+    """What was given. `keys` opens sealed datasets, by CID."""
+
+    file: Path | None
+    command: Sequence[str]
+    image: str | None = None
+    env: Sequence[str] = ()
+    cpu: float | None = None
+    memory: str | None = None
+    disk: str | None = None
+    ports: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    public: bool = False
+    ssh_keys: Sequence[Path] = ()
+    batch: bool = False
+    egress: str | None = None
+    gvisor: bool = False
+
+
+def build_workload(
+    flags: WorkloadFlags, *, recipient: str | None, dataset_keys: dict[str, str], ssh_folder: Path
+) -> Workload:
+    """The workload that is meant.
+
+    Raises:
+        InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload.
+    """
+    data: dict[str, object] = {"version": 1}
+    if flags.file is not None:
+        data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(
+            mode="json", exclude_unset=True, exclude_none=True
+        )
+    elif flags.image is None:
+        raise InvalidInput("What should run? Name a file with --workload, or an image with --image.")
+    given: dict[str, object | None] = {
+        "image": flags.image,
+        "command": list(flags.command) or None,
+        "cpu": flags.cpu,
+        "memory": flags.memory,
+        "disk": flags.disk,
+        "egress": flags.egress,
+        "runtime": "gvisor" if flags.gvisor else None,
+        "kind": "batch" if flags.batch else None,
+        "ports": [_port(each) for each in flags.ports] or None,
+        "datasets": [_dataset(each, dataset_keys) for each in flags.datasets] or None,
+        "outputs": [{"path": each, "public": flags.public} for each in flags.outputs] or None,
+        "ssh_keys": _ssh_keys(flags.ssh_keys, ssh_folder)
+        if flags.ssh_keys or "ssh_keys" not in data
+        else None,
+    }
+    data.update({name: value for name, value in given.items() if value is not None})
+    if flags.env:
+        present = data.get("env")
+        data["env"] = {**(present if isinstance(present, dict) else {}), **dict(map(_variable, flags.env))}
+    return load_workload(data, recipients=[recipient] if recipient else ())
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"'{text}' sets no variable: write --env NAME=VALUE.")
+    return name, value
+
+
+def _port(text: str) -> dict[str, object]:
+    numbers, _, protocol = text.partition("/")
+    container, _, host = numbers.partition(":")
+    if not container.isdecimal() or (host and not host.isdecimal()):
+        raise InvalidInput(f"'{text}' is no port: write --port 8080, 8080:18080 or 53/udp.")
+    port: dict[str, object] = {"container": int(container), "protocol": protocol or "tcp"}
+    return {**port, "host": int(host)} if host else port
+
+
+def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
+    cid, colon, path = text.partition(":")
+    if not colon:
+        raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
+    mount: dict[str, object] = {"cid": cid, "path": path}
+    return {**mount, "key": keys[cid]} if cid in keys else mount
+
+
+def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:
+    paths = list(given) or [folder / name for name in _KEYS if (folder / name).exists()][:1]
+    try:
+        lines = [line.strip() for path in paths for line in path.read_text().splitlines()]
+    except OSError as error:
+        raise InvalidInput(
+            f"{error.filename}: {error.strerror}; name another public key with --ssh-key."
+        ) from error
+    return [line for line in lines if line and not line.startswith("#")] or None

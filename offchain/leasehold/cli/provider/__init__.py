@@ -1,0 +1,11 @@
+"""`leasehold provider`: offer a machine, keep it, collect, leave."""
+
+import typer
+
+from leasehold.cli.provider import join, machines, money
+
+app = typer.Typer(no_args_is_help=True, help="Offer machines: join, set terms, collect, leave.")
+for part in (join, machines, money):
+    part.register(app)
+
+__all__ = ["app"]

@@ -1,0 +1,88 @@
+"""A machine's terms as options, and as rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import Terms
+from leasehold.market import InvalidInput, Money, format_duration, parse_amount, parse_duration
+
+DAY = 86_400
+EPOCH = date(1970, 1, 1)
+
+Price = Annotated[
+    str | None,
+    typer.Option("--price", metavar="AMOUNT", help="Whole tokens for a GPU (or CPU unit) an hour."),
+]
+Shortest = Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Shortest lease.")]
+Longest = Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Longest lease.")]
+Trial = Annotated[
+    str | None,
+    typer.Option("--trial", metavar="DURATION", help="How long a started lease may be rejected, to 15m."),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="YYYY-MM-DD", help="Last day (UTC) by whose end every lease ends."),
+]
+
+
+def default_terms(now: int) -> Terms:
+    """What `join` offers unless told otherwise, but for the price."""
+    return Terms(
+        price=0,
+        spot_price=0,
+        min_duration=600,
+        max_duration=7 * DAY,
+        trial=600,
+        available_until_day=now // DAY + 365,
+    )
+
+
+def changed_terms(
+    terms: Terms,
+    money: Money,
+    *,
+    price: str | None,
+    shortest: str | None,
+    longest: str | None,
+    trial: str | None,
+    until: str | None,
+) -> Terms:
+    """`terms` with what was given.
+
+    Raises:
+        InvalidInput: an amount, duration or day that cannot be read.
+    """
+    if price is not None:
+        terms = replace(terms, price=parse_amount(price, money.decimals))
+    if shortest is not None:
+        terms = replace(terms, min_duration=parse_duration(shortest))
+    if longest is not None:
+        terms = replace(terms, max_duration=parse_duration(longest))
+    if trial is not None:
+        terms = replace(terms, trial=parse_duration(trial))
+    if until is not None:
+        terms = replace(terms, available_until_day=_day(until))
+    return terms
+
+
+def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
+    """The terms for people."""
+    until = EPOCH + timedelta(days=terms.available_until_day)
+    return (
+        ("price", f"{money.show(terms.price)} per GPU-hour"),
+        ("leases", f"{format_duration(terms.min_duration)} to {format_duration(terms.max_duration)}"),
+        ("trial", format_duration(terms.trial)),
+        ("available until", f"{until.isoformat()}, end of day UTC"),
+    )
+
+
+def _day(text: str) -> int:
+    try:
+        return (date.fromisoformat(text) - EPOCH).days
+    except ValueError:
+        raise InvalidInput(f"'{text}' is not a day: write YYYY-MM-DD.") from None

@@ -1,0 +1,165 @@
+"""`leasehold provider join`: stake and register a machine that its agent has described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import Terms
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._options import Approve, DryRun, JsonFlag, PasswordFile, Wallet, Yes
+from leasehold.cli._session import Session
+from leasehold.cli._shown import transaction
+from leasehold.cli.provider._terms import (
+    Longest,
+    Price,
+    Shortest,
+    Trial,
+    Until,
+    changed_terms,
+    default_terms,
+    terms_rows,
+)
+from leasehold.market import (
+    InvalidInput,
+    JoinQuote,
+    MachineFile,
+    Money,
+    format_amount,
+    format_duration,
+    parse_amount,
+)
+
+MachineJson = Annotated[
+    Path, typer.Argument(metavar="MACHINE.JSON", help="What `leasehold-agent describe` wrote on the host.")
+]
+Gpus = Annotated[
+    int | None,
+    typer.Option("--gpus", min=1, max=8, help="How many GPUs (or CPU units); by default what it suggests."),
+]
+OperatorGas = Annotated[
+    str | None,
+    typer.Option(
+        "--operator-gas",
+        metavar="AMOUNT",
+        help="Coins for the agent's gas; by default enough for some 200 leases.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(join)
+
+
+def join(
+    ctx: typer.Context,
+    described: MachineJson,
+    price: Price = None,
+    gpus: Gpus = None,
+    shortest: Shortest = None,
+    longest: Longest = None,
+    trial: Trial = None,
+    until: Until = None,
+    operator_gas: OperatorGas = None,
+    approve: Approve = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Stake and register a machine, after showing what it takes, earns and can lose.
+
+    The machine's two documents are pinned on your IPFS node, the stake is taken from your ledger and wallet,
+    and the agent's operator key is sent gas money. Your own key never has to be on the host.
+    """
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        machine = MachineFile.load(described)
+        if price is None:
+            raise InvalidInput("A machine needs a price: pass --price with whole tokens per GPU-hour.")
+        async with call.session(signs=not dry_run) as session:
+            terms = changed_terms(
+                default_terms(await session.now()),
+                session.money,
+                price=price,
+                shortest=shortest,
+                longest=longest,
+                trial=trial,
+                until=until,
+            )
+            await _join(
+                call, session, machine, gpus or machine.suggested.gpus, terms, operator_gas, approve, dry_run
+            )
+
+    call.run(command())
+
+
+async def _join(
+    call: Invocation,
+    session: Session,
+    machine: MachineFile,
+    gpus: int,
+    terms: Terms,
+    operator_gas: str | None,
+    approve: bool,
+    dry_run: bool,
+) -> None:
+    money, provider = session.money, session.provider()
+    index = await indexed(session, call.out)
+    known = [record.machine for record in await index.machines()]
+    offer = await provider.quote(machine, gpus, terms, known)
+    wanted = (
+        await provider.operator_gas(machine.operator)
+        if operator_gas is None
+        else parse_amount(operator_gas, 18)
+    )
+    call.out.pairs(
+        f"Joining with {gpus} GPUs, operator {machine.operator}", _rows(offer, terms, money, wanted)
+    )
+    document = {
+        "stake": format_amount(offer.stake, money.decimals),
+        "from_ledger": format_amount(offer.from_ledger, money.decimals),
+        "from_wallet": format_amount(offer.pulled, money.decimals),
+        "earns_hourly": format_amount(offer.hourly, money.decimals),
+        "earns_daily": format_amount(offer.daily, money.decimals),
+        "lost_at_most": format_amount(offer.lost_at_most, money.decimals),
+        "operator_gas": format_amount(wanted, 18),
+        "token": money.symbol,
+    }
+    if dry_run:
+        call.out.answer({**document, "dry_run": True})
+        return
+    if offer.approve and not approve:
+        approve = call.out.ask(f"Let the pool take {money.show(offer.pulled)} from the wallet?")
+    if not approve:
+        provider.check_allowance(offer.pulled, offer.approve)
+    call.out.confirm(f"Stake {money.show(offer.stake)} and register the machine?")
+    with call.out.working("Pinning the documents, staking, registering"):
+        if offer.approve:
+            await provider.approve(offer.pulled)
+        joined = await provider.join(machine, gpus, terms, gas=wanted)
+    call.out.answer({**document, "machine": joined.machine, **transaction(joined.receipt)})
+    call.out.say(f"Machine {joined.machine} is registered. Its agent can be started: `leasehold-agent run`.")
+
+
+def _rows(offer: JoinQuote, terms: Terms, money: Money, gas: int) -> tuple[tuple[str, str], ...]:
+    percent = f"{offer.max_slash_bps / 100:g} %"
+    return (
+        *terms_rows(terms, money),
+        ("stake", f"{money.show(offer.stake)}: {money.show(offer.from_ledger)} from the ledger, "
+                  f"{money.show(offer.pulled)} from the wallet"),
+        ("comes back", f"{format_duration(offer.unstake_delay)} after the machine retires"),
+        ("earns, wholly leased", f"{money.show(offer.hourly, places=6)} an hour; {money.show(offer.daily, places=6)} "
+                                 f"a day less the pool's {offer.fee_bps / 100:g} %"),
+        ("earns, half leased", f"{money.show(offer.daily // 2, places=6)} a day"),
+        ("can be lost", f"at most {money.show(offer.lost_at_most)} ({percent} of the stake) in seven days, for proven "
+                        "faults only, and you may appeal"),
+        ("ending a lease early", f"costs up to {money.show(offer.notice_penalty, places=6)}, paid to its tenant"),
+        ("gas for the operator", f"{format_amount(gas, 18, places=6)} of the chain's own coin"),
+    )  # fmt: skip

@@ -1,0 +1,280 @@
+"""`leasehold provider`: stake, notice, collecting, and where everything stands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._session import Session
+from leasehold.cli._shown import STATES, machine_state, transaction, utc
+from leasehold.cli.wallet import To, withdraw_from_ledger
+from leasehold.market import (
+    Due,
+    InvalidInput,
+    format_amount,
+    format_cells,
+    format_duration,
+    funds_of,
+    parse_amount,
+    stake_shortfall,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    for command in (stake, terminate, claim, withdraw, status):
+        app.command()(command)
+
+
+def stake(
+    ctx: typer.Context,
+    machine: MachineId,
+    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens to add.")],
+    approve: Approve = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Add to a machine's stake, for instance after the minimum was raised."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        async with call.session(signs=not dry_run) as session:
+            money, provider = session.money, session.provider()
+            units = parse_amount(amount, money.decimals)
+            await provider.own(machine)
+            funds = await funds_of(session.pool, session.token, session.account)
+            pulled = max(0, units - funds.ledger)
+            if problem := stake_shortfall(pulled, funds, money):
+                raise problem
+            missing = max(0, pulled - funds.allowance)
+            if not approve:
+                provider.check_allowance(pulled, missing)
+            if dry_run:
+                call.out.say(f"Would add {money.show(units)} to the stake of machine {machine}.")
+                return
+            call.out.confirm(f"Add {money.show(units)} to the stake of machine {machine}?")
+            with call.out.working("Waiting for the transaction"):
+                if missing:
+                    await provider.approve(pulled)
+                receipt = await session.pool.add_stake(machine, units)
+            after = await session.pool.machine_of(machine)
+            call.out.answer(
+                {
+                    "machine": machine,
+                    "stake": format_amount(after.stake, money.decimals),
+                    **transaction(receipt),
+                }
+            )
+            call.out.say(f"Machine {machine} has {money.show(after.stake)} at stake.")
+
+    call.run(command())
+
+
+def terminate(
+    ctx: typer.Context,
+    lease: LeaseId,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give a tenant notice: the lease ends early, and you pay the penalty from your ledger."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session(signs=not dry_run) as session:
+            money, provider = session.money, session.provider()
+            found = await session.lease(number)
+            if found.state is not LeaseState.ACTIVE:
+                raise InvalidInput(
+                    f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
+                    "notice."
+                )
+            await provider.own(found.machine)
+            given = await provider.notice(found)
+            call.out.say(
+                f"Lease {format_lease(number)} would end {utc(given.end)}; its tenant gets a penalty of "
+                f"{money.show(given.penalty)} from your ledger, and everything it has not used."
+            )
+            if dry_run:
+                call.out.answer({"end": given.end, "penalty": format_amount(given.penalty, money.decimals)})
+                return
+            call.out.confirm("Give notice?")
+            with call.out.working("Waiting for the transaction"):
+                receipt = await session.pool.terminate(number)
+            call.out.answer(
+                {"lease": format_lease(number), "penalty": format_amount(given.penalty, money.decimals),
+                 **transaction(receipt)}
+            )  # fmt: skip
+
+    call.run(command())
+
+
+def claim(
+    ctx: typer.Context,
+    leases: Annotated[
+        list[str] | None, typer.Argument(metavar="[LEASE]...", help="By default all that pay.")
+    ] = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Collect what your machines have earned, and close the leases whose end has passed, in one transaction."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        wanted = {parse_lease(each) for each in leases or ()}
+        async with call.session(signs=not dry_run) as session:
+            money = session.money
+            mine = await own_leases(call, session)
+            due = await session.provider().due([each for each in mine if not wanted or each.id in wanted])
+            _say_due(call, session, due)
+            if due.empty or dry_run:
+                call.out.answer({"claimed": [], "closed": [], "dry_run": dry_run})
+                return
+            call.out.confirm("Collect?")
+            before = await session.pool.balance_of(session.account)
+            with call.out.working("Waiting for the transaction"):
+                receipt = await session.provider().collect(due)
+            gained = await session.pool.balance_of(session.account) - before
+            call.out.answer(
+                {
+                    "claimed": [format_lease(each) for each in due.claimable],
+                    "closed": [format_lease(each) for each in due.overdue],
+                    "gained": format_amount(gained, money.decimals),
+                    "token": money.symbol,
+                    **transaction(receipt),
+                }
+            )
+            call.out.say(f"{money.show(gained)} came into your ledger.")
+
+    call.run(command())
+
+
+def withdraw(
+    ctx: typer.Context,
+    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
+    to: To = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Pay earnings out of the pool's ledger, as `leasehold wallet withdraw` does."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call.run(withdraw_from_ledger(call, amount, to, dry_run=dry_run))
+
+
+def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+    """Show your machines, their leases, what they have earned and what can be collected."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+
+    async def command() -> None:
+        async with call.session() as session:
+            money = session.money
+            index = await indexed(session, call.out)
+            machines = [
+                r.machine for r in await index.machines() if _same(r.machine.provider, session.account)
+            ]
+            mine = await own_leases(call, session)
+            due = await session.provider().due(mine)
+            ledger = await session.pool.balance_of(session.account)
+            gas = {each.id: await session.rpc.balance(each.operator) for each in machines}
+            now = await session.now()
+            running = [each for each in mine if each.state.live]
+            call.out.answer(
+                {
+                    "account": session.account,
+                    "token": money.symbol,
+                    "ledger": format_amount(ledger, money.decimals),
+                    "claimable": format_amount(sum(due.claimable.values()), money.decimals),
+                    "overdue": [format_lease(each) for each in due.overdue],
+                    "machines": [
+                        {
+                            "id": each.id,
+                            "state": machine_state(each),
+                            "stake": format_amount(each.stake, money.decimals),
+                            "operator": each.operator,
+                            "operator_gas": format_amount(gas[each.id], 18),
+                            "leased_cells": each.leased.bit_count(),
+                            "withheld": format_cells(each.withheld),
+                        }
+                        for each in machines
+                    ],
+                    "leases": [
+                        {"id": format_lease(each.id), "machine": each.machine, "end": each.end}
+                        for each in running
+                    ],
+                }
+            )
+            call.out.table(
+                ("machine", "state", ">stake", ">leased", "withheld", ">operator's gas"),
+                [
+                    (
+                        str(each.id),
+                        machine_state(each),
+                        format_amount(each.stake, money.decimals, places=6),
+                        f"{each.leased.bit_count() / 8:g}/{each.gpus}",
+                        format_cells(each.withheld),
+                        format_amount(gas[each.id], 18, places=6),
+                    )
+                    for each in machines
+                ],
+                empty="You have no machine in this pool: join with `leasehold provider join`.",
+            )
+            call.out.table(
+                ("lease", ">machine", "state", ">left"),
+                [
+                    (
+                        format_lease(each.id),
+                        str(each.machine),
+                        STATES[each.state],
+                        format_duration(max(0, each.end - now)),
+                    )
+                    for each in running
+                ],
+                empty="No leases are running.",
+            )
+            if not as_json:
+                _say_due(call, session, due)
+                call.out.say(f"In the ledger: {money.show(ledger)}.")
+
+    call.run(command())
+
+
+async def own_leases(call: Invocation, session: Session) -> list[Lease]:
+    """The leases on the account's machines, as the index has them."""
+    index = await indexed(session, call.out)
+    found: list[Lease] = []
+    for record in await index.machines():
+        if _same(record.machine.provider, session.account):
+            found.extend(each.lease for each in await index.leases(machine=record.machine.id))
+    return found
+
+
+def _same(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+def _say_due(call: Invocation, session: Session, due: Due) -> None:
+    for lease, units in due.claimable.items():
+        call.out.say(
+            f"Lease {format_lease(lease)}: {session.money.show(units, places=6)} to claim, before the fee."
+        )
+    for lease in due.overdue:
+        call.out.say(f"Lease {format_lease(lease)} is past its end: closing it pays what is left.")
+    if due.empty:
+        call.out.say("There is nothing to collect now.")
