@@ -100,7 +100,7 @@ abstract contract World is Ghost {
         p.noticeSeconds = uint24(60 + seed % 1 hours);
         p.penaltySeconds = uint24(seed % 1 days);
         p.challengeWindow = uint24(10 minutes + seed % 1 hours);
-        p.claimLag = uint24(p.challengeWindow + seed % 1 hours);
+        p.claimLag = uint24(p.challengeWindow + 5 minutes + seed % 1 hours);
         p.filingWindow = 3 days;
         p.appealWindow = 2 days;
         p.rulingWindow = 2 days;

@@ -1,0 +1,280 @@
+"""One pool, deployed once; every test begins from the same block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import brownie
+import pytest
+from brownie import Accounts, Controller, ControllerExt, ControllerFactory, TestToken, chain, interface
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+from world import CONTACT, DAY, ENDPOINT, HARDWARE, UNIT, LeaseRequest, Params, Terms, later, lease_of, now
+
+# Anvil's accounts, whose keys everybody knows.
+MNEMONIC = "test test test test test test test test test test test junk"
+ROLES = ["owner", "treasury", "provider", "operator", "tenant", "neighbour", "thief"]
+WEALTH = 1_000_000 * UNIT
+
+Account.enable_unaudited_hdwallet_features()
+
+
+@pytest.fixture(scope="session")
+def people() -> dict[str, Any]:
+    """Everybody by role."""
+    return dict(zip(ROLES, brownie.accounts, strict=False))
+
+
+@pytest.fixture(scope="session")
+def keys() -> dict[str, str]:
+    """Private keys by address, to sign typed data with."""
+    signers = [Account.from_mnemonic(MNEMONIC, account_path=f"m/44'/60'/0'/0/{i}") for i in range(len(ROLES))]
+    return {signer.address: signer.key.hex() for signer in signers}
+
+
+@pytest.fixture(scope="session")
+def owner(people):
+    return people["owner"]
+
+
+@pytest.fixture(scope="session")
+def treasury(people):
+    return people["treasury"]
+
+
+@pytest.fixture(scope="session")
+def provider(people):
+    return people["provider"]
+
+
+@pytest.fixture(scope="session")
+def operator(people):
+    return people["operator"]
+
+
+@pytest.fixture(scope="session")
+def tenant(people):
+    return people["tenant"]
+
+
+@pytest.fixture(scope="session")
+def neighbour(people):
+    """Anybody with money and no part in what happens."""
+    return people["neighbour"]
+
+
+@pytest.fixture(scope="session")
+def thief(people):
+    """Anybody with money who wants more."""
+    return people["thief"]
+
+
+@pytest.fixture(scope="session")
+def token(people):
+    token = TestToken.deploy("Play Dollar", "PLAY", 18, {"from": people["owner"]})
+    for who in people.values():
+        token.mint(who, WEALTH, {"from": who})
+    return token
+
+
+@pytest.fixture(scope="session")
+def hub(owner):
+    """`Accounts`, and with it the factory: the two name each other."""
+    return Accounts.deploy(owner.get_deployment_address(owner.nonce + 3), {"from": owner})
+
+
+@pytest.fixture(scope="session")
+def factory(hub, owner):
+    extension = ControllerExt.deploy(hub, {"from": owner})
+    implementation = Controller.deploy(hub, extension, {"from": owner})
+    return ControllerFactory.deploy(implementation, {"from": owner})
+
+
+@pytest.fixture(scope="session")
+def create_pool(factory, owner, treasury, people) -> Callable[..., Any]:
+    """A pool for a token, with everybody's allowance."""
+
+    def create(token: Any, params: Params = Params()) -> Any:  # noqa: B008 - a NamedTuple does not change
+        tx = factory.createPool(token, owner, treasury, params, {"from": owner})
+        pool = interface.IController(tx.events["PoolCreated"]["controller"])
+        for who in people.values():
+            token.approve(pool, 2**256 - 1, {"from": who})
+        return pool
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def pool(create_pool, token, provider, operator):
+    """The pool, with machine 1: two GPUs of the provider's."""
+    pool = create_pool(token)
+    pool.register(Terms(), 2, HARDWARE, CONTACT, operator, {"from": provider})
+    return pool
+
+
+@pytest.fixture(autouse=True)
+def fn_isolation(pool) -> Iterator[None]:
+    """Brownie's fixture of this name goes back to block 0, and would deploy everything once for each file."""
+    chain.snapshot()
+    yield
+    chain.revert()
+
+
+@pytest.fixture(scope="session")
+def odd_pool(create_pool, people) -> Callable[..., Any]:
+    """A token of the kind given, held by everybody, and a pool for it."""
+
+    def create(kind: Any) -> tuple[Any, Any]:
+        token = kind.deploy({"from": people["owner"]})
+        for who in people.values():
+            token.mint(who, WEALTH, {"from": who})
+        return token, create_pool(token)
+
+    return create
+
+
+@pytest.fixture
+def opened(pool, tenant) -> int:
+    """A lease of one GPU of machine 1, for an hour, that waits for its start."""
+    return lease_of(pool.open(LeaseRequest(1), {"from": tenant}))
+
+
+@pytest.fixture
+def running(pool, operator, opened) -> int:
+    """A lease of one GPU of machine 1, for an hour, from now on."""
+    pool.start(opened, ENDPOINT, {"from": operator})
+    return opened
+
+
+@pytest.fixture
+def stalled(pool, neighbour, opened) -> int:
+    """Machine 1, after a lease that it did not start."""
+    later(Params().start_window + 1)
+    pool.cancelUnstarted(opened, {"from": neighbour})
+    return 1
+
+
+@pytest.fixture
+def new_params(pool, owner, neighbour) -> Callable[[Params], None]:
+    """Brings parameters into force, which takes two days."""
+
+    def propose(params: Params) -> None:
+        pool.proposeParams(params, {"from": owner})
+        later(2 * DAY)
+        pool.deposit(neighbour, 1, {"from": neighbour})
+
+    return propose
+
+
+@pytest.fixture
+def permit(pool, token, keys) -> Callable[..., tuple[int, int, bytes, bytes]]:
+    """Signs that the pool may take `value` of the owner's tokens."""
+
+    def sign(owner: Any, value: int) -> tuple[int, int, bytes, bytes]:
+        deadline = now() + DAY
+        message = {
+            "owner": owner.address,
+            "spender": pool.address,
+            "value": value,
+            "nonce": token.nonces(owner),
+            "deadline": deadline,
+        }
+        types = {"Permit": [(name, "uint256") for name in message]}
+        fields = [
+            {"name": name, "type": "address" if name in ("owner", "spender") else kind}
+            for name, kind in types["Permit"]
+        ]
+        signed = Account.sign_typed_data(
+            keys[owner.address],
+            {"name": "Play Dollar", "version": "1", "chainId": chain.id, "verifyingContract": token.address},
+            {"Permit": fields},
+            message,
+        )
+        return deadline, signed.v, signed.r.to_bytes(32, "big"), signed.s.to_bytes(32, "big")
+
+    return sign
+
+
+@pytest.fixture
+def approve_calls(hub, keys) -> Callable[..., bytes]:
+    """An account's proof over calls for `Accounts.execute`, by the key of `signer`."""
+
+    def sign(account: Any, calls: list[tuple[Any, Any]], nonce: int, deadline: int, **options: Any) -> bytes:
+        signer = options.get("signer", account)
+        data = {
+            "types": {
+                "EIP712Domain": [
+                    {"name": "name", "type": "string"},
+                    {"name": "version", "type": "string"},
+                    {"name": "chainId", "type": "uint256"},
+                    {"name": "verifyingContract", "type": "address"},
+                ],
+                "Call": [{"name": "target", "type": "address"}, {"name": "data", "type": "bytes"}],
+                "Execute": [
+                    {"name": "account", "type": "address"},
+                    {"name": "calls", "type": "Call[]"},
+                    {"name": "nonce", "type": "uint256"},
+                    {"name": "deadline", "type": "uint256"},
+                ],
+            },
+            "primaryType": "Execute",
+            "domain": {
+                "name": "Leasehold",
+                "version": "1",
+                "chainId": options.get("chain_id", chain.id),
+                "verifyingContract": options.get("verifier", hub.address),
+            },
+            "message": {
+                "account": str(account),
+                "calls": [
+                    {"target": str(target), "data": bytes.fromhex(str(data)[2:])} for target, data in calls
+                ],
+                "nonce": nonce,
+                "deadline": deadline,
+            },
+        }
+        signed = Account.sign_message(encode_typed_data(full_message=data), keys[str(signer)])
+        return options.get("kind", b"\x01") + bytes(signed.signature)
+
+    return sign
+
+
+@pytest.fixture
+def execute(hub, approve_calls, neighbour) -> Callable[..., Any]:
+    """Acts as `account` through `Accounts`, signed by its key and sent by the neighbour, a stranger."""
+
+    def act(account: Any, *calls: tuple[Any, Any], **options: Any) -> Any:
+        nonce = hub.nonceOf(account, options.pop("key", 0))
+        deadline = now() + DAY
+        proof = approve_calls(account, list(calls), nonce, deadline, **options)
+        return hub.execute(account, list(calls), nonce, deadline, proof, {"from": neighbour})
+
+    return act
+
+
+@pytest.fixture
+def worn_out(pool, web3) -> Callable[[int], int]:
+    """Sets the generation of a lease's slot to the last one, which takes 65,535 leases otherwise."""
+
+    def wear(lease: int) -> int:
+        slot = _slot_of(pool, lease) + 1  # the second slot of a lease ends with its generation
+        word = int(pool.extsload([f"0x{slot:064x}"])[0].hex(), 16)
+        worn = word & (2**240 - 1) | 0xFFFF << 240
+        web3.provider.make_request("anvil_setStorageAt", [pool.address, hex(slot), f"0x{worn:064x}"])
+        return lease | 0xFFFF
+
+    return wear
+
+
+def _slot_of(pool: Any, lease: int) -> int:
+    """Where a lease begins in storage: a mapping by slot number, found by the tenant's address in its first word."""
+    tenant = int(pool.leaseOf(lease).dict()["tenant"], 16)
+    for base in range(32):
+        slot = int(
+            brownie.web3.keccak((lease >> 16).to_bytes(32, "big") + base.to_bytes(32, "big")).hex(), 16
+        )
+        word = int(pool.extsload([f"0x{slot:064x}"])[0].hex(), 16)
+        if word & (2**160 - 1) == tenant:
+            return slot
+    raise AssertionError("no mapping of leases found")

@@ -1,0 +1,40 @@
+"""Every custom error is one that somebody has met."""
+
+import re
+from pathlib import Path
+
+from brownie import interface
+
+FOREIGN = {
+    "ERC20InsufficientAllowance",
+    "SafeERC20FailedOperation",
+    "Blocked",
+    "ReentrancyGuardReentrantCall",
+}
+
+
+def declared() -> set[str]:
+    """The errors of every interface of ours."""
+    contracts = (
+        interface.IController,
+        interface.IAccounts,
+        interface.IControllerFactory,
+        interface.IControllerHooks,
+    )
+    return {item["name"] for contract in contracts for item in contract.abi if item["type"] == "error"}
+
+
+def expected() -> set[str]:
+    """The errors that the tests wait for."""
+    tests = Path(__file__).parent.glob("test_*.py")
+    return {
+        name for test in tests for name in re.findall(r'(?:reverts|selector)\(\s*"(\w+)"', test.read_text())
+    }
+
+
+def test_every_error_is_met_by_some_test():
+    assert declared() - expected() == set()
+
+
+def test_no_test_waits_for_an_error_that_does_not_exist():
+    assert expected() - declared() - FOREIGN == set()

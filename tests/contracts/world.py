@@ -1,0 +1,150 @@
+"""The world that the contracts' tests play in: what people usually ask for, and how a refusal is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from brownie import ZERO_ADDRESS, chain, web3
+from brownie.exceptions import VirtualMachineError
+
+UNIT = 10**18
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+UNVERIFIED, VERIFIED, RETIRED = 1, 2, 3
+OPENED, ACTIVE, ENDED, CANCELLED, REJECTED = 1, 2, 3, 4, 5
+
+
+def word(text: str) -> str:
+    """A short text as bytes32, from the left as the contracts write it (of shorter bytes Brownie makes numbers)."""
+    return "0x" + text.encode().ljust(32, b"\0").hex()
+
+
+HARDWARE, CONTACT, WORKLOAD, ENDPOINT = map(word, ("hardware", "contact", "workload", "endpoint"))
+
+
+class Terms(NamedTuple):
+    """A whole GPU for 0.001 token a second: 3.6 tokens an hour."""
+
+    price: int = 36 * UNIT // 10
+    spot_price: int = 0
+    min_duration: int = MINUTE
+    max_duration: int = 7 * DAY
+    trial: int = 5 * MINUTE
+    available_until_day: int = 65_000
+
+
+class Params(NamedTuple):
+    """The rules of the pool under test."""
+
+    min_stake_per_gpu: int = 100 * UNIT
+    fee_bps: int = 500
+    hold_fee_bps: int = 1000
+    max_slash_bps: int = 5000
+    start_window: int = 10 * MINUTE
+    notice_seconds: int = HOUR
+    penalty_seconds: int = 2 * HOUR
+    claim_lag: int = 20 * MINUTE
+    challenge_window: int = 10 * MINUTE
+    filing_window: int = 3 * DAY
+    appeal_window: int = 2 * DAY
+    ruling_window: int = 2 * DAY
+    unstake_delay: int = 8 * DAY
+
+
+class LeaseRequest(NamedTuple):
+    """A whole GPU for an hour, wherever the contract puts it."""
+
+    machine: int
+    revision: int = 1
+    share: int = 8
+    placement: int = 0
+    duration: int = HOUR
+    max_price: int = 4 * UNIT
+    spot: bool = False
+    allow_unverified: bool = True
+    workload: str = WORKLOAD
+    settle: tuple[int, ...] = ()
+    reuse: int = 0
+    backup: str = "0x" + 64 * "0"
+
+
+PER_SECOND = UNIT // 1000  # a whole GPU, under `Terms`
+STAKE = 2 * 100 * UNIT  # of the machine that every test finds, which has two GPUs
+
+
+def cost(seconds: int, cells: int = 8, price: int = Terms().price) -> int:
+    """What accrues, in token units: rounded down."""
+    return price * cells * seconds // 28_800
+
+
+def escrow(seconds: int, cells: int = 8, price: int = Terms().price) -> int:
+    """What is deposited, in token units: rounded up."""
+    return -(-price * cells * seconds // 28_800)
+
+
+def fee(amount: int, bps: int = Params().fee_bps) -> int:
+    """The pool's part of what a lease paid."""
+    return amount * bps // 10_000
+
+
+def now() -> int:
+    """The timestamp of the newest block."""
+    return int(chain[-1].timestamp)
+
+
+def later(seconds: int) -> None:
+    """Sets the clock: the next transaction is mined exactly `seconds` after the newest block."""
+    at(now() + seconds)
+
+
+def at(timestamp: int) -> None:
+    """Sets the clock: the next transaction is mined exactly at `timestamp`."""
+    web3.provider.make_request("evm_setNextBlockTimestamp", [timestamp])
+
+
+def plain(value: Any) -> Any:
+    """What the contract returned, as plain tuples and numbers: Brownie's types equal only themselves."""
+    if isinstance(value, tuple | list):
+        return tuple(plain(item) for item in value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def lease_of(tx: Any) -> int:
+    """The lease that a transaction opened."""
+    return int(tx.events["LeaseOpened"]["lease"])
+
+
+def selector(error: str) -> str:
+    """How an error without arguments looks in return data."""
+    return "0x" + bytes(web3.keccak(text=f"{error}()"))[:4].hex()
+
+
+@contextmanager
+def reverts(error: str, *values: Any) -> Iterator[None]:
+    """Expects the custom error `error`; with `values`, these too.
+
+    Every error of the ABI must be met somewhere: `test_errors.py` looks for `reverts("…")` and `selector("…")`.
+    """
+    try:
+        yield
+    except VirtualMachineError as failure:
+        told = failure.revert_msg or ""
+        name, _, rest = told.partition(": ")
+        expected = ", ".join(_as_told(value) for value in values)
+        assert name == error, f"refused with {told!r}, not with {error}"
+        assert not values or rest == expected, f"refused with {told!r}, not with {error}: {expected}"
+    else:
+        raise AssertionError(f"went through, where {error} was expected")
+
+
+def _as_told(value: Any) -> str:
+    """How Brownie prints a decoded argument."""
+    text = str(value)
+    if isinstance(value, bytes):
+        return str(value.ljust(32, b"\0"))
+    return text.lower() if text.startswith("0x") else text
+
+
+NOBODY = ZERO_ADDRESS
