@@ -139,7 +139,7 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
     /// @dev Zero takes back an offer that was not accepted.
     function transferOwnership(address owner_) external onlyOwner {
         _pendingOwner = owner_;
-        emit OwnershipTransferStarted(msg.sender, owner_);
+        emit OwnershipTransferStarted(_owner, owner_);
     }
 
     /// @inheritdoc IControllerExt

@@ -24,7 +24,6 @@ from web3.types import TxReceipt
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _BUILD: Final = _ROOT / "build"
 _ARTIFACTS: Final = _BUILD / "forge"
-_FORGE: Final = _ROOT / "node_modules/.bin/forge"
 _COMPILER: Final = "solc-v0.8.30"
 
 _RULES: Final = _ROOT / "scripts/pool.json"
@@ -74,7 +73,7 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
     Compiles first what has changed. Returns the deployment file, `<out_dir>/<chain id>.json`.
     Raises DeploymentFailed.
     """
-    _run([str(_FORGE), "build", "contracts"], dict(os.environ))
+    _run([str(_forge()), "build", "contracts"], dict(os.environ))
     chain = Web3(HTTPProvider(rpc_url))
     deployer = chain.eth.accounts[0]
     block = chain.eth.block_number + 1
@@ -106,6 +105,14 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
     path = out_dir / f"{chain.eth.chain_id}.json"
     path.write_text(json.dumps(deployment, indent=2) + "\n")
     return path
+
+
+def _forge() -> Path:
+    """The binary itself: npm's wrapper around it ends with 0 whatever forge says."""
+    found = sorted(_ROOT.glob("node_modules/@foundry-rs/forge-*/bin/forge"))
+    if not found:
+        raise DeploymentFailed("forge is missing: run `make setup`")
+    return found[0]
 
 
 def _rules() -> tuple[int, ...]:

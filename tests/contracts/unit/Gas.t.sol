@@ -5,11 +5,12 @@ import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @notice What each operation costs, beside its ceiling in CONTRACTS.md. Run with `--isolate`, so that every call is a
-/// transaction of its own; the figures go to tests/contracts/snapshots/gas.json, and with FORGE_SNAPSHOT_CHECK=true a
-/// figure that differs from the committed one fails the build.
+/// @notice What each operation costs, beside its ceiling in CONTRACTS.md. Every call is a transaction of its own
+/// (`isolate`). The figures are in tests/contracts/snapshots/gas.json; one that differs from the committed file fails, and
+/// `FORGE_SNAPSHOT_CHECK=false forge test --match-contract GasTest` writes the new ones.
 /// @dev Through the clone, an 18-decimal OpenZeppelin token, a standing allowance. Nobody has anything in the ledger
-/// unless a test says so; the pool has traded before, as every pool but one day old has.
+/// unless a test says so; the pool, its provider and the token have traded before.
+/// forge-config: default.isolate = true
 contract GasTest is Fixture {
     address private constant OTHER = address(0x07BE4);
     uint32 private machine;
