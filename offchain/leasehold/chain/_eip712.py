@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypedDict, cast, get_type_hints
 
 from eth_account.messages import encode_typed_data
-from eth_utils.address import is_address, is_hex_address, to_checksum_address
+from eth_utils.address import is_hex_address, to_checksum_address
 from eth_utils.crypto import keccak
 
 from leasehold.errors import TypedDataError
@@ -149,7 +149,7 @@ def _checked(name: str, kind: str, value: object) -> object:
     if kind == "address":
         if not isinstance(value, str) or not is_hex_address(value) or not value.startswith("0x"):
             raise TypedDataError(name, "is not an address")
-        if value[2:] not in (value[2:].lower(), value[2:].upper()) and not is_address(value):
+        if to_checksum_address(value) != value and value[2:] not in (value[2:].lower(), value[2:].upper()):
             raise TypedDataError(name, "is an address with a wrong checksum")
         return to_checksum_address(value)
     if kind in _NESTED:

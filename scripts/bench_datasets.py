@@ -1,0 +1,126 @@
+"""How fast a dataset of 1 GiB is fetched, beside `ipfs get` of the same CID, and in how much memory.
+
+Both fetch from another node, over loopback, each time through a new node that has nothing yet. (Garbage collection
+instead of a new node does not do: Kubo 0.42 asked again for blocks that it had dropped sometimes waits for ever.) They
+take turns, and the medians are compared. Ours runs in a process of its own, whose peak of resident memory is the second
+figure.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from devnet.kubo import Kubo, kubo_binary
+from leasehold.datasets import Ipfs
+
+_MIB = 1024 * 1024
+_LIMIT = 300
+_ROUNDS = 3
+_SPEED_GOAL = 0.9
+_MEMORY_GOAL_MIB = 200
+
+
+def run(size: int = 1024 * _MIB, rounds: int = _ROUNDS) -> list[dict[str, object]]:
+    """Rows {name, ours, reference, ratio, goal, ok}; speeds in MiB/s."""
+    with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder:
+        return _run(Path(folder), size, rounds)
+
+
+def _run(folder: Path, size: int, rounds: int) -> list[dict[str, object]]:
+    _write(folder / "data", size)
+    ours: list[float] = []
+    theirs: list[float] = []
+    peak = 0.0
+    with Kubo(folder / "publisher") as publisher:
+        cid = asyncio.run(_add(publisher.api, folder / "data"))
+        for _ in range(rounds):
+            with _new_node(folder, publisher) as node:
+                theirs.append(_ipfs_get(node, cid, folder / "copy"))
+            with _new_node(folder, publisher) as node:
+                seconds, memory = _ours(node, cid, folder / "copy")
+            ours.append(seconds)
+            peak = max(peak, memory)
+    speed = size / _MIB / statistics.median(ours)
+    reference = size / _MIB / statistics.median(theirs)
+    return [
+        {
+            "name": "dataset.fetch_1gib",
+            "ours": round(speed, 1),
+            "reference": round(reference, 1),
+            "ratio": round(speed / reference, 3),
+            "goal": _SPEED_GOAL,
+            "ok": speed / reference >= _SPEED_GOAL,
+        },
+        {
+            "name": "dataset.fetch_memory_mib",
+            "ours": round(peak, 1),
+            "reference": _MEMORY_GOAL_MIB,
+            "ratio": round(peak / _MEMORY_GOAL_MIB, 3),
+            "goal": _MEMORY_GOAL_MIB,
+            "ok": peak < _MEMORY_GOAL_MIB,
+        },
+    ]
+
+
+@contextlib.contextmanager
+def _new_node(folder: Path, publisher: Kubo) -> Iterator[Kubo]:
+    """A node that knows the publisher and has nothing; it and what was fetched are gone afterwards."""
+    os.sync()  # what one turn left to write must not slow down the next
+    try:
+        with Kubo(folder / "fetcher") as node:
+            node.connect(publisher)
+            yield node
+    finally:
+        shutil.rmtree(folder / "fetcher", ignore_errors=True)
+        shutil.rmtree(folder / "copy", ignore_errors=True)
+
+
+def _write(folder: Path, size: int) -> None:
+    """Bytes that do not compress and never repeat, the same on every run."""
+    source = random.Random(1)
+    folder.mkdir()
+    with (folder / "data.bin").open("wb") as file:
+        for _ in range(size // _MIB):
+            file.write(source.randbytes(_MIB))
+
+
+async def _add(api: str, folder: Path) -> str:
+    async with Ipfs(api) as ipfs:
+        return (await ipfs.add_folder(folder)).cid
+
+
+def _ipfs_get(node: Kubo, cid: str, copy: Path) -> float:
+    command = [str(kubo_binary()), "get", "--progress=false", "-o", str(copy), cid]
+    started = time.perf_counter()
+    subprocess.run(command, env=node.environment(), check=True, capture_output=True, timeout=_LIMIT)
+    return time.perf_counter() - started
+
+
+def _ours(node: Kubo, cid: str, copy: Path) -> tuple[float, float]:
+    """Seconds, and MiB at the peak, of a process that does nothing else."""
+    command = [sys.executable, __file__, node.api, cid, str(copy)]
+    started = time.perf_counter()
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=_LIMIT)
+    seconds = time.perf_counter() - started
+    return seconds, json.loads(done.stdout)["peak_mib"]
+
+
+async def _fetch(api: str, cid: str, copy: Path) -> None:
+    async with Ipfs(api) as ipfs:
+        await ipfs.fetch(cid, copy)
+
+
+if __name__ == "__main__":
+    asyncio.run(_fetch(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
+    print(json.dumps({"peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
