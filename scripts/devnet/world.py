@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -183,6 +184,19 @@ class Host:
                     raise TimeoutError(f"not seen within {timeout} s:\n{self.tail()}")
                 self._seen.wait(min(1.0, max(0.0, deadline - time.monotonic())))
 
+    def until(self, holds: Callable[[], Any], timeout: float = 60) -> Any:
+        """What `holds()` gives once it gives something true; it looks whenever the log grows, or ten times a second.
+
+        Raises TimeoutError with the end of the log.
+        """
+        deadline = time.monotonic() + timeout
+        while not (found := holds()):
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"not so within {timeout} s:\n{self.tail()}")
+            with self._seen:
+                self._seen.wait(0.1)
+        return found
+
     def tail(self, lines: int = 40) -> str:
         return "\n".join(json.dumps(step.line) for step in self.steps[-lines:])
 
@@ -216,6 +230,13 @@ class Host:
             process.wait()
         if self._reader is not None:
             self._reader.join(10)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class World:
@@ -290,6 +311,8 @@ class World:
             "public_host": "127.0.0.1",
             "ports_host": self.engine.address,
             "listen": "127.0.0.1",
+            "api_port": free_port(),
+            "ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 1.0,
             "disk_reserve": 1 << 28,

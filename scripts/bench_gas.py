@@ -1,0 +1,54 @@
+"""Gas of each call beside its floor and within its ceiling. Counted, not timed: the figures are the same everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+SNAPSHOT = Path("tests/contracts/snapshots/gas.json")
+
+# name: (gas of a minimal packed contract that does only this, or None where there is none; ceiling)
+BOUNDS: dict[str, tuple[int | None, int]] = {
+    "register_first": (114_079, 162_000),
+    "register_next": (114_079, 150_000),
+    "open_new": (98_315, 121_000),
+    "open_reused": (53_123, 88_000),
+    "start": (29_683, 44_000),
+    "close_warm": (None, 76_000),
+    "close_cold": (None, 92_000),
+    "claim_first": (None, 75_000),
+    "claim_later": (None, 58_000),
+    "claim_next_first": (9_500, 33_000),
+    "claim_next_later": (9_500, 16_000),
+    "withdraw": (41_893, 50_000),
+    "pool": (63_751, 600_000),
+}
+
+
+def run() -> list[dict[str, Any]]:
+    """One row a call: ours, the floor as reference, their ratio, the ceiling as goal.
+
+    Runs the gas tests, which fail when a figure has drifted from the committed snapshot.
+    """
+    command = ["forge", "test", "--isolate", "--match-contract", "GasTest"]
+    subprocess.run(
+        command, check=True, capture_output=True, env=os.environ | {"FORGE_SNAPSHOT_CHECK": "true"}
+    )
+    measured = {name: int(gas) for name, gas in json.loads(SNAPSHOT.read_text()).items()}
+    return [row(name, measured[name], floor, ceiling) for name, (floor, ceiling) in BOUNDS.items()]
+
+
+def row(name: str, gas: int, floor: int | None, ceiling: int) -> dict[str, Any]:
+    ratio = round(gas / floor, 3) if floor else None
+    goal = f"at most {ceiling:,}"
+    return {
+        "name": f"gas.{name}",
+        "ours": gas,
+        "reference": floor,
+        "ratio": ratio,
+        "goal": goal,
+        "ok": gas <= ceiling,
+    }

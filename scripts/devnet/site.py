@@ -1,0 +1,122 @@
+"""A registered machine with its owner, its agent and a renter, in a `World`: what end-to-end tests act upon."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from devnet import images
+from devnet.world import Host, Party, World
+from leasehold.chain import Event, decode_log, parse_lease
+
+LABEL = "leasehold.lease"
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Site:
+    """A registered machine with its owner and its agent, and a renter who may pay for it."""
+
+    world: World
+    provider: Party
+    renter: Party
+    host: Host
+    machine: int
+
+    @property
+    def tiny(self) -> str:
+        return images.tiny().id
+
+    def workload(self, **fields: Any) -> Path:
+        """A workload file: busybox that sleeps, unless `fields` say otherwise."""
+        document = {
+            "version": 1,
+            "image": self.tiny,
+            "command": ["sleep", "3600"],
+            "egress": "none",
+            **fields,
+        }
+        path = self.renter.home / f"workload-{next(_numbers)}.json"
+        path.write_text(json.dumps(document))
+        return path
+
+    def rent_arguments(self, *more: str, **fields: Any) -> tuple[str, ...]:
+        """What to type for renting this machine for an hour."""
+        file = str(self.workload(**fields))
+        flags = () if "--for" in more else ("--for", "1h")
+        return (
+            "rent",
+            "--file",
+            file,
+            "--machine",
+            str(self.machine),
+            *flags,
+            "--allow-unverified",
+            "--yes",
+            *more,
+        )
+
+    def rent(self, *more: str, **fields: Any) -> str:
+        """Rents and waits until it runs; the lease as people write it."""
+        return str(self.renter(*self.rent_arguments(*more, **fields))["lease"])
+
+    # ------------------------------------------------------------------------------------------- what is so
+
+    def containers(self, lease: str | None = None) -> list[dict[str, Any]]:
+        """The engine's containers, running or not, of that lease of this machine, or of all of its leases."""
+        with self.world.engine.client() as client:
+            found = [each.attrs for each in client.containers.list(all=True, filters={"label": LABEL})]
+        mark = f"/{'' if lease is None else parse_lease(lease)}"
+        return [
+            each
+            for each in found
+            if each["Config"]["Labels"][LABEL].endswith(f"@{self.machine}")
+            and (lease is None or f"{mark}@" in each["Config"]["Labels"][LABEL])
+        ]
+
+    def events(self, kind: type[Event] | None = None, lease: str | None = None) -> list[Event]:
+        """The pool's events on the canonical chain, oldest first."""
+        query = {"address": self.world.facts["controller"], "fromBlock": "0x0", "toBlock": "latest"}
+        found = [decode_log(raw) for raw in self.world.anvil.request("eth_getLogs", query)]
+        number = None if lease is None else parse_lease(lease)
+        return [
+            event
+            for event in found
+            if event is not None
+            and (kind is None or isinstance(event, kind))
+            and (number is None or getattr(event, "lease", None) == number)
+        ]
+
+    def until(self, holds: Callable[[], Any], seconds: float = 60) -> Any:
+        """Looks again whenever the agent's log grows, or ten times a second, until `holds()`; returns what it gave."""
+        return self.host.until(holds, seconds)
+
+
+@contextlib.contextmanager
+def make_site(world: World, **settings: Any) -> Iterator[Site]:
+    number = next(_numbers)
+    provider = world.party(f"provider-{number}", world.provider_ipfs)
+    renter = world.party(f"renter-{number}")
+    for party in (provider, renter):
+        world.fund(party("wallet", "new", party.name)["address"], tokens=10_000)
+    renter("wallet", "approve", "unlimited", "--yes")
+    host = world.host(f"host-{number}", **settings)
+    described = str(host.describe())
+    joined = provider("provider", "join", described, "--price", "2.40", "--approve", "--yes")
+    site = Site(world, provider, renter, host, joined["machine"])
+    with world.running(host):
+        try:
+            yield site
+        finally:
+            host.kill()
+            with world.engine.client() as client:
+                for container in site.containers():
+                    with contextlib.suppress(docker.errors.NotFound):
+                        client.containers.get(container["Id"]).remove(force=True)
