@@ -1,0 +1,238 @@
+"""The format: what is taken, in which one form, and with which sentence the rest is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from leasehold.datasets import new_identity, recipient_of
+from leasehold.errors import (
+    LeaseholdError,
+    WorkloadFieldUnknown,
+    WorkloadInvalid,
+    WorkloadTooLarge,
+    WorkloadUnsupported,
+)
+from leasehold.workload import UNSERVED_FIELDS, Egress, Kind, Workload, load_workload
+
+IMAGE = "sha256:" + "a" * 64
+CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+IDENTITY = new_identity()
+RECIPIENT = recipient_of(IDENTITY)
+SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBmPzP9Gc8yYF0VyL4e0gHs5pRn4mVY0s2aB6pBv5o2k someone@laptop"
+MINIMAL: dict[str, Any] = {"version": 1, "image": IMAGE}
+FULL: dict[str, Any] = {
+    "version": 1,
+    "kind": "batch",
+    "image": "ipfs:" + CID,
+    "command": ["python3", "train.py"],
+    "env": {"EPOCHS": "3"},
+    "secrets": {"token": "hunter2"},
+    "cpu": 2.5,
+    "memory": "16GiB",
+    "disk": "1.5 TB",
+    "shm": 67108864,
+    "share": "whole",
+    "ports": [{"container": 8080}, {"container": 53, "host": 5353, "protocol": "udp"}],
+    "datasets": [{"cid": CID, "path": "/data//digits/", "key": IDENTITY}],
+    "outputs": [{"path": "/out", "recipients": [RECIPIENT]}, {"path": "/log.txt", "public": True}],
+    "ssh_keys": [SSH],
+    "restart": "on-failure",
+    "grace": "2m",
+    "egress": ["203.0.113.7:443", "198.51.100.0/24", "[2001:db8::]/32:80"],
+    "runtime": "gvisor",
+}
+
+
+def load(**changes: object) -> Workload:
+    return load_workload(MINIMAL | changes)
+
+
+def test_the_least_that_is_a_workload() -> None:
+    workload = load()
+    assert workload.kind is Kind.CONTAINER
+    assert (workload.command, workload.ports, workload.readiness, workload.grace) == ((), (), None, 10)
+    assert workload.egress == Egress(mode="internet")
+
+
+def test_units_and_paths_have_one_form() -> None:
+    workload = load_workload(FULL)
+    assert (workload.memory, workload.disk, workload.grace) == (16 * 2**30, 1_500_000_000_000, 120)
+    assert workload.datasets[0].path == "/data/digits"
+    assert workload.egress.allow == ("203.0.113.7:443", "198.51.100.0/24", "[2001:db8::]/32:80")
+
+
+def test_the_canonical_form_is_stable_and_complete() -> None:
+    workload = load_workload(FULL)
+    canonical = workload.canonical()
+    assert load_workload(json.loads(canonical)) == workload
+    assert load_workload(json.loads(canonical)).canonical() == canonical
+    assert (
+        canonical
+        == json.dumps(
+            json.loads(canonical), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+    )
+
+
+@pytest.mark.parametrize("field", UNSERVED_FIELDS)
+def test_what_is_not_served_is_refused_by_name(field: str) -> None:
+    with pytest.raises(WorkloadUnsupported, match=f"`{field}`, which is not served yet"):
+        load(**{field: []})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("kind", "vm"), ("kind", "service"), ("share", "mig"), ("share", "mps"), ("share", "time-slice")],
+)
+def test_values_not_served_are_refused_by_name(field: str, value: str) -> None:
+    with pytest.raises(WorkloadUnsupported, match=f"`{field} = {value}`"):
+        load(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"imgae": IMAGE}, "imgae"),
+        ({"ports": [{"container": 1, "hots": 2}]}, "ports.0.hots"),
+        ({"readiness": {"command": ["true"], "interval": 1}}, "readiness.interval"),
+    ],
+)
+def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> None:
+    with pytest.raises(WorkloadFieldUnknown) as caught:
+        load(**changes)
+    assert caught.value.field == field
+    assert f"no field `{field}`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"version": 2}, "version"),
+        ({"image": "alpine:latest"}, "image is not sha256:"),
+        ({"image": "ipfs:nonsense"}, "image is not a CID"),
+        ({"image": "Example.com/x@sha256:" + "a" * 64}, "image is not"),
+        ({"kind": "cronjob"}, "kind"),
+        ({"command": "echo"}, "command"),
+        ({"command": ["a\0b"]}, "zero byte"),
+        ({"env": {"1A": "x"}}, "env"),
+        ({"secrets": {"../x": "x"}}, "secrets"),
+        ({"cpu": 0}, "cpu"),
+        ({"cpu": float("nan")}, "cpu"),
+        ({"memory": "16 GB of RAM"}, "memory is not a size"),
+        ({"memory": "3 parsecs"}, "memory is not a size"),
+        ({"memory": 0}, "memory"),
+        ({"memory": 1.5}, "memory"),
+        ({"grace": "soon"}, "grace is not a time"),
+        ({"grace": 601}, "grace"),
+        ({"ports": [{"container": 0}]}, r"ports\.0\.container"),
+        ({"ports": [{"container": 1}, {"container": 1}]}, "container port is named twice"),
+        ({"ports": [{"container": 1, "host": 5}, {"container": 2, "host": 5}]}, "host port is named twice"),
+        ({"datasets": [{"cid": "x", "path": "/d"}]}, "cid is not a CID"),
+        ({"datasets": [{"cid": CID, "path": "d"}]}, "absolute path"),
+        ({"datasets": [{"cid": CID, "path": "/a/../etc"}]}, "absolute path"),
+        ({"datasets": [{"cid": CID, "path": "/"}]}, "may not be /,"),
+        ({"datasets": [{"cid": CID, "path": "/proc/self"}]}, "belongs to the system"),
+        ({"datasets": [{"cid": CID, "path": "/d", "key": "k"}]}, "age identity"),
+        ({"datasets": [{"cid": CID, "path": "/d"}, {"cid": CID, "path": "/d/e"}]}, "/d/e lies inside /d"),
+        ({"outputs": [{"path": "/o"}, {"path": "/o"}]}, "/o lies inside /o"),
+        ({"outputs": [{"path": "/o", "recipients": ["age1"]}]}, "age recipient"),
+        (
+            {"outputs": [{"path": "/o", "public": True, "recipients": [RECIPIENT]}]},
+            "public and has recipients",
+        ),
+        ({"ssh_keys": ["ssh-ed25519"]}, "OpenSSH public key"),
+        ({"ssh_keys": ["ssh-rsa " + SSH.split()[1]]}, "OpenSSH public key"),
+        ({"ssh_keys": ["ssh-ed25519 !!!"]}, "OpenSSH public key"),
+        ({"ssh_keys": [SSH + "\n" + SSH]}, "OpenSSH public key"),
+        ({"readiness": {}}, "either `command` or `http`"),
+        ({"readiness": {"command": ["true"], "http": {"port": 80}}}, "either `command` or `http`"),
+        ({"readiness": {"http": {"port": 80, "path": "no"}}}, "path"),
+        ({"kind": "batch", "readiness": {"command": ["true"]}}, "ready when it runs"),
+        ({"kind": "batch", "restart": "always"}, "never ends"),
+        ({"egress": "everywhere"}, "egress"),
+        ({"egress": []}, "needs a list"),
+        ({"egress": ["example.com"]}, "not an address or network"),
+        ({"egress": ["10.0.0.1/8"]}, "not an address or network"),
+        ({"egress": ["10.0.0.1:0"]}, "not an address or network"),
+        ({"egress": 5}, "egress"),
+    ],
+)
+def test_what_is_wrong_is_said(changes: dict[str, object], reason: str) -> None:
+    with pytest.raises(WorkloadInvalid, match=reason) as caught:
+        load(**changes)
+    assert type(caught.value) is WorkloadInvalid
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    with pytest.raises(WorkloadInvalid) as caught:
+        load(image="x", grace=-1, cpu=-1)
+    assert len(caught.value.problems) == 3
+
+
+def test_secrets_do_not_show() -> None:
+    shown = repr(load_workload(FULL))
+    assert "hunter2" not in shown
+    assert IDENTITY not in shown
+    with pytest.raises(WorkloadInvalid) as caught:
+        load(
+            secrets={"a b": "hunter2"},
+            datasets=[{"cid": CID, "path": "/d", "key": "AGE-SECRET-KEY-1NONSENSE"}],
+        )
+    chain = [caught.value, caught.value.__cause__, None if caught.value.__suppress_context__ else 1]
+    assert chain[1:] == [None, None]
+    assert "hunter2" not in str(caught.value)
+    assert "NONSENSE" not in str(caught.value)
+
+
+def test_a_workload_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        load().image = IMAGE  # type: ignore[misc]  # what is tested
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+def test_toml_and_json_files_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "w.json").write_text(json.dumps(MINIMAL | {"grace": "1m", "ports": [{"container": 80}]}))
+    (tmp_path / "w.toml").write_text(
+        f'version = 1\nimage = "{IMAGE}"\ngrace = "1m"\n[[ports]]\ncontainer = 80\n'
+    )
+    assert load_workload(tmp_path / "w.json") == load_workload(str(tmp_path / "w.toml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("w.toml", b"version = ", "is no TOML"),
+        ("w.toml", b"\xff", "is no TOML"),
+        ("w.json", b"{", "is no JSON"),
+        ("w.json", b"[]", "is no JSON object"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(WorkloadInvalid, match=reason):
+        load_workload(tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LeaseholdError, match="cannot be read"):
+        load_workload(tmp_path / "none.toml")
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(WorkloadTooLarge):
+        load_workload(tmp_path / "w.toml")
+
+
+def test_private_outputs_without_readers_get_the_tenant() -> None:
+    other = recipient_of(new_identity())
+    outputs = [{"path": "/a"}, {"path": "/b", "recipients": [other]}, {"path": "/c", "public": True}]
+    workload = load_workload(MINIMAL | {"outputs": outputs}, recipients=[RECIPIENT])
+    assert [o.recipients for o in workload.outputs] == [(RECIPIENT,), (other,), ()]
+    with pytest.raises(WorkloadInvalid, match=r"outputs\.0"):
+        load_workload(MINIMAL | {"outputs": ["/a"]}, recipients=[RECIPIENT])
