@@ -24,13 +24,13 @@ class Emitter:
         parts = [TRANSFERRED + sender + receiver + amount.to_bytes(32, "big") for amount in amounts]
         return "0x" + b"".join(parts).hex()
 
-    def emit(self, *amounts: int) -> str:
+    def emit(self, *amounts: int, gas: int = 29_000_000) -> str:
         """One transaction with an event for each amount, in a block when this returns."""
         transaction = {
             "from": self._anvil.accounts[0].address,
             "to": self.address,
             "data": self.calldata(amounts),
-            "gas": hex(29_000_000),
+            "gas": hex(gas),
         }
         receipt = self._anvil.request("eth_sendTransactionSync", transaction)
         return str(receipt["transactionHash"])

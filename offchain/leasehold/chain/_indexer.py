@@ -39,6 +39,7 @@ from leasehold.errors import ChainError, SettingsError
 T = TypeVar("T")
 _KNOWN_BLOCKS = 4_000
 _BUSY_SECONDS = 30
+_ROWS_A_STATEMENT = 250  # 3,000 parameters; SQLite takes 32,766
 _WRITES = "leasehold_writes"
 
 
@@ -455,20 +456,27 @@ def _set_cursor(connection: sa.Connection, pool: int, cursor: Block | None) -> N
 
 
 def _insert_ledger(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
-    """Past SQLAlchemy's own handling of parameters where the driver takes tuples: three times as fast."""
-    insert = tables.ledger.insert()
+    """Into SQLite many rows a statement, past SQLAlchemy's handling of each parameter: four times as fast.
+
+    Also, the driver lets go of the interpreter's lock once a statement, and gets it back late while the event loop
+    is busy: the fewer, the better.
+    """
     names = [column.name for column in tables.ledger.c]
     if connection.dialect.name != "sqlite":
-        connection.execute(insert, [dict(zip(names, row, strict=True)) for row in rows])
+        connection.execute(tables.ledger.insert(), [dict(zip(names, row, strict=True)) for row in rows])
         return
-    amounts = {i for i, column in enumerate(tables.ledger.c) if isinstance(column.type, Amount)}
-    first, last = min(amounts), max(amounts) + 1
-    assert amounts == set(range(first, last))
-    statement = str(insert.compile(dialect=connection.dialect))
-    parameters = [
-        (*row[:first], *[None if v is None else str(v) for v in row[first:last]], *row[last:]) for row in rows
-    ]
-    connection.exec_driver_sql(statement, parameters)
+    amounts = [i for i, column in enumerate(tables.ledger.c) if isinstance(column.type, Amount)]
+    first, last = amounts[0], amounts[-1] + 1  # they stand side by side
+    for at in range(0, len(rows), _ROWS_A_STATEMENT):
+        some = rows[at : at + _ROWS_A_STATEMENT]
+        one = f"({', '.join('?' * len(names))})"
+        statement = f"INSERT INTO chain_ledger ({', '.join(names)}) VALUES {', '.join([one] * len(some))}"
+        values: list[Any] = []
+        for row in some:
+            values += row[:first]
+            values += [None if v is None else str(v) for v in row[first:last]]
+            values += row[last:]
+        connection.exec_driver_sql(statement, tuple(values))
 
 
 def _only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:

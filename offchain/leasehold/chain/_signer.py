@@ -50,8 +50,9 @@ class LocalSigner:
 
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
         fields = dict(transaction)
-        if isinstance(fields.get("to"), str):
-            fields["to"] = to_checksum_address(fields["to"])
+        to = fields.get("to")
+        if isinstance(to, str):
+            fields["to"] = to_checksum_address(to)  # eth-account takes no other form
         return bytes(self._account.sign_transaction(cast(TransactionDictType, fields)).raw_transaction)
 
     async def sign_typed_data(self, message: TypedData) -> bytes:

@@ -68,6 +68,15 @@ class RolledBack:
 Item = Applied | RolledBack
 
 
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """A range as the node gave it. times: timestamps by block hash, of the logs that lack one."""
+
+    logs: list[dict[str, Any]]
+    times: Mapping[str, int]
+    end: Block
+
+
 class _Reorganised(Exception):
     """The chain changed between two requests. Never leaves this module."""
 
@@ -121,9 +130,10 @@ class EventWatcher:
     async def aclose(self) -> None:
         """Ends the iteration and closes the WebSocket."""
         running, self._running = self._running, None
-        # While another task waits in it, that task's cancellation closes it.
-        if running is not None and not running.ag_running:
-            await running.aclose()
+        if running is not None:
+            # While another task waits in it, that task's cancellation closes it.
+            with contextlib.suppress(RuntimeError):
+                await running.aclose()
 
     def resume(self, known: Sequence[Block], *, complete: bool = False) -> None:
         """Goes on after blocks that an earlier watcher handed out, in ascending order; the last is the
@@ -272,17 +282,18 @@ class EventWatcher:
     # behind
 
     async def _catch_up(self, last: int) -> AsyncGenerator[list[Item], None]:
-        """Ranges up to block `last`. The next one is fetched and decoded while the consumer works on this one."""
+        """Ranges up to block `last`. The node works on the next one while this one is decoded and consumed."""
         if self._next > last:
             return
         after = self._chain[-1] if self._chain else None
         task = asyncio.create_task(self._range(after, self._next, last))
         try:
             while True:
-                items = await task
-                end = items[-1].block
+                fetched = await task
+                end = fetched.end
                 if end.number < last:
                     task = asyncio.create_task(self._range(end, end.number + 1, last))
+                items = _grouped(await _decoded(fetched.logs, fetched.times), end)
                 self._append(items)
                 yield items
                 if end.number >= last:
@@ -292,8 +303,8 @@ class EventWatcher:
             with contextlib.suppress(asyncio.CancelledError, ChainError, _Reorganised):
                 await task
 
-    async def _range(self, after: Block | None, first: int, last: int) -> list[Item]:
-        """The blocks with events from `first` on, and the range's last block."""
+    async def _range(self, after: Block | None, first: int, last: int) -> _Fetched:
+        """The logs from `first` on, as far as one request goes."""
         while True:
             end = min(last, first + self._span - 1)
             try:
@@ -310,10 +321,8 @@ class EventWatcher:
                 self._span = max(1, self._span // 2)
                 self._no_growth = _RANGES_UNTIL_REGROWTH
         self._adapt(len(raw), end - first + 1)
-        last_header = before[-1]
-        times = await self._times(raw)
-        events = await _decoded(raw, times)
-        return _grouped(events, Block(last_header.number, last_header.hash, last_header.timestamp))
+        header = before[-1]
+        return _Fetched(raw, await self._times(raw), Block(header.number, header.hash, header.timestamp))
 
     async def _anchors(self, after: Block | None, end: int) -> list[BlockHeader]:
         numbers = [end] if after is None else [after.number, end]
