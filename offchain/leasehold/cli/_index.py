@@ -18,9 +18,10 @@ from leasehold.cli._session import Session
 from leasehold.errors import ChainError
 
 
-async def indexed(session: Session, out: Output) -> Indexer:
-    """The pool's index, at the head of the chain as it is now. A second call in the same command gives the
-    same.
+async def indexed(session: Session, out: Output, *, again: bool = False) -> Indexer:
+    """The pool's index, at the head of the chain as it is now.
+
+    A second call in the same command gives what the first gave, unless it asks to look `again`.
 
     Raises:
         ChainError: the nodes cannot be reached, or the index is broken.
@@ -34,6 +35,10 @@ async def indexed(session: Session, out: Output) -> Indexer:
             with out.working("Reading the chain") as update:
                 await _catch_up(session, index, update)
         session.index = index
+    elif again:
+        async with _alone(session.settings.home / "index.lock"):
+            with out.working("Reading the chain") as update:
+                await _catch_up(session, session.index, update)
     return session.index
 
 

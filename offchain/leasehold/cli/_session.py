@@ -131,19 +131,25 @@ class Session:
             yield client
 
     @asynccontextmanager
-    async def agent_of(self, record: MachineRecord | None) -> AsyncIterator[AgentClient]:
-        """The same, of a machine in the index.
-
-        Raises:
-            MarketError: the machine is unknown, or its contact document cannot be had.
-        """
-        if record is None:
-            raise MachineUnavailable(
-                "The index does not know this machine: check the lease's number and the pool."
-            )
-        contact = await self.machines().contact(record)
+    async def agent_of(self, lease: int) -> AsyncIterator[AgentClient]:
+        """The same, of a lease's machine. Raises as `reach`."""
+        record, contact = await self.reach(lease)
         async with self.agent(record.machine.id, record.machine.operator, contact) as client:
             yield client
+
+    async def reach(self, lease: int) -> tuple[MachineRecord, Contact]:
+        """The machine of a lease of this account, and how to reach it. Needs the index (`indexed`).
+
+        Raises:
+            UnknownLease. MarketError: the machine's contact document cannot be had.
+        """
+        found = await self.lease(lease)
+        record = await self.index.machine(found.machine) if self.index else None
+        if record is None:
+            raise MachineUnavailable(
+                f"The index does not know machine {found.machine}: try again in a moment."
+            )
+        return record, await self.machines().contact(record)
 
     async def hand_over(self, listing: Listing, sealed: bytes) -> None:
         """Gives an agent a sealed workload. Raises AgentError."""

@@ -13,7 +13,7 @@ from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
 WorkloadFile = Annotated[
-    Path | None, typer.Option("--workload", "-f", metavar="FILE", help="The workload, as TOML or JSON.")
+    Path | None, typer.Option("--file", "-f", metavar="FILE", help="The workload, as TOML or JSON.")
 ]
 Image = Annotated[
     str | None,
@@ -80,7 +80,7 @@ def build_workload(
             mode="json", exclude_unset=True, exclude_none=True
         )
     elif flags.image is None:
-        raise InvalidInput("What should run? Name a file with --workload, or an image with --image.")
+        raise InvalidInput("What should run? Name a file with --file, or an image with --image.")
     given: dict[str, object | None] = {
         "image": flags.image,
         "command": list(flags.command) or None,

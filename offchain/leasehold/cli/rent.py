@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +53,7 @@ from leasehold.market import (
     parse_duration,
     parse_search,
     parse_share,
+    settleable,
 )
 from leasehold.workload import Workload, seal
 
@@ -186,6 +187,7 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
         out.warn(f"The workload waits on your IPFS node, since the agent did not take it: {delivery.why}")
     with out.working("Opening the lease"):
         await renter.approve(offer)
+        sent_at = time.time()
         opened = await renter.open(offer, delivery.digest, settle=settle, reuse=rental.reuse)
     shown = format_lease(opened.lease)
     answer: dict[str, Json] = {
@@ -193,6 +195,7 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
         "number": str(opened.lease),
         **_quote_json(offer, money),
         "delivered_by": delivery.by,
+        "sent_at": f"{sent_at:.3f}",
         **transaction(opened.receipt),
     }
     out.say(f"Lease {shown} is open (block {opened.receipt.block_number}).")
@@ -220,7 +223,10 @@ async def _choose(out: Output, session: Session, rental: Rental, wish: Wish) -> 
         found = [each for each in listings if query.matches(each)]
         if rental.machine is None:
             found = [each for each in found if each.contact is not None] or found
-        return choose(found, wish, await session.pool.params_version(), await session.now())
+        now = await session.now()
+        leases = [each.lease for each in await index.leases(live=True)]
+        roomy = [replace(each, machine=settleable(each.machine, leases, wish, now)[0]) for each in found]
+        return choose(roomy, wish, await session.pool.params_version(), now)
 
 
 async def _wait(out: Output, session: Session, opened: Opened, listing: Listing) -> Lease:

@@ -50,7 +50,20 @@ from leasehold.market._placing import (
     valid_share,
 )
 from leasehold.market._provider import Due, Joined, Provider
-from leasehold.market._quote import Bill, Funds, Money, Quote, Wish, bill, obstacle, quote, shortfall
+from leasehold.market._quote import (
+    Bill,
+    Extension,
+    Funds,
+    Money,
+    Quote,
+    Wish,
+    bill,
+    extension,
+    hold_fee,
+    obstacle,
+    quote,
+    shortfall,
+)
 from leasehold.market._renter import (
     Blocks,
     Courier,
@@ -87,6 +100,7 @@ __all__ = [
     "DocumentUnavailable",
     "Due",
     "ExecStream",
+    "Extension",
     "Funds",
     "Hardware",
     "HeldWorkload",
@@ -123,6 +137,7 @@ __all__ = [
     "choose",
     "claimable",
     "declined",
+    "extension",
     "fits",
     "format_amount",
     "format_cells",
@@ -131,6 +146,7 @@ __all__ = [
     "format_size",
     "free_gpus",
     "funds_of",
+    "hold_fee",
     "join_quote",
     "notice",
     "obstacle",

@@ -234,3 +234,36 @@ def bill(lease: Lease, now: int) -> Bill:
     stop = max(lease.start, min(now, lease.end))
     used = min(lease.deposit, cost(lease.price, lease.cells, stop - lease.start))
     return Bill(used, lease.deposit - used, stop - lease.start, max(0, lease.end - now))
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What more time costs. Amounts in token units; `pulled` and `approve` as in `Quote`."""
+
+    amount: int
+    pulled: int
+    approve: int
+
+
+def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extension:
+    """What `seconds` more cost: the escrow for the whole lease, less what it has.
+
+    Raises:
+        NotEnoughFunds: the account cannot pay it.
+    """
+    whole = cost(lease.price, lease.cells, lease.end - lease.start + seconds, up=True)
+    amount = max(0, whole - lease.deposit)
+    pulled = max(0, amount - funds.ledger)
+    if pulled > funds.wallet:
+        raise NotEnoughFunds(
+            f"That costs {money.show(amount)}; {money.show(funds.ledger)} are in the pool and "
+            f"{money.show(funds.wallet)} in the wallet: get {money.show(pulled - funds.wallet)} more, "
+            "or extend by less."
+        )
+    return Extension(amount, pulled, max(0, pulled - funds.allowance))
+
+
+def hold_fee(lease: Lease, params: Params, now: int) -> int:
+    """What rejecting the lease now would keep: a part of the cost of the time it was held, token units."""
+    held = max(0, min(now, lease.end) - lease.start)
+    return min(lease.deposit, cost(lease.price, lease.cells, held) * params.hold_fee_bps // BPS)

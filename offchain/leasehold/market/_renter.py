@@ -32,7 +32,7 @@ from leasehold.market._errors import AllowanceMissing, DocumentUnavailable, NoMa
 from leasehold.market._explain import ascii_reason, declined
 from leasehold.market._listing import Listing, sort
 from leasehold.market._placing import fits
-from leasehold.market._quote import Funds, Money, Quote, Wish, obstacle, quote, shortfall
+from leasehold.market._quote import Extension, Funds, Money, Quote, Wish, obstacle, quote, shortfall
 from leasehold.market._units import format_amount
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -98,17 +98,22 @@ def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: in
 
 
 def settleable(
-    machine: Machine, leases: Sequence[Lease], share_fits: Callable[[int], bool], now: int
-) -> tuple[int, ...]:
-    """Leases past their end that have to be closed first to make room, none if there is room without."""
+    machine: Machine, leases: Sequence[Lease], wish: Wish, now: int
+) -> tuple[Machine, tuple[int, ...]]:
+    """The machine as it would be once leases past their end are closed, and those leases.
+
+    Only as many are chosen as the wish needs to fit, none where it fits without or not even then.
+    """
     busy, chosen = machine.busy, []
     for lease in sorted(leases, key=lambda each: each.end):
-        if share_fits(busy):
+        if fits(busy, machine.gpus, wish.share):
             break
         if lease.machine == machine.id and lease.state is LeaseState.ACTIVE and lease.end <= now:
             chosen.append(lease.id)
             busy &= ~(cells_of(lease.placement) & ~machine.withheld)
-    return tuple(chosen) if share_fits(busy) else ()
+    if not chosen or not fits(busy, machine.gpus, wish.share):
+        return machine, ()
+    return replace(machine, busy=busy), tuple(chosen)
 
 
 def cells_of(placement: int) -> int:
@@ -170,14 +175,8 @@ class Renter:
         """
         machine = await self._pool.machine_of(listing.id)
         now = await self._now()
-        settle = settleable(machine, leases, lambda busy: _fits(machine, busy, wish), now)
-        freed = machine.busy
-        for lease in leases:
-            if lease.id in settle:
-                freed &= ~(cells_of(lease.placement) & ~machine.withheld)
-        problem = obstacle(
-            replace(machine, busy=freed), await self._pool.params_version(), wish, now, self.money
-        )
+        machine, settle = settleable(machine, leases, wish, now)
+        problem = obstacle(machine, await self._pool.params_version(), wish, now, self.money)
         if problem is not None:
             raise problem
         offer = quote(machine, await self._pool.params(machine.params), wish, await self.funds())
@@ -193,8 +192,8 @@ class Renter:
         if problem is not None:
             raise problem
 
-    def check_allowance(self, offer: Quote) -> None:
-        """Refuse a quote for which the pool may not take enough from the wallet.
+    def check_allowance(self, offer: Quote | Extension) -> None:
+        """Refuse a quote or an extension for which the pool may not take enough from the wallet.
 
         Raises:
             AllowanceMissing: with the command that grants it.
@@ -206,7 +205,7 @@ class Renter:
                 f"run `leasehold wallet approve {amount}`, or pass --approve."
             )
 
-    async def approve(self, offer: Quote) -> Receipt | None:
+    async def approve(self, offer: Quote | Extension) -> Receipt | None:
         """Let the pool take what the quote pulls, no more; `None` if it may already."""
         if not offer.approve:
             return None
@@ -305,7 +304,3 @@ async def funds_of(pool: Pool, token: Token, account: str) -> Funds:
         token.allowance(account, pool.deployment.controller),
     )
     return Funds(ledger, wallet, allowance)
-
-
-def _fits(machine: Machine, busy: int, wish: Wish) -> bool:
-    return fits(busy, machine.gpus, wish.share)

@@ -1,0 +1,169 @@
+"""`leasehold logs`, `exec` and `ssh`: into what runs on a lease."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import format_lease, parse_lease
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._options import JsonFlag, LeaseId, PasswordFile, Wallet
+from leasehold.cli._terminal import attach
+from leasehold.errors import AgentError
+from leasehold.market import InvalidInput, Ssh
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(logs)
+    app.command("exec")(execute)
+    app.command()(ssh)
+
+
+def logs(
+    ctx: typer.Context,
+    lease: LeaseId,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the workload ends.")] = False,
+    tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only the last lines.")] = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+) -> None:
+    """Print what the workload has written, on its standard output and error."""
+    call = Invocation.of(ctx, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session() as session:
+            await indexed(session, call.out)
+            async with session.agent_of(number) as agent:
+                async for data in agent.logs(number, tail=tail, follow=follow):
+                    sys.stdout.buffer.write(data)
+                    sys.stdout.buffer.flush()
+
+    call.run(command())
+
+
+def execute(
+    ctx: typer.Context,
+    lease: LeaseId,
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run in the container.")],
+    terminal: Annotated[
+        bool | None,
+        typer.Option("--tty/--no-tty", help="A terminal of its own; by default if you sit at one."),
+    ] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE")] = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+) -> None:
+    """Run a command in the lease's container, and leave with its exit code."""
+    call = Invocation.of(ctx, wallet=wallet, password_file=password_file)
+
+    async def go() -> int:
+        number = parse_lease(lease)
+        variables = {}
+        for each in env or ():
+            name, equals, value = each.partition("=")
+            if not equals:
+                raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
+            variables[name] = value
+        async with call.session() as session:
+            await indexed(session, call.out)
+            async with session.agent_of(number) as agent:
+                return await attach(agent, number, command, variables, terminal)
+
+    call.run(go())
+
+
+def ssh(
+    ctx: typer.Context,
+    lease: LeaseId,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`; without one, a shell.")
+    ] = None,
+    identity: Annotated[
+        Path | None,
+        typer.Option("--identity", "-i", metavar="FILE", help="The private key, as OpenSSH's -i."),
+    ] = None,
+    forward: Annotated[
+        list[str] | None, typer.Option("--forward", "-L", metavar="PORT:HOST:PORT", help="As OpenSSH's -L.")
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the OpenSSH command instead of running it.")
+    ] = False,
+    wallet: Wallet = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+
+    async def go() -> int:
+        number = parse_lease(lease)
+        async with call.session(account=False) as session:
+            await indexed(session, call.out)
+            record, contact = await session.reach(number)
+        if contact.ssh is None:
+            raise AgentError(
+                f"Machine {record.machine.id} serves no SSH: use `leasehold exec {lease} sh` instead."
+            )
+        known = pin_host(call.settings.home / "known_hosts", record.machine.id, contact.ssh)
+        door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
+        spelled = door.command(arguments or ())
+        if show or as_json:
+            call.out.answer({"command": list(spelled), "known_hosts": str(known)})
+            if not as_json:
+                call.out.say(shlex.join(spelled))
+            return 0
+        try:
+            process = await asyncio.create_subprocess_exec(*spelled)
+        except FileNotFoundError:
+            raise AgentError(
+                "There is no `ssh` here: install OpenSSH's client, or use `leasehold exec`."
+            ) from None
+        return await process.wait()
+
+    call.run(go())
+
+
+@dataclass(frozen=True)
+class Door:
+    """How OpenSSH gets to a lease. `user` is the lease as it is shown."""
+
+    user: str
+    ssh: Ssh
+    known_hosts: Path
+    identity: Path | None = None
+    forward: tuple[str, ...] = ()
+
+    def command(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """The command line. Nothing but the pinned key is believed, whatever the user's own configuration
+        says.
+        """
+        options = [
+            "-p", str(self.ssh.port),
+            "-o", f"UserKnownHostsFile={self.known_hosts}",
+            "-o", "GlobalKnownHostsFile=/dev/null",
+            "-o", "StrictHostKeyChecking=yes",
+            "-o", "UpdateHostKeys=no",
+        ]  # fmt: skip
+        if self.identity is not None:
+            options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]
+        for each in self.forward:
+            options += ["-L", each]
+        return ("ssh", *options, f"{self.user}@{self.ssh.host}", *(("--", *arguments) if arguments else ()))
+
+
+def pin_host(folder: Path, machine: int, host: Ssh) -> Path:
+    """A known_hosts file with the machine's key from its contact document, and no other."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / str(machine)
+    name = host.host if host.port == 22 else f"[{host.host}]:{host.port}"
+    path.write_text(f"{name} {host.host_key}\n")
+    return path

@@ -1,0 +1,146 @@
+"""`leasehold results`: what a lease leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import cid_from_bytes, format_lease, parse_lease
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._keyring import remember_results
+from leasehold.cli._options import JsonFlag, LeaseId, PasswordFile, Wallet
+from leasehold.cli._session import Session
+from leasehold.errors import DatasetError, WalletError
+from leasehold.market import MarketError, format_duration, format_size, parse_duration
+from leasehold.workload import fetch_results
+
+LOOK_EVERY = 1.0  # seconds between looks at the chain while the results are being packed
+
+
+class NoResultsYet(MarketError):
+    """Nothing was published for the lease so far."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(results)
+
+
+def results(
+    ctx: typer.Context,
+    lease: LeaseId,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    identity: Annotated[
+        Path | None,
+        typer.Option("--identity", metavar="FILE", help="The age key, if it is not the wallet's own."),
+    ] = None,
+    wait: Annotated[
+        str, typer.Option("--wait", metavar="DURATION", help="How long to wait for them.")
+    ] = "2m",
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number, patience = parse_lease(lease), parse_duration(wait)
+        async with call.session() as session:
+            cid = await _published(call, session, number, patience)
+            await _connect(session, number)
+            key = await _key(call, identity)
+            with call.out.transferring(f"Fetching the results of lease {format_lease(number)}") as progress:
+                fetched = await fetch_results(cid, key, folder, session.ipfs, progress)
+            remember_results(session.settings.home, session.deployment, number, cid)
+            try:
+                await session.ipfs.pin(cid)
+            except DatasetError as error:
+                call.out.warn(f"The results are in {folder}, and could not be pinned on your node: {error}")
+            outputs = fetched.manifest.outputs
+            call.out.answer(
+                {
+                    "cid": cid,
+                    "folder": str(folder),
+                    "outputs": [
+                        {
+                            "path": each.path,
+                            "size": each.size,
+                            "missing": each.missing,
+                            "skipped": each.skipped,
+                        }
+                        for each in outputs
+                    ],
+                }
+            )
+            call.out.table(
+                ("output", ">size", ""),
+                [(each.path, format_size(each.size), _note(each.missing, each.skipped)) for each in outputs],
+                empty="The workload declared no outputs.",
+            )
+            call.out.say(f"Fetched {cid} into {folder}.")
+
+    call.run(command())
+
+
+async def _published(call: Invocation, session: Session, number: int, patience: int) -> str:
+    """The CID on chain, waited for while the agent packs."""
+    await session.lease(number)
+    shown = format_lease(number)
+    try:
+        with call.out.working(f"Waiting for the results of lease {shown}"):
+            async with asyncio.timeout(max(patience, 0.001)):
+                index = await indexed(session, call.out)
+                while True:
+                    record = await index.lease(number)
+                    if record is not None and record.result:
+                        return cid_from_bytes(record.result)
+                    await asyncio.sleep(LOOK_EVERY)
+                    await indexed(session, call.out, again=True)
+    except TimeoutError:
+        raise NoResultsYet(
+            f"Lease {shown} has published no results within {format_duration(patience)}: they come when the "
+            "job is "
+            f"done or the lease closed; see `leasehold show {shown}`, or wait longer with --wait."
+        ) from None
+
+
+async def _connect(session: Session, number: int) -> None:
+    """Bring our node next to the machine's, which surely has the data. Others may have it as well."""
+    try:
+        _, contact = await session.reach(number)
+        for address in contact.ipfs:
+            if contact.peer_id:
+                address = address if "/p2p/" in address else f"{address}/p2p/{contact.peer_id}"
+            try:
+                await session.ipfs.swarm_connect(address)
+                return
+            except DatasetError:
+                continue
+    except MarketError:
+        return
+
+
+async def _key(call: Invocation, identity: Path | None) -> str | None:
+    if identity is not None:
+        try:
+            lines = (await asyncio.to_thread(identity.read_text)).splitlines()
+        except OSError as error:
+            raise WalletError(
+                f"{identity}: {error.strerror}; name another age key with --identity."
+            ) from error
+        return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
+    name = call.chosen().name
+    if call.age_keys.recipient(name) is None:
+        return None
+    return await call.age_keys.identity(name, call.password(name))
+
+
+def _note(missing: bool, skipped: int) -> str:
+    if missing:
+        return "the workload never made it"
+    return f"{skipped} entries could not travel" if skipped else ""
