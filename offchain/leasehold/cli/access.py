@@ -148,7 +148,7 @@ class Door:
         """
         options = [
             "-p", str(self.ssh.port),
-            "-o", f"UserKnownHostsFile={self.known_hosts}",
+            "-o", f'UserKnownHostsFile="{self.known_hosts}"',
             "-o", "GlobalKnownHostsFile=/dev/null",
             "-o", "StrictHostKeyChecking=yes",
             "-o", "UpdateHostKeys=no",
