@@ -2,42 +2,300 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from devnet.engine import Engine
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
-from leasehold.workload import fetch_results
+from leasehold.workload import fetch_results, seal
+from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
+from leasehold_agent._engine import ContainerSpec
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 
 TENANT = 2
+READER = new_identity()
+RESULTS = {"path": "/results", "recipients": [recipient_of(READER)]}
+ANSWER = "mkdir -p /results; echo 42 > /results/answer"
+
+
+async def running(rig: Rig, lease: int) -> str:
+    """Waits until it is billed; the id of its container."""
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    container = await rig.container(lease)
+    assert container is not None
+    assert container.running
+    return container.id
+
+
+async def stopped(rig: Rig, lease: int) -> None:
+    async def is_stopped() -> bool:
+        container = await rig.container(lease)
+        return container is not None and not container.running
+
+    await rig.until(is_stopped)
+
+
+async def result(rig: Rig, lease: int, tmp_path: Path) -> str:
+    """Waits for the published result and fetches it as the reader."""
+
+    async def published() -> bool:
+        await rig.host.chain.snapshot([lease])
+        return rig.host.folder(lease).load().published
+
+    await rig.until(published)
+    cid = (await rig.handle(lease)).result_cid
+    assert cid is not None
+    await fetch_results(cid, READER, tmp_path / cid, rig.ipfs)
+    return (tmp_path / cid / "results" / "answer").read_text()
 
 
 async def test_from_open_to_results(rig: Rig, tmp_path: Path) -> None:
     """Opened, running, started on the chain, closed, stopped, outputs published; the data is kept."""
-    reader = new_identity()
-    output = {"path": "/results", "recipients": [recipient_of(reader)]}
-    command = ["sh", "-c", "mkdir /results; echo 42 > /results/answer; exec sleep 600"]
-    lease = await rig.open(rig.workload(command=command, outputs=[output], grace=1))
+    lease = await rig.open(
+        rig.workload(command=["sh", "-c", ANSWER + "; exec sleep 600"], outputs=[RESULTS], grace=1)
+    )
     await rig.reaches(lease, LeaseState.ACTIVE)
-    running = await rig.container(lease)
-    assert running is not None
-    assert running.running
+    container = await running(rig, lease)
     handle = await rig.handle(lease)
-    assert (handle.outputs, handle.machine, handle.container_id) == (("/results",), rig.machine, running.id)
-
+    assert (handle.outputs, handle.machine, handle.container_id) == (("/results",), rig.machine, container)
     await rig.chain.pool(TENANT).close(lease)
+    assert await result(rig, lease, tmp_path) == "42\n"
+    await stopped(rig, lease)
+    assert (await rig.handle(lease)).phase == "ended"
 
-    async def published() -> bool:
-        return (await rig.handle(lease)).phase == "ended" and (await rig.handle(lease)).result_cid is not None
 
-    await rig.until(published)
-    stopped = await rig.container(lease)
-    assert stopped is not None
-    assert not stopped.running
-    cid = (await rig.handle(lease)).result_cid
-    assert cid is not None
-    await fetch_results(cid, reader, tmp_path / "out", rig.ipfs)
-    assert (tmp_path / "out" / "results" / "answer").read_text() == "42\n"
+async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: Path) -> None:
+    lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
+    assert await result(rig, lease, tmp_path) == "42\n"
+    assert (await rig.lease(lease)).state is LeaseState.ACTIVE
+    handle = await rig.handle(lease)
+    assert (handle.phase, handle.exit_code) == ("running", 0)
+
+
+async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
+    rig: Rig = await rig_of(retention_min=1_000, retention_max=2_000)
+    lease = await rig.open(rig.workload(grace=0))
+    await running(rig, lease)
+    await rig.chain.pool(TENANT).close(lease)
+    await stopped(rig, lease)
+    rig.chain.anvil.advance(900)
+    rig.chain.anvil.mine()
+    await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
+    await rig.reconciler.settle()
+    assert await rig.container(lease) is not None
+    rig.chain.anvil.advance(200)
+    rig.chain.anvil.mine()
+    await rig.until(lambda: not rig.host.folder(lease).exists)
+    assert await rig.container(lease) is None
+    assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
+
+
+async def test_another_workload_on_the_same_lease(rig: Rig, tmp_path: Path) -> None:
+    first = rig.workload(command=["sh", "-c", ANSWER + "; exec sleep 600"], outputs=[RESULTS], grace=0)
+    lease = await rig.open(first)
+    before = await running(rig, lease)
+    second = seal(rig.workload(env={"SECOND": "yes"}), rig.identity.age_recipient)
+    await rig.host.uploads.put(_digest(second), second)
+    await rig.chain.pool(TENANT).set_workload(lease, _digest(second))
+
+    async def replaced() -> bool:
+        container = await rig.container(lease)
+        return container is not None and container.running and container.id != before
+
+    await rig.until(replaced)
+    assert await rig.inside(lease, "echo $SECOND") == (0, "yes\n")
+    published = rig.host.snapshot.leases[lease].result or (await _result_of(rig, lease))
+    assert published
+
+
+async def test_a_machine_that_missed_a_start_recovers_by_itself(rig: Rig) -> None:
+    await rig.stop()
+    lease = await rig.open_sealed(b"nobody will ever see this", upload=False)
+    rig.chain.anvil.advance(86_400)
+    rig.chain.anvil.mine()
+    await rig.chain.pool(TENANT).cancel_unstarted(lease)
+    assert (await rig.chain.pool().machine_of(rig.machine)).stalled
+    await rig.start()
+
+    async def recovered() -> bool:
+        return not (await rig.chain.pool().machine_of(rig.machine)).stalled
+
+    await rig.until(recovered)
+
+
+# -------------------------------------------------------------------------------------------------
+# reorganisations
+
+
+async def test_a_lease_that_is_reorganised_away_stops_and_comes_back_with_its_data(rig: Rig) -> None:
+    anvil = rig.chain.anvil
+    sealed = seal(rig.workload(grace=0), rig.identity.age_recipient)
+    anvil.mine(2)
+    before = anvil.block_number
+    lease = await rig.open_sealed(sealed)
+    container = await running(rig, lease)
+    await rig.inside(lease, "echo precious > /kept")
+    raw = [_raw(anvil, number) for number in range(before + 1, anvil.block_number + 1)]
+    depth = anvil.block_number - before
+    anvil.rollback(depth)
+    anvil.mine(depth + 1)
+    await stopped(rig, lease)
+    assert rig.host.folder(lease).load().gone_at is not None
+    for transaction in [t for block in raw for t in block]:
+        anvil.request("eth_sendRawTransaction", transaction)
+
+    async def is_back() -> bool:
+        found = await rig.container(lease)
+        return found is not None and found.running and found.id == container
+
+    await rig.until(is_back)
+    assert await rig.inside(lease, "cat /kept") == (0, "precious\n")
+    await rig.reaches(lease, LeaseState.ACTIVE)
+
+
+def _raw(anvil: Any, number: int) -> list[str]:
+    """A block's transactions, as they were sent."""
+    block = anvil.request("eth_getBlockByNumber", hex(number), False)
+    return [anvil.request("eth_getRawTransactionByHash", hash_) for hash_ in block["transactions"]]
+
+
+async def test_containers_of_another_history_are_left_alone(rig: Rig) -> None:
+    """A development chain repeats ids and addresses; only the genesis tells."""
+    names = rig.host.names
+    earlier = replace(names, genesis="0x" + "ee" * 32)
+    labels = {LEASE_LABEL: names.label(1 << 16, rig.machine), GENESIS_LABEL: earlier.genesis}
+    await rig.host.engine.create(_spec(earlier.container(1 << 16), rig.image, labels))
+    await rig.host.engine.start(earlier.container(1 << 16))
+    try:
+        lease = await rig.open()
+        assert lease == 1 << 16
+        ours = await running(rig, lease)
+        foreign = await rig.host.engine.inspect(earlier.container(lease))
+        assert foreign is not None
+        assert foreign.running
+        assert foreign.id != ours
+        assert names.lease_of(foreign.labels) is None
+    finally:
+        await rig.host.engine.remove(earlier.container(1 << 16))
+
+
+def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
+    return ContainerSpec(
+        name=name,
+        image=image,
+        network="bridge",
+        labels=labels,
+        command=["sleep", "600"],
+        environment={},
+        hostname="h",
+        cpus=0.1,
+        memory_bytes=1 << 26,
+        pids=16,
+        shm_bytes=1 << 20,
+        disk_bytes=None,
+        runtime=None,
+        gpu_uuids=(),
+        mounts=(),
+        ports={},
+        dns=(),
+        restart="no",
+        grace=0,
+    )
+
+
+# ----------------------------------------------------------------------------------------------- what
+# goes away
+
+
+async def test_a_restarted_agent_takes_its_leases_over(rig: Rig) -> None:
+    lease = await rig.open()
+    container = await running(rig, lease)
+    await rig.restart()
+    await rig.until(lambda: lease in rig.host.snapshot.leases)
+    await rig.reconciler.tick()
+    await rig.reconciler.settle()
+    assert await running(rig, lease) == container
+    assert (await rig.handle(lease)).phase == "running"
+
+
+async def test_a_lease_that_ends_while_the_agent_is_down(rig: Rig, tmp_path: Path) -> None:
+    lease = await rig.open(
+        rig.workload(command=["sh", "-c", ANSWER + "; exec sleep 600"], outputs=[RESULTS], grace=0)
+    )
+    await running(rig, lease)
+    await rig.stop()
+    await rig.chain.pool(TENANT).close(lease)
+    await rig.start()
+    assert await result(rig, lease, tmp_path) == "42\n"
+
+
+async def test_lost_notes_are_worked_out_anew(rig: Rig) -> None:
+    lease = await rig.open()
+    container = await running(rig, lease)
+    await rig.stop()
+    rig.host.folder(lease).remove()
+    await rig.start()
+    await rig.until(lambda: rig.host.folder(lease).load().launched)
+    assert await running(rig, lease) == container
+    assert (await rig.handle(lease)).tenant == rig.chain.address(TENANT)
+
+
+async def test_the_engine_goes_and_comes_back(rig: Rig, docker_engine: Engine) -> None:
+    lease = await rig.open()
+    container = await running(rig, lease)
+    found = await rig.container(lease)
+    assert found is not None
+    docker_engine.kill()
+    try:
+        await rig.until(lambda: rig.reconciler._engine_down)
+        assert Path("/proc", str(found.pid)).exists()  # noqa: ASYNC240
+    finally:
+        docker_engine.start()
+    await rig.until(lambda: not rig.reconciler._engine_down)
+    again = await rig.container(lease)
+    assert again is not None
+    assert (again.id, again.pid, again.running) == (container, found.pid, True)
+
+
+async def test_the_chain_goes_and_nothing_is_torn_down(rig: Rig) -> None:
+    lease = await rig.open(duration=60)
+    container = await running(rig, lease)
+    rig.chain.anvil.stop()
+    await rig.until(lambda: not rig.host.snapshot.current)
+    rig.host.chain._seen_time += 1_000  # type: ignore[attr-defined]  # far past the lease's end, as far as it knows
+    await rig.reconciler.tick()
+    await rig.reconciler.settle()
+    found = await rig.container(lease)
+    assert found is not None
+    assert found.running
+    assert found.id == container
+
+
+async def test_a_network_of_the_lease_that_is_missing_is_no_end(rig: Rig) -> None:
+    """Steps begin with a look: an agent killed anywhere in bringing up finds what it made and goes on."""
+    lease = await rig.open(rig.workload(readiness={"command": ["test", "-f", "/go"], "timeout": 60}))
+    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    await rig.restart()
+    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    assert (await rig.lease(lease)).state is LeaseState.OPENED
+    await rig.inside(lease, "touch /go")
+    await running(rig, lease)
+
+
+def _digest(sealed: bytes) -> bytes:
+    from leasehold.workload import digest
+
+    return digest(sealed)
+
+
+async def _result_of(rig: Rig, lease: int) -> bytes | None:
+    async with asyncio.timeout(20):
+        while (found := (await rig.host.chain.snapshot([lease])).leases[lease].result) is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        return found
