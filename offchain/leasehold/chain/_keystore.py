@@ -16,6 +16,8 @@ from eth_utils.address import to_checksum_address
 from leasehold.chain._signer import LocalSigner
 from leasehold.errors import KeyExists, KeyMissing, WalletError, WrongPassword
 
+# Of secp256k1; eth-account does not look until it signs.
+_CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -59,10 +61,9 @@ class Keystore:
         if path.exists():
             raise KeyExists(name)
         private = key if key is not None else self._random(32)
-        try:
-            signer = LocalSigner(private)
-        except ValueError as error:
-            raise WalletError("That is no private key: it has 32 bytes, below the curve's order.") from error
+        if len(private) != 32 or not 0 < int.from_bytes(private, "big") < _CURVE_ORDER:
+            raise WalletError("That is no private key: it has 32 bytes, above 0 and below the curve's order.")
+        signer = LocalSigner(private)
         document = await asyncio.to_thread(self._encrypt, private, password)
         self._write(path, name, document)
         return signer

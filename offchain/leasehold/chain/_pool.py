@@ -226,13 +226,13 @@ class Pool(Contract):
     # -------------------------------------------------------------------------------------------------- reads
 
     async def machine_of(self, machine: int) -> Machine:
-        """Raises UnknownMachine."""
+        """The machine; of one that was never registered, all zeros and MachineStatus.NONE."""
         view = await self._read("machineOf", machine)
         status, terms = MachineStatus(view.pop("status")), Terms(**view.pop("terms"))
         return Machine(id=machine, status=status, terms=terms, **view)
 
     async def lease_of(self, lease: int) -> Lease:
-        """Raises UnknownLease."""
+        """The lease; LeaseState.NONE when its slot was never used or serves another generation."""
         view = await self._read("leaseOf", lease)
         return Lease(id=lease, state=LeaseState(view.pop("state")), **view)
 

@@ -21,6 +21,7 @@ from leasehold.chain import (
     IndexConflict,
     Indexer,
     LeaseRequest,
+    LeaseState,
     LeaseStarted,
     LogMeta,
     RolledBack,
@@ -123,9 +124,8 @@ async def check_against_chain(chain: PoolChain, index: Indexer) -> None:
         await pool.machine_of(i + 1) for i in range(await pool.machine_count())
     ]
     for record in await index.leases():
-        try:
-            seen = await pool.lease_of(record.lease.id)
-        except ContractError:
+        seen = await pool.lease_of(record.lease.id)
+        if seen.state is LeaseState.NONE:
             continue  # its slot is in use again
         if record.lease.state.live:
             assert record.lease == seen
@@ -273,7 +273,9 @@ class Life:
         machine = await self._machine()
         revision = (await self._chain.pool().machine_of(machine)).revision
         share = self._random.choice((1, 2, 4, 8))
-        await self._chain.pool(RENTER).open(wants(machine, revision=revision, share=share))
+        reuse = self._random.choice((0, 0, await self._lease()))
+        request = wants(machine, revision=revision, share=share, reuse=reuse)
+        await self._chain.pool(RENTER).open(request)
 
     do_open_more = do_open
 

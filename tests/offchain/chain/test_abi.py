@@ -1,0 +1,156 @@
+"""What is generated is what the compiler gives, and every error can speak."""
+
+import dataclasses
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from leasehold import _contract_errors, errors
+from leasehold._sentences import SENTENCES
+from leasehold.chain import Deployment, Pool
+from leasehold.chain._abi import functions, load_abi, snake
+from leasehold.chain._pool import AccountsContract, Contract, FactoryContract
+from leasehold.errors import ContractError, Panicked, Reverted, UnknownRevert, decode_revert
+
+ROOT = Path(__file__).resolve().parents[3]
+LEAVES = [getattr(_contract_errors, name) for name in _contract_errors.__all__] + [Reverted, Panicked]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("abi", ROOT / "scripts/abi.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_committed_files_are_what_the_compiler_gives(generator: ModuleType) -> None:
+    for path, text in generator.render(ROOT).items():
+        assert (ROOT / path).read_text() == text, f"{path} is out of date: run scripts/abi.py"
+
+
+def test_an_error_without_a_sentence_is_refused(
+    generator: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(generator.SENTENCES, "PriceTooHigh")
+    abi = {"Controller": list(load_abi("Controller"))}
+    with pytest.raises(SystemExit, match="PriceTooHigh"):
+        generator.render_errors(abi)
+
+
+def sample(kind: str) -> object:
+    return {"address": "0x" + "ab" * 20, "bytes32": b"some-field".ljust(32, b"\0"), "string": "no"}.get(
+        kind, 3
+    )
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.__name__)
+def test_every_error_comes_back_from_its_bytes_and_says_what_to_do(leaf: type[ContractError]) -> None:
+    inner = leaf.signature[leaf.signature.index("(") + 1 : -1]
+    kinds = inner.split(",") if inner else []
+    data = keccak(text=leaf.signature)[:4] + encode(kinds, [sample(kind) for kind in kinds])
+    error = decode_revert(data)
+    assert type(error) is leaf
+    assert len(dataclasses.fields(leaf)) == len(kinds)  # type: ignore[arg-type]  # every leaf is a dataclass
+    sentence = str(error)
+    assert "{" not in sentence
+    assert sentence[-1] in ".:" or leaf is Reverted
+    assert ":" in sentence, "it says what to do next"
+    for field, kind in zip(dataclasses.fields(leaf), kinds, strict=True):  # type: ignore[arg-type]
+        if kind == "address":
+            assert getattr(error, field.name) == "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB"
+
+
+def test_no_sentence_is_left_over() -> None:
+    names = {leaf.__name__ for leaf in LEAVES} | {"UnknownRevert"}
+    assert set(SENTENCES) == names
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01", b"\xde\xad\xbe\xef", bytes(100)])
+def test_unknown_data_is_shown(data: bytes) -> None:
+    error = decode_revert(data)
+    assert isinstance(error, UnknownRevert)
+    assert data.hex() in str(error)
+
+
+def test_known_selector_with_broken_arguments() -> None:
+    good = decode_revert(bytes.fromhex("08c379a0") + encode(["string"], ["why"]))
+    assert isinstance(good, Reverted)
+    assert "why" in str(good)
+    assert isinstance(decode_revert(bytes.fromhex("08c379a0") + b"\xff" * 20), UnknownRevert)
+
+
+def test_numbers_in_sentences_are_for_people() -> None:
+    assert "lease 12.1 " in str(errors.WrongState(lease=12 << 16 | 1, state=3)).lower()
+    assert "is ended" in str(errors.WrongState(lease=12 << 16, state=3))
+    assert " 9," in str(errors.WrongState(lease=12 << 16, state=9)).replace("is 9", " 9")
+    assert "1970-01-02 00:00:00 UTC" in str(errors.LeaseOver(lease=1 << 16, end=86_400))
+    assert str(2**255) in str(errors.LeaseOver(lease=1 << 16, end=2**255))
+    assert "`spot`" in str(errors.Unsupported(what=b"spot".ljust(32, b"\0")))
+    assert "0xff" in str(errors.Unsupported(what=b"\xff" * 32))
+
+
+def test_the_other_errors_speak_too() -> None:
+    samples: list[errors.LeaseholdError] = [
+        errors.WrongChain("chain 1", "chain 2"),
+        errors.RpcUnavailable(("a: refused",)),
+        errors.RpcError(-32000, "no", None, "eth_call"),
+        errors.TransactionFailed("0x1"),
+        errors.TransactionTimeout("0x1", 5),
+        errors.GasFundsLow("0xa", 1, 2),
+        errors.WrongPassword("me"),
+        errors.KeyExists("me"),
+        errors.KeyMissing("me"),
+        errors.DatasetUnavailable("bafy"),
+    ]
+    for error in samples:
+        assert ":" in str(error)
+        assert error.exit_code > 1
+    assert issubclass(errors.WrongPassword, errors.WalletError)
+
+
+@pytest.mark.parametrize("binding", [Pool, AccountsContract, FactoryContract])
+def test_the_bindings_cover_every_function(binding: type[Contract]) -> None:
+    missing = {
+        name
+        for name in functions(binding._abi)
+        if not hasattr(binding, snake(name)) and name != "eip712Domain"
+    }
+    assert missing <= {"implementation"}, missing
+
+
+def test_a_deployment_survives_its_file(tmp_path: Path) -> None:
+    deployment = Deployment(1, "0x" + "ab" * 32, *(["0x" + "00" * 19 + "aa"] * 4), 5, "USD", 6)
+    path = deployment.save(tmp_path / "new")
+    assert path.name == "1.json"
+    loaded = Deployment.load(path)
+    assert loaded.controller.lower() == deployment.controller
+    assert (loaded.chain_id, loaded.genesis, loaded.block) == (1, deployment.genesis, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "There is no deployment file"),
+        ("{", "cannot be read"),
+        ("[]", "holds no object"),
+        ('{"chain_id": "1"}', "lacks a valid `chain_id`"),
+        (
+            '{"chain_id":1,"genesis":"0x","factory":"x","accounts":"x","controller":"x","token":"x","block":1,'
+            '"token_symbol":"T","token_decimals":18}',
+            "`factory`",
+        ),
+    ],
+)
+def test_a_deployment_file_that_cannot_be(tmp_path: Path, text: str | None, says: str) -> None:
+    path = tmp_path / "1.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(errors.SettingsError, match=says):
+        Deployment.load(path)

@@ -1,0 +1,183 @@
+"""JSON-RPC: one good endpoint among bad ones, chains that are not ours, and what nodes say when a call reverts."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from devnet.anvil import Anvil
+from devnet.pool import PoolChain
+from leasehold.chain import Pool, Rpc, Token
+from leasehold.chain._rpc import revert_of
+from leasehold.errors import (
+    ChainError,
+    PriceTooHigh,
+    Reverted,
+    RpcError,
+    RpcUnavailable,
+    UnknownRevert,
+    WrongChain,
+)
+
+
+class Answers(httpx.AsyncBaseTransport):
+    """Answers by host: a list of responses to give one after the other, the last for ever."""
+
+    def __init__(self, **hosts: list[Any]) -> None:
+        self._hosts = hosts
+        self.asked: list[str] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        self.asked.append(host)
+        answers = self._hosts[host]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, httpx.Response):
+            return answer
+        call = orjson.loads(request.content)
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], **answer})
+
+
+def client(transport: Answers, *hosts: str, **options: Any) -> Rpc:
+    return Rpc([f"http://{host}" for host in hosts], transport=transport, **options)
+
+
+@pytest.fixture
+async def rpc(anvil: Anvil) -> AsyncIterator[Rpc]:
+    async with Rpc([anvil.url]) as opened:
+        yield opened
+
+
+async def test_calls_and_batches(anvil: Anvil, rpc: Rpc) -> None:
+    assert await rpc.chain_id() == anvil.chain_id
+    anvil.mine(3)
+    assert await rpc.block_number() == 3
+    assert await rpc.batch([]) == []
+    number, chain = await rpc.batch([("eth_blockNumber", ()), ("eth_chainId", ())])
+    assert (int(number, 16), int(chain, 16)) == (3, anvil.chain_id)
+    header = await rpc.header(2)
+    assert header is not None
+    assert header == await rpc.header(header.hash)
+    assert (await rpc.header("latest")) != header
+    assert await rpc.header(99) is None
+    assert await rpc.balance(anvil.accounts[0].address) > 0
+    assert rpc.urls == (anvil.url,)
+    await rpc.aclose()
+    assert await rpc.chain_id() == anvil.chain_id, "it opens again"
+
+
+async def test_a_batch_fails_with_the_first_error(rpc: Rpc) -> None:
+    with pytest.raises(RpcError) as caught:
+        await rpc.batch([("eth_chainId", ()), ("no_such_method", ())])
+    assert caught.value.method == "no_such_method"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ReadTimeout("slow"),
+        httpx.Response(503),
+        httpx.Response(429),
+        httpx.Response(200, text="<html>"),
+        {"error": {"code": -32005, "message": "limit exceeded"}},
+    ],
+    ids=lambda bad: type(bad).__name__,
+)
+async def test_an_endpoint_that_does_not_answer_is_passed_over(bad: Any) -> None:
+    now = 0.0
+    transport = Answers(bad=[bad], good=[{"result": "0x5"}])
+    async with client(transport, "bad", "good", clock=lambda: now) as both:
+        assert await both.block_number() == 5
+        assert await both.block_number() == 5
+        assert transport.asked == ["bad", "good", "good"], "it rests for a while"
+        now = 6.0
+        assert await both.block_number() == 5
+        assert transport.asked[3:] == ["bad", "good"], "and is tried again"
+
+
+async def test_no_endpoint_at_all() -> None:
+    async with client(Answers(a=[httpx.ConnectError("refused")], b=[httpx.Response(500)]), "a", "b") as none:
+        with pytest.raises(RpcUnavailable, match=r"refused.*HTTP 500"):
+            await none.chain_id()
+    with pytest.raises(RpcUnavailable, match="no address"):
+        Rpc([])
+    async with Rpc(["http://["]) as broken:
+        with pytest.raises(RpcUnavailable):
+            await broken.chain_id()
+
+
+async def test_what_a_node_answers_is_not_asked_elsewhere() -> None:
+    transport = Answers(a=[{"error": {"code": -32601, "message": "no such method"}}], b=[{"result": 1}])
+    async with client(transport, "a", "b") as both:
+        with pytest.raises(RpcError, match="no such method") as caught:
+            await both.call("eth_foo")
+    assert caught.value.code == -32601
+    assert transport.asked == ["a"]
+
+
+async def test_answers_of_the_wrong_shape() -> None:
+    async with client(Answers(a=[httpx.Response(200, json=[])]), "a") as odd:
+        with pytest.raises(RpcUnavailable):
+            await odd.call("eth_chainId")
+    refusal = httpx.Response(200, json={"error": {"code": -32600, "message": "batches are off"}})
+    async with client(Answers(a=[refusal]), "a") as single:
+        with pytest.raises(RpcError, match="batches are off"):
+            await single.batch([("eth_chainId", ())])
+
+
+async def test_the_chain_is_checked(chain: PoolChain) -> None:
+    await chain.rpc.check_chain(chain.deployment)
+    assert await chain.rpc.block_number() > 0
+    with pytest.raises(WrongChain, match="on chain 31337 and the deployment on chain 1:"):
+        await chain.rpc.check_chain(replace(chain.deployment, chain_id=1))
+    with pytest.raises(WrongChain, match="genesis"):
+        await chain.rpc.check_chain(replace(chain.deployment, genesis="0x" + "00" * 32))
+
+
+async def test_a_restarted_development_chain_is_another_chain(chain: PoolChain) -> None:
+    with Anvil() as other:
+        async with Rpc([other.url, chain.anvil.url]) as both:
+            await both.check_chain(chain.deployment)
+            assert await both.block_number() == chain.anvil.block_number, "the stranger was passed over"
+        async with Rpc([other.url]) as only:
+            with pytest.raises(WrongChain, match="genesis"):
+                await only.check_chain(chain.deployment)
+            with pytest.raises(WrongChain):
+                await only.block_number()
+
+
+async def test_an_endpoint_that_cannot_say_which_chain_it_is(chain: PoolChain) -> None:
+    refusal = {"error": {"code": -32601, "message": "not for you"}}
+    async with client(Answers(a=[refusal]), "a") as odd:
+        with pytest.raises(RpcUnavailable, match="not for you"):
+            await odd.check_chain(chain.deployment)
+
+
+def test_reverts_in_all_the_ways_that_nodes_tell_them() -> None:
+    data = "0x" + (keccak(text=PriceTooHigh.signature)[:4] + encode(["uint80", "uint80"], [5, 4])).hex()
+    for told in (data, {"data": data}, {"originalError": {"data": data}}):
+        error = revert_of({"code": 3, "message": "execution reverted", "data": told})
+        assert isinstance(error, PriceTooHigh)
+        assert (error.price, error.max_price) == (5, 4)
+    reason = revert_of({"code": 3, "message": "execution reverted: too early"})
+    assert isinstance(reason, Reverted)
+    assert reason.reason == "too early"
+    assert isinstance(revert_of({"code": -32000, "message": "execution reverted"}), UnknownRevert)
+    assert isinstance(revert_of({"code": 3, "message": "execution reverted", "data": "0x"}), UnknownRevert)
+    assert revert_of({"code": -32000, "message": "nonce too low"}) is None
+
+
+async def test_a_contract_that_is_not_there(anvil: Anvil, chain: PoolChain) -> None:
+    nowhere = replace(chain.deployment, controller="0x" + "12" * 20, token="0x" + "12" * 20)
+    with pytest.raises(ChainError, match="There is no contract"):
+        await Pool(chain.rpc, nowhere).machine_count()
+    with pytest.raises(ChainError, match="There is no token"):
+        await Token(chain.rpc, nowhere.token).decimals()
