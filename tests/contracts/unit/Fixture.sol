@@ -164,6 +164,19 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
         leases[0] = lease;
     }
 
+    /// @dev Makes `call` on the pool as `who`, which must revert with exactly `error_`.
+    function _refused(address who, bytes memory call, bytes memory error_) internal {
+        vm.prank(who);
+        (bool ok, bytes memory answer) = address(pool).call(call);
+        vm.assertFalse(ok);
+        vm.assertEq(answer, error_);
+    }
+
+    function _notFor(address who, bytes memory call) internal {
+        _refused(who, call, abi.encodeWithSelector(NotAuthorized.selector, who));
+    }
+
+    /// @dev For a call that Solidity makes next: a low-level one would swallow the failure of the expectation.
     function _expect(bytes memory error_) internal {
         vm.expectRevert(error_);
     }

@@ -23,17 +23,6 @@ abstract contract LeasesFixture is Fixture {
         machine = _register(2);
     }
 
-    function _refused(address who, bytes memory call, bytes memory error_) internal {
-        _expect(error_);
-        vm.prank(who);
-        (bool ok,) = address(pool).call(call);
-        ok; // what expectRevert answers
-    }
-
-    function _notFor(address who, bytes memory call) internal {
-        _refused(who, call, abi.encodeWithSelector(NotAuthorized.selector, who));
-    }
-
     function _refusedOpen(LeaseRequest memory request, bytes memory error_) internal {
         _refused(tenant, abi.encodeCall(pool.open, (request)), error_);
     }

@@ -14,17 +14,6 @@ contract MachinesTest is Fixture {
         machine = _register(2);
     }
 
-    function _as(address who, bytes memory call, bytes memory error_) private {
-        _expect(error_);
-        vm.prank(who);
-        (bool ok,) = address(pool).call(call);
-        ok; // what expectRevert answers
-    }
-
-    function _notFor(address who, bytes memory call) private {
-        _as(who, call, abi.encodeWithSelector(NotAuthorized.selector, who));
-    }
-
     function _status(uint8 status, bool delisted, bool underStaked, bool stalled) private {
         _expectEvent();
         emit MachineStatusSet(machine, status, delisted, underStaked, stalled);
@@ -65,22 +54,22 @@ contract MachinesTest is Fixture {
 
     function test_register_refuses() external {
         bytes memory none = abi.encodeCall(pool.register, (_terms(), 0, 0, 0, OPERATOR));
-        _as(PROVIDER, none, abi.encodeWithSelector(InvalidGpuCount.selector, 0));
+        _refused(PROVIDER, none, abi.encodeWithSelector(InvalidGpuCount.selector, 0));
         bytes memory nine = abi.encodeCall(pool.register, (_terms(), 9, 0, 0, OPERATOR));
-        _as(PROVIDER, nine, abi.encodeWithSelector(InvalidGpuCount.selector, 9));
+        _refused(PROVIDER, nine, abi.encodeWithSelector(InvalidGpuCount.selector, 9));
         bytes memory nobody = abi.encodeCall(pool.register, (_terms(), 1, 0, 0, address(0)));
-        _as(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
+        _refused(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
         vm.prank(OWNER);
         pool.setPaused(true);
         bytes memory one = abi.encodeCall(pool.register, (_terms(), 1, 0, 0, OPERATOR));
-        _as(PROVIDER, one, abi.encodeWithSelector(Paused.selector));
+        _refused(PROVIDER, one, abi.encodeWithSelector(Paused.selector));
     }
 
     function _invalid(Terms memory terms, bytes32 field) private {
         bytes memory call = abi.encodeCall(pool.register, (terms, 1, 0, 0, OPERATOR));
-        _as(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
+        _refused(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
         call = abi.encodeCall(pool.setTerms, (machine, terms));
-        _as(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
+        _refused(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
     }
 
     function test_terms_out_of_bounds() external {
@@ -176,7 +165,7 @@ contract MachinesTest is Fixture {
         vm.assertEq(pool.machineOf(machine).operator, THIEF);
         _notFor(OPERATOR, abi.encodeCall(pool.setContact, (machine, "c3")));
         bytes memory nobody = abi.encodeCall(pool.setOperator, (machine, address(0)));
-        _as(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
+        _refused(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
     }
 
     function test_withhold() external {
@@ -192,7 +181,7 @@ contract MachinesTest is Fixture {
         pool.withhold(machine, 0);
         vm.assertEq(pool.machineOf(machine).busy, 0);
         bytes memory beyond = abi.encodeCall(pool.withhold, (machine, 0x10000));
-        _as(PROVIDER, beyond, abi.encodeWithSelector(InvalidCells.selector, 0x10000));
+        _refused(PROVIDER, beyond, abi.encodeWithSelector(InvalidCells.selector, 0x10000));
     }
 
     function test_delist_and_relist() external {
@@ -208,7 +197,7 @@ contract MachinesTest is Fixture {
 
     function test_recover() external {
         bytes memory call = abi.encodeCall(pool.recover, (machine));
-        _as(OPERATOR, call, abi.encodeWithSelector(MachineNotStalled.selector, machine));
+        _refused(OPERATOR, call, abi.encodeWithSelector(MachineNotStalled.selector, machine));
         uint256 lease = _open(machine, 1, 1 hours);
         skip(30 minutes + 1);
         pool.cancelUnstarted(lease);
@@ -248,17 +237,17 @@ contract MachinesTest is Fixture {
 
     function test_unknown_machines() external {
         bytes memory unknown = abi.encodeWithSelector(UnknownMachine.selector, 9);
-        _as(PROVIDER, abi.encodeCall(pool.delist, (9)), unknown);
-        _as(PROVIDER, abi.encodeCall(pool.setContact, (9, "x")), unknown);
-        _as(PROVIDER, abi.encodeCall(pool.addStake, (9, 1)), unknown);
-        _as(PROVIDER, abi.encodeCall(pool.unstake, (9)), unknown);
+        _refused(PROVIDER, abi.encodeCall(pool.delist, (9)), unknown);
+        _refused(PROVIDER, abi.encodeCall(pool.setContact, (9, "x")), unknown);
+        _refused(PROVIDER, abi.encodeCall(pool.addStake, (9, 1)), unknown);
+        _refused(PROVIDER, abi.encodeCall(pool.unstake, (9)), unknown);
         vm.assertEq(uint256(pool.machineOf(9).status), uint256(MachineStatus.None));
     }
 
     // ------------------------------------------------------------------------------------------------ stake and its end
 
     function test_addStake_refuses_nothing() external {
-        _as(PROVIDER, abi.encodeCall(pool.addStake, (machine, 0)), abi.encodeWithSelector(ZeroAmount.selector));
+        _refused(PROVIDER, abi.encodeCall(pool.addStake, (machine, 0)), abi.encodeWithSelector(ZeroAmount.selector));
     }
 
     function test_retire_and_unstake() external {
@@ -269,9 +258,9 @@ contract MachinesTest is Fixture {
         vm.assertEq(pool.machineOf(machine).retiredAt, NOW);
 
         bytes memory call = abi.encodeCall(pool.unstake, (machine));
-        _as(PROVIDER, call, abi.encodeWithSelector(StakeLocked.selector, machine, NOW + 14 days));
+        _refused(PROVIDER, call, abi.encodeWithSelector(StakeLocked.selector, machine, NOW + 14 days));
         skip(14 days - 1);
-        _as(PROVIDER, call, abi.encodeWithSelector(StakeLocked.selector, machine, NOW + 14 days));
+        _refused(PROVIDER, call, abi.encodeWithSelector(StakeLocked.selector, machine, NOW + 14 days));
         skip(1);
         _expectEvent();
         emit Unstaked(machine, PROVIDER, 2 * STAKE);
@@ -279,7 +268,7 @@ contract MachinesTest is Fixture {
         pool.unstake(machine);
         vm.assertEq(pool.balanceOf(PROVIDER), 2 * STAKE);
         vm.assertEq(pool.machineOf(machine).stake, 0);
-        _as(PROVIDER, call, abi.encodeWithSelector(ZeroAmount.selector));
+        _refused(PROVIDER, call, abi.encodeWithSelector(ZeroAmount.selector));
     }
 
     /// @dev What a later version says about the delay does not reach a machine that never accepted it.
@@ -304,20 +293,20 @@ contract MachinesTest is Fixture {
         bytes32 care = vm.load(address(pool), careSlot);
         vm.store(address(pool), careSlot, care | bytes32(uint256(1) << 192));
         bytes memory locked = abi.encodeWithSelector(StakeLocked.selector, machine, type(uint256).max);
-        _as(PROVIDER, abi.encodeCall(pool.unstake, (machine)), locked);
+        _refused(PROVIDER, abi.encodeCall(pool.unstake, (machine)), locked);
         vm.store(address(pool), careSlot, care);
         pool.unstake(machine);
     }
 
     function test_unstake_needs_retirement() external {
         bytes memory call = abi.encodeCall(pool.unstake, (machine));
-        _as(PROVIDER, call, abi.encodeWithSelector(MachineNotRetired.selector, machine));
+        _refused(PROVIDER, call, abi.encodeWithSelector(MachineNotRetired.selector, machine));
     }
 
     function test_retire_waits_for_leases() external {
         uint256 lease = _running(machine, 2, 1 hours);
         bytes memory call = abi.encodeCall(pool.retire, (machine));
-        _as(PROVIDER, call, abi.encodeWithSelector(MachineBusy.selector, machine, 3));
+        _refused(PROVIDER, call, abi.encodeWithSelector(MachineBusy.selector, machine, 3));
         skip(1 hours);
         pool.close(lease); // anyone, past the end
         _retire();
@@ -326,13 +315,13 @@ contract MachinesTest is Fixture {
     function test_a_retired_machine_stays_so() external {
         _retire();
         bytes memory retired = abi.encodeWithSelector(MachineRetiredAlready.selector, machine);
-        _as(PROVIDER, abi.encodeCall(pool.retire, (machine)), retired);
-        _as(PROVIDER, abi.encodeCall(pool.setTerms, (machine, _terms())), retired);
-        _as(PROVIDER, abi.encodeCall(pool.setHardware, (machine, "x")), retired);
-        _as(PROVIDER, abi.encodeCall(pool.delist, (machine)), retired);
-        _as(PROVIDER, abi.encodeCall(pool.relist, (machine)), retired);
-        _as(PROVIDER, abi.encodeCall(pool.addStake, (machine, 1)), retired);
-        _as(tenant, abi.encodeCall(pool.open, (_request(machine, 1, 1 hours))), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.retire, (machine)), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.setTerms, (machine, _terms())), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.setHardware, (machine, "x")), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.delist, (machine)), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.relist, (machine)), retired);
+        _refused(PROVIDER, abi.encodeCall(pool.addStake, (machine, 1)), retired);
+        _refused(tenant, abi.encodeCall(pool.open, (_request(machine, 1, 1 hours))), retired);
         vm.prank(PROVIDER);
         pool.setOperator(machine, THIEF); // a leaked key can always be replaced
     }
