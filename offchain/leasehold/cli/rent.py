@@ -188,6 +188,7 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
     with out.working("Opening the lease"):
         await renter.approve(offer)
         sent_at = time.time()
+        sent_at = time.time()
         opened = await renter.open(offer, delivery.digest, settle=settle, reuse=rental.reuse)
     shown = format_lease(opened.lease)
     answer: dict[str, Json] = {
@@ -195,6 +196,7 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
         "number": str(opened.lease),
         **_quote_json(offer, money),
         "delivered_by": delivery.by,
+        "sent_at": f"{sent_at:.3f}",
         "sent_at": f"{sent_at:.3f}",
         **transaction(opened.receipt),
     }
