@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
 import {LeaseRequest, LeaseState, MachineStatus, MachineView} from "../../contracts/interfaces/IControllerTypes.sol";
-import {SizedToken} from "../../contracts/test/OddTokens.sol";
+import {QuietToken, SizedToken} from "../../contracts/test/OddTokens.sol";
 import {skip, vm} from "./Cheats.sol";
 import {World} from "./World.sol";
 
@@ -48,7 +48,7 @@ contract Handler is World {
     /// @dev A machine that has not retired, if there is one.
     function _inService(uint256 seed) private view returns (uint32 id) {
         for (uint256 i = 0; i < machines; i++) {
-            id = _machine(seed + i);
+            id = _machine((seed >> 1) + i);
             if (_machines[id].retiredAt == 0) return id;
         }
         return _machine(seed);
@@ -87,7 +87,7 @@ contract Handler is World {
 
     function donate(uint256 amount) external {
         amount %= unit;
-        token.transfer(address(pool), amount);
+        QuietToken(address(token)).transfer(address(pool), amount);
         donated += amount;
         _count(msg.sig);
     }
@@ -194,7 +194,7 @@ contract Handler is World {
         _prepare(_inService(wish), wish >> 56);
         bytes[] memory calls = new bytes[](2 + seed % 3);
         for (uint256 i = 0; i < calls.length; i++) {
-            LeaseRequest memory r = _request(seed + i * 7, wish + i);
+            LeaseRequest memory r = _request((seed >> 8) + i * 7, (wish >> 8) + i);
             (r.settle, r.reuse) = (new uint256[](0), 0);
             calls[i] = abi.encodeCall(pool.open, (r));
         }
