@@ -73,7 +73,8 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
     Compiles first what has changed. Returns the deployment file, `<out_dir>/<chain id>.json`.
     Raises DeploymentFailed.
     """
-    _run([str(_forge()), "build", "contracts"], dict(os.environ))
+    # forge keeps a cache in the home: it gets one of its own.
+    _run([str(_forge()), "build", "contracts"], os.environ | {"HOME": str(_BUILD / "forge-home")})
     chain = Web3(HTTPProvider(rpc_url))
     deployer = chain.eth.accounts[0]
     block = chain.eth.block_number + 1

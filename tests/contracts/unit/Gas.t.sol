@@ -11,6 +11,7 @@ import {Fixture} from "./Fixture.sol";
 /// @dev Through the clone, an 18-decimal OpenZeppelin token, a standing allowance. Nobody has anything in the ledger
 /// unless a test says so; the pool, its provider and the token have traded before.
 /// forge-config: default.isolate = true
+/// forge-config: deep.isolate = true
 contract GasTest is Fixture {
     address private constant OTHER = address(0x07BE4);
     uint32 private machine;
