@@ -40,6 +40,7 @@ async def send_start(host: Host, desired: Desired, record: Record) -> None:
     log_step(desired.lease, "start-on-chain")
     document = host.endpoint(desired, container.ports)
     await host.chain.start(desired.lease, hashlib.sha256(document).digest())
+    _log.info("started", lease=format_lease(desired.lease))
     with contextlib.suppress(DatasetError, TimeoutError):  # whoever wants it can also ask the agent
         await asyncio.wait_for(host.data.put_block(document), _PIN_SECONDS)
 

@@ -188,8 +188,8 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
     with out.working("Opening the lease"):
         await renter.approve(offer)
         sent_at = time.time()
-        sent_at = time.time()
         opened = await renter.open(offer, delivery.digest, settle=settle, reuse=rental.reuse)
+        mined_at = time.time()
     shown = format_lease(opened.lease)
     answer: dict[str, Json] = {
         "lease": shown,
@@ -197,7 +197,7 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
         **_quote_json(offer, money),
         "delivered_by": delivery.by,
         "sent_at": f"{sent_at:.3f}",
-        "sent_at": f"{sent_at:.3f}",
+        "mined_at": f"{mined_at:.3f}",
         **transaction(opened.receipt),
     }
     out.say(f"Lease {shown} is open (block {opened.receipt.block_number}).")
