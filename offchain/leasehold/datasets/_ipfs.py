@@ -22,7 +22,7 @@ from leasehold.datasets._fetch import Fetch, Fetched, Progress
 from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Multipart, Part
 from leasehold.datasets._node import Cancellation, Node
 from leasehold.datasets._tar import file_chunks, tar_stream
-from leasehold.datasets._unixfs import MAX_BLOCK, Cid
+from leasehold.datasets._unixfs import MAX_BLOCK, Cid, Kind
 from leasehold.datasets._walk import Entry, EntryKind, Walk
 from leasehold.errors import DatasetError, DatasetTooLarge, DatasetUnavailable, IpfsError
 
@@ -189,7 +189,8 @@ class Ipfs:
 
         def work(cancellation: Cancellation) -> list[Listed]:
             dag = Dag(self._node, limit, cancellation)
-            entries = dag.entries(dag.node(Cid.parse(cid)), "")
+            node = dag.node(Cid.parse(cid))
+            entries = dag.entries(node, "") if node.kind in (Kind.DIRECTORY, Kind.HAMT) else iter(())
             return [Listed(entry.path, entry.cid.text, entry.size) for entry in entries]
 
         return await self._in_thread(work)
@@ -325,20 +326,20 @@ class Ipfs:
 
     def _pin(self, cid: str, timeout: float, cancellation: Cancellation) -> None:
         """Kubo reports twice a second how many nodes it has; when that number stands still, nobody has the rest."""
-        self._put_block(
-            b"", pin=False
-        )  # nodes never send an empty block to one another, and empty files need it
+        # Nodes never send an empty block to one another, and empty files need it.
+        self._put_block(b"", pin=False)
         seen, since = -1, time.monotonic()
-        for answer in self._node.lines(
-            "pin/add", cid, timeout, cancellation, recursive="true", progress="true"
-        ):
-            if answer.get("Pins"):
-                return
-            count = int(answer.get("Progress") or 0)
-            if count > seen:
-                seen, since = count, time.monotonic()
-            elif time.monotonic() - since > timeout:
-                break
+        options = {"recursive": "true", "progress": "true"}
+        lines = self._node.lines("pin/add", cid, timeout, cancellation, **options)
+        with contextlib.closing(lines) as answers:
+            for answer in answers:
+                if answer.get("Pins"):
+                    return
+                count = int(answer.get("Progress") or 0)
+                if count > seen:
+                    seen, since = count, time.monotonic()
+                elif time.monotonic() - since > timeout:
+                    break
         raise DatasetUnavailable(cid)
 
     def _unpin(self, cid: str) -> None:
@@ -380,16 +381,20 @@ class _Meter:
 
 
 def public_parts(
-    entries: Iterable[Entry], count: Callable[[Iterator[bytes]], Iterator[bytes]] = iter
+    entries: Iterable[Entry],
+    count: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
+    *,
+    prefix: str = "",
 ) -> Iterator[Part]:
-    """What a walk found as parts of a body, file by file; `count` sees every file's bytes pass."""
+    """What a walk found as parts of a body, below `prefix`, file by file; `count` sees every file's bytes pass."""
     for entry in entries:
+        path = prefix + entry.path
         if entry.kind is EntryKind.FOLDER:
-            yield FolderPart(entry.path)
+            yield FolderPart(path)
         elif entry.kind is EntryKind.LINK:
-            yield LinkPart(entry.path, entry.target)
+            yield LinkPart(path, entry.target)
         else:
-            yield FilePart(entry.path, count(file_chunks(entry)))
+            yield FilePart(path, count(file_chunks(entry)))
 
 
 def _below_root(entries: Iterable[Entry]) -> Iterator[Entry]:

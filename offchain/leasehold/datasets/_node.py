@@ -12,7 +12,7 @@ import json
 import socket
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -111,7 +111,7 @@ class Node:
             )
         except ipfs_errors.TimeoutError as error:
             raise self._timed_out("", name, self.timeout) from error
-        except ipfs_errors.ErrorResponse as error:
+        except (ipfs_errors.ErrorResponse, ipfs_errors.StatusError, ipfs_errors.EncoderError) as error:
             raise self._refused("", name, str(error)) from error
         except ipfs_errors.Error as error:
             raise IpfsUnreachable(self.api, _short(error)) from error
@@ -154,14 +154,14 @@ class Node:
         query = {"arg": cid, **options}
         with self._connected(timeout, cancellation, cid) as connection:
             connection.request("POST", f"{self._base}/{command}?{urlencode(query)}")
-            response = connection.getresponse()
-            if response.status != http.client.OK:
-                raise self._refused(cid, command, _message(response.read(_MAX_ANSWER)))
-            yield cast(Stream, response)
+            with contextlib.closing(connection.getresponse()) as response:
+                if response.status != http.client.OK:
+                    raise self._refused(cid, command, _message(response.read(_MAX_ANSWER)))
+                yield cast(Stream, response)
 
     def lines(
         self, command: str, cid: str, timeout: float, cancellation: Cancellation, **options: str
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Generator[dict[str, Any], None, None]:
         """The lines of an answer as they come. Raises as `stream` does."""
         with self.stream(command, cid, timeout, cancellation, **options) as source:
             while line := source.readline(_MAX_ANSWER):

@@ -174,7 +174,7 @@ def _fields(encoded: bytes) -> Iterator[tuple[int, int | bytes]]:
                 raise ValueError("a field is longer than its block")
             yield key >> 3, encoded[at : at + length]
             at += length
-        elif key & 7 == 5:
+        elif key & 7 == 5 and at + 4 <= len(encoded):
             at += 4  # fixed32: the fraction of a modification time, which is not used
         else:
             raise ValueError("a field has an unknown form")

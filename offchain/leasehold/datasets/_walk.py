@@ -52,6 +52,8 @@ class Walk:
     def below(self, descriptor: int, path: str) -> Iterator[Entry]:
         """The entry that `descriptor` has open, under the name `path`, and everything below it.
 
+        Links may point anywhere in the entry that the walk began with, so `path` is a bare name at first.
+
         Raises DatasetUnsafe, DatasetTooLarge beyond MAX_ENTRIES, DatasetError when a file cannot be read.
         """
         self._count += 1

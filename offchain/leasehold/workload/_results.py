@@ -110,7 +110,7 @@ class _Pack:
         if output.public:
             name = str(index)
             yield FolderPart(f"{_ROOT}/{name}")
-            yield from public_parts(counted(walk.below(descriptor, f"{_ROOT}/{name}/{last}")))
+            yield from public_parts(counted(walk.below(descriptor, last)), prefix=f"{_ROOT}/{name}/")
         else:
             name = f"{index}.age"
             archive = tar_stream(counted(walk.below(descriptor, last)))

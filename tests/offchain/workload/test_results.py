@@ -1,0 +1,210 @@
+"""From the container's folder to the tenant's, by way of IPFS; hostile on both ends."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devnet.kubo import Kubo
+from leasehold.datasets import FilePart, FolderPart, Ipfs, Part, new_identity, recipient_of
+from leasehold.errors import AgeKeyInvalid, DestinationExists, ResultsInvalid, SealBroken, WrongIdentity
+from leasehold.workload import Output, fetch_results, pack_outputs
+
+LEASE = "eip155:31337/0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512/786432@1"
+TENANT = new_identity()
+READER = recipient_of(TENANT)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Kubo(tmp_path_factory.mktemp("node")) as node:
+        yield node
+
+
+@pytest.fixture
+async def ipfs(node: Kubo) -> AsyncIterator[Ipfs]:
+    async with Ipfs(node.api, timeout=10) as ipfs:
+        yield ipfs
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """What a container left below its output paths."""
+    root = tmp_path / "root"
+    (root / "out/model").mkdir(parents=True)
+    (root / "out/model/weights").write_bytes(bytes(range(256)) * 9000)
+    (root / "out/model/best").symlink_to("weights")
+    (root / "out/run").write_text("#!/bin/sh\n")
+    (root / "out/run").chmod(0o755)
+    (root / "report.txt").write_text("accuracy 0.97")
+    (root / "public").mkdir()
+    (root / "public/readme").write_text("for everybody")
+    return root
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+
+
+def private(path: str) -> Output:
+    return Output(path=path, recipients=(READER,))
+
+
+def public(path: str) -> Output:
+    return Output(path=path, public=True)
+
+
+async def test_outputs_come_back_at_their_paths(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    outputs = [private("/out"), private("/report.txt"), public("/public"), private("/never/made")]
+    cid = await pack_outputs(root, outputs, [], ipfs, lease=LEASE)
+    results = await fetch_results(cid, TENANT, tmp_path / "results", ipfs, lease=LEASE)
+    got = tmp_path / "results"
+    assert (got / "out/model/weights").read_bytes() == (root / "out/model/weights").read_bytes()
+    assert os.readlink(got / "out/model/best") == "weights"
+    assert os.access(got / "out/run", os.X_OK)
+    assert (got / "report.txt").read_text() == "accuracy 0.97"
+    assert (got / "public/readme").read_text() == "for everybody"
+    assert [(o.path, o.name, o.size, o.missing) for o in results.manifest.outputs] == [
+        ("/out", "0.age", 256 * 9000 + 10, False),
+        ("/report.txt", "1.age", 13, False),
+        ("/public", "2", 13, False),
+        ("/never/made", None, 0, True),
+    ]
+    assert names(tmp_path) == {"root", "results"}
+
+
+async def test_private_ones_can_be_read_by_their_recipients_alone(
+    ipfs: Ipfs, root: Path, tmp_path: Path
+) -> None:
+    agents_choice = new_identity()
+    cid = await pack_outputs(root, [private("/report.txt")], [recipient_of(agents_choice)], ipfs, lease=LEASE)
+    for number, key in enumerate((TENANT, agents_choice)):
+        await fetch_results(cid, key, tmp_path / str(number), ipfs)
+        assert (tmp_path / str(number) / "report.txt").read_text() == "accuracy 0.97"
+    with pytest.raises(WrongIdentity):
+        await fetch_results(cid, new_identity(), tmp_path / "no", ipfs)
+    with pytest.raises(ResultsInvalid, match="no key was given"):
+        await fetch_results(cid, None, tmp_path / "no", ipfs)
+    assert names(tmp_path) == {"root", "0", "1"}
+    sealed = {entry.name: entry.cid for entry in await ipfs.ls(cid)}["0.age"]
+    assert b"accuracy" not in await ipfs.read_file(sealed, 1_000_000)
+
+
+async def test_public_ones_need_no_key(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    cid = await pack_outputs(root, [public("/public/readme")], [], ipfs, lease=LEASE)
+    await fetch_results(cid, None, tmp_path / "results", ipfs)
+    assert (tmp_path / "results/public/readme").read_text() == "for everybody"
+
+
+async def test_a_private_output_without_readers_is_not_published(ipfs: Ipfs, root: Path) -> None:
+    with pytest.raises(AgeKeyInvalid):
+        await pack_outputs(root, [Output(path="/out")], [], ipfs, lease=LEASE)
+
+
+# --------------------------------------------------------------------------------------------- hostile to the host
+
+
+@pytest.mark.parametrize("make", [private, public])
+async def test_nothing_outside_the_container_is_published(
+    ipfs: Ipfs, root: Path, tmp_path: Path, make: Any
+) -> None:
+    """Links to the host's files, as an output itself, on the way to one, and inside one; and a pipe."""
+    secret = tmp_path / "host"
+    secret.mkdir()
+    (secret / "key").write_text("the host's own")
+    (root / "direct").symlink_to(secret)
+    (root / "way").symlink_to(tmp_path)
+    (root / "out/absolute").symlink_to(secret / "key")
+    (root / "out/relative").symlink_to("../../host/key")
+    os.mkfifo(root / "out/pipe")
+    outputs = [make("/direct"), make("/way/host"), make("/out")]
+    cid = await pack_outputs(root, outputs, [], ipfs, lease=LEASE)
+    results = await fetch_results(cid, TENANT, tmp_path / "results", ipfs)
+    assert [(o.missing, o.skipped) for o in results.manifest.outputs] == [(True, 0), (True, 0), (False, 3)]
+    assert all(b"the host's own" not in content for content in contents(tmp_path / "results"))
+    assert not (tmp_path / "results/out/absolute").is_symlink()
+
+
+# ------------------------------------------------------------------------------------------- hostile to the tenant
+
+
+async def forged(ipfs: Ipfs, manifest: object, *parts: Part) -> str:
+    content = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+    return await ipfs.add_stream([FolderPart("r"), *parts, FilePart("r/manifest.json", [content])])
+
+
+def a_manifest(*outputs: dict[str, object], **changes: object) -> dict[str, object]:
+    return {"version": 1, "lease": LEASE, "outputs": list(outputs)} | changes
+
+
+def entry(**changes: object) -> dict[str, object]:
+    return {"path": "/out", "name": "0", "public": True, "size": 1} | changes
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        (b"no json", "1 faults"),
+        (a_manifest(version=2), "1 faults"),
+        (a_manifest(more=1), "1 faults"),
+        (a_manifest(entry(path="/../../etc")), "1 faults"),
+        (a_manifest(entry(path="relative")), "1 faults"),
+        (a_manifest(entry(name="../0")), "1 faults"),
+        (a_manifest(entry(), entry()), "named twice"),
+        (a_manifest(entry(name="7")), "7 of its manifest is not there"),
+        (a_manifest(lease="another"), "of lease another"),
+    ],
+)
+async def test_manifests_that_lie(ipfs: Ipfs, tmp_path: Path, manifest: object, reason: str) -> None:
+    cid = await forged(ipfs, manifest, FolderPart("r/0"), FilePart("r/0/out", [b"x"]))
+    with pytest.raises(ResultsInvalid, match=reason):
+        await fetch_results(cid, TENANT, tmp_path / "results", ipfs, lease=LEASE)
+    assert not names(tmp_path)
+
+
+async def test_what_are_no_results(ipfs: Ipfs, tmp_path: Path) -> None:
+    with pytest.raises(ResultsInvalid, match=r"no manifest\.json"):
+        await fetch_results(await ipfs.put_block(b"x"), TENANT, tmp_path / "results", ipfs)
+    cid = await forged(
+        ipfs, a_manifest(entry(name="0.age", public=False)), FilePart("r/0.age", [b"not sealed"])
+    )
+    with pytest.raises(SealBroken):
+        await fetch_results(cid, TENANT, tmp_path / "results", ipfs)
+    assert not names(tmp_path)
+
+
+async def test_nothing_is_overwritten(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    cid = await pack_outputs(root, [public("/public")], [], ipfs, lease=LEASE)
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "mine").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+    for dest in (taken, tmp_path / "file", tmp_path / "link"):
+        with pytest.raises(DestinationExists):
+            await fetch_results(cid, None, dest, ipfs)
+    assert (taken / "mine").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    await fetch_results(cid, None, tmp_path / "empty", ipfs)
+    assert (tmp_path / "empty/public/readme").exists()
+
+
+async def test_a_folder_that_fills_up_meanwhile_is_left_alone(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    cid = await pack_outputs(root, [public("/public")], [], ipfs, lease=LEASE)
+    dest = tmp_path / "results"
+
+    def intrude(done: int, total: int) -> None:
+        dest.mkdir(exist_ok=True)
+        (dest / "mine").write_text("mine")
+
+    with pytest.raises(DestinationExists):
+        await fetch_results(cid, None, dest, ipfs, intrude)
+    assert await asyncio.to_thread(lambda: [p.name for p in dest.iterdir()]) == ["mine"]
