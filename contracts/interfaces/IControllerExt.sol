@@ -8,11 +8,17 @@ import {AccountView, LeaseView, MachineView, Params, Terms} from "./IControllerT
 interface IControllerExt {
     // ----------------------------------------------------------------------------------------------------------- pool
 
+    /// @notice Moves what providers' fees are due to the treasury's ledger. Anyone may send it.
     function pullFees(address[] calldata providers) external;
+    /// @notice The owner's next rules, in force in two days. One proposal at a time.
     function proposeParams(Params calldata params) external;
+    /// @notice Takes the proposal back before it is in force.
     function cancelParams() external;
+    /// @notice Stops, or allows again, opening and registering. Nothing else.
     function setPaused(bool paused) external;
+    /// @notice Whose ledger fees go to from now on.
     function setTreasury(address treasury) external;
+    /// @notice Offers the pool to `owner`, who becomes it by `acceptOwnership`. Zero takes an offer back.
     function transferOwnership(address owner) external;
     function acceptOwnership() external;
 

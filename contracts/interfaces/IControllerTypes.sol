@@ -8,8 +8,9 @@ pragma solidity 0.8.30;
 /// @param spotPrice token units per GPU-hour of a lease that may be ended with notice; 0 sells none
 /// @param minDuration shortest lease, seconds
 /// @param maxDuration longest time from now to a lease's end, seconds
-/// @param trial how long after `start` a tenant may reject, seconds, at most 900
-/// @param availableUntilDay last day, counted from 1970-01-01 UTC, by whose end every lease has ended
+/// @param trial how long after `start` a tenant may reject, seconds, at most 900; it does not outlast its lease
+/// @param availableUntilDay last day, counted from 1970-01-01 UTC, by whose end a lease has ended that starts when it is
+/// opened; one that the operator starts later ends so much later
 struct Terms {
     uint80 price;
     uint80 spotPrice;
@@ -47,7 +48,8 @@ struct LeaseRequest {
     bytes32 backup;
 }
 
-/// @notice A pool's rules. A version never changes once proposed, and reaches no lease opened before it.
+/// @notice A pool's rules. A version never changes once in force, and reaches no lease opened before it. The hard bounds
+/// that are not said here stand in `Rules`.
 struct Params {
     // slot 0
     uint96 minStakePerGpu; // token units
@@ -57,7 +59,7 @@ struct Params {
     uint24 startWindow; // seconds an operator has to start a lease
     uint24 noticeSeconds; // from `terminate` to the lease's new end
     uint24 penaltySeconds; // most time cut off that a provider's `terminate` pays for
-    uint24 claimLag; // what `claim` leaves unclaimed behind now, >= challengeWindow
+    uint24 claimLag; // what `claim` leaves unclaimed behind now, >= challengeWindow and >= 15 minutes, <= 7 days
     // slot 1
     uint24 challengeWindow; // >= 10 minutes
     uint24 filingWindow; // <= 7 days
