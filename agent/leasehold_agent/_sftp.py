@@ -126,7 +126,7 @@ class ContainerSftp(asyncssh.SFTPServer):
         if writes:
             await self._run(_opening(word, pflags, attrs))
         else:
-            await self._run(b"[ ! -d " + word + b" ] || { echo Is a directory; false; }; : <" + word)
+            await self._run(_readable(word))
         shell = await self._asked(self._shell.program())
         reading = Reading(self._exec, shell, path) if pflags & asyncssh.FXF_READ else None
         append = bool(pflags & asyncssh.FXF_APPEND)
@@ -307,6 +307,19 @@ class ContainerSftp(asyncssh.SFTPServer):
             await self._shell.close()
         finally:
             self._held.close()
+            if (
+                self.channel.get_subsystem() == "sftp"
+            ):  # asyncssh sends no exit status, which scp takes for a failure
+                self.channel.exit(0)
+
+
+def _readable(word: bytes) -> bytes:
+    """Fails unless the file can be read. It is not opened: that would wait for a pipe's other end."""
+    return (
+        b"if [ -d " + word + b" ]; then echo Is a directory; false; "
+        b"elif [ ! -e " + word + b" ]; then echo No such file; false; "
+        b"elif [ ! -r " + word + b" ]; then echo Permission denied; false; fi"
+    )
 
 
 def _opening(word: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> bytes:
@@ -324,7 +337,8 @@ def _opening(word: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> bytes:
         script = b"new=; " + script
     if pflags & asyncssh.FXF_TRUNC:
         script = b"{ " + script + b"; } && (: >" + word + b")"
-    return script
+    # In a shell of its own: a redirection that fails ends the shell it stands in.
+    return b"if [ -d " + word + b" ]; then echo Is a directory; false; else " + script + b"; fi"
 
 
 def _changes(word: bytes, attrs: asyncssh.SFTPAttrs) -> bytes:

@@ -104,7 +104,7 @@ class Shell:
     async def _ask(self, script: bytes) -> tuple[bytes, int]:
         assert self._stream is not None
         await self._stream.write(
-            b"{ " + script + b"\n} </dev/null 2>&1; printf '\\0" + self._token + b" %d\\n' $?\n"
+            b"{ " + script + b"\n} </dev/null 2>&1; printf '\\000" + self._token + b" %d\\n' $?\n"
         )
         output = await self._until(b"\0" + self._token + b" ")
         code = await self._until(b"\n")
