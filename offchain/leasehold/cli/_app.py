@@ -14,6 +14,7 @@ from leasehold.cli.provider import app as provider
 app = typer.Typer(
     name="leasehold",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     help="Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
     pretty_exceptions_enable=False,
 )

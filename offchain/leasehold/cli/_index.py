@@ -1,6 +1,4 @@
-"""The index under the home folder: caught up with the chain at the beginning of a command, by one command at
-a time.
-"""
+"""The index under the home folder: caught up with the chain at the beginning of a command, by one command at a time."""
 
 from __future__ import annotations
 

@@ -108,7 +108,5 @@ class Invocation:
             ) from None
 
     def session(self, *, signs: bool = False, account: bool = True) -> AbstractAsyncContextManager[Session]:
-        """Everything that reaches the chain and IPFS. `signs` unlocks the wallet; without `account` none is
-        needed.
-        """
+        """Everything that reaches the chain and IPFS. `signs` unlocks the wallet; without `account` none is needed."""
         return open_session(self, signs=signs, account=account)

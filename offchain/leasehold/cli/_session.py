@@ -119,9 +119,7 @@ class Session:
 
     @asynccontextmanager
     async def agent(self, machine: int, operator: str, contact: Contact) -> AsyncIterator[AgentClient]:
-        """The agent of a machine, for this account. The wallet signs one session; later commands go on with
-        it.
-        """
+        """The agent of a machine, for this account. The wallet signs one session; later commands go on with it."""
         domain = Domain(self.deployment.chain_id, self.deployment.controller)
         sessions = SessionCache(self.settings.home / "sessions")
         if self.signer is None:
@@ -186,8 +184,7 @@ class _Unlocking:
 
 @asynccontextmanager
 async def open_session(call: Invocation, *, signs: bool, account: bool) -> AsyncIterator[Session]:
-    """Connect to the deployment's chain; ask for the wallet's password at once if the command sends
-    transactions.
+    """Connect to the deployment's chain; ask for the wallet's password at once if the command sends transactions.
 
     Raises:
         SettingsError: no deployment is named. WrongChain, RpcUnavailable. WalletError.

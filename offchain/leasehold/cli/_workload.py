@@ -17,7 +17,9 @@ WorkloadFile = Annotated[
 ]
 Image = Annotated[
     str | None,
-    typer.Option("--image", help="sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID."),
+    typer.Option(
+        "--image", metavar="IMAGE", help="sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID."
+    ),
 ]
 Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable.")]
 Memory = Annotated[str | None, typer.Option("--memory", metavar="SIZE", help="Such as 16GiB.")]

@@ -32,7 +32,9 @@ def logs(
     ctx: typer.Context,
     lease: LeaseId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the workload ends.")] = False,
-    tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only the last lines.")] = None,
+    tail: Annotated[
+        int | None, typer.Option("--tail", "-n", metavar="N", min=0, help="Only the last lines.")
+    ] = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
 ) -> None:
@@ -143,9 +145,7 @@ class Door:
     forward: tuple[str, ...] = ()
 
     def command(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """The command line. Nothing but the pinned key is believed, whatever the user's own configuration
-        says.
-        """
+        """The command line. Nothing but the pinned key is believed, whatever the user's own configuration says."""
         options = [
             "-p", str(self.ssh.port),
             "-o", f'UserKnownHostsFile="{self.known_hosts}"',

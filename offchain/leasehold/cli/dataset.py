@@ -13,7 +13,9 @@ from leasehold.cli._options import JsonFlag
 from leasehold.datasets import Ipfs
 from leasehold.market import format_size
 
-app = typer.Typer(no_args_is_help=True, help="Add, keep, list and fetch data on IPFS.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="Add, keep, list and fetch data on IPFS."
+)
 
 Cid = Annotated[str, typer.Argument(metavar="CID")]
 Key = Annotated[
@@ -110,9 +112,7 @@ def get(
     key: Key = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Fetch a dataset into a folder; every byte is checked against the CID. Takes up where it was
-    interrupted.
-    """
+    """Fetch a dataset into a folder; every byte is checked against the CID. Takes up where it was interrupted."""
     call = Invocation.of(ctx, as_json=as_json)
 
     async def command() -> None:

@@ -295,7 +295,7 @@ def set_workload(
             listing = Listing(record.machine, session.money, contact=contact)
             call.out.confirm(f"Stop what runs on lease {format_lease(number)} and run this instead?")
             with call.out.working("Handing over the workload"):
-                sealed = seal(workload, contact.age_recipient)
+                sealed = seal(workload.for_tenant(session.account), contact.age_recipient)
                 delivery: Delivery = await session.renter().deliver(listing, sealed)
                 receipt = await session.pool.set_workload(number, delivery.digest)
             call.out.answer(

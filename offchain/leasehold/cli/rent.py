@@ -87,13 +87,17 @@ def rent(
     duration: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long: 90m, 2h, 1d.")],
     command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
     search: Annotated[
-        str, typer.Option("--search", "-s", help="Which machines, as `leasehold machines` does.")
+        str,
+        typer.Option(
+            "--search", "-s", metavar="SEARCH", help="Which machines, as `leasehold machines` does."
+        ),
     ] = "",
     machine: Annotated[
-        int | None, typer.Option("--machine", "-m", min=1, help="This machine and no other.")
+        int | None,
+        typer.Option("--machine", "-m", metavar="MACHINE", min=1, help="This machine and no other."),
     ] = None,
     share: Annotated[
-        str, typer.Option("--share", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
+        str, typer.Option("--share", metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
     ] = "1",
     max_price: Annotated[
         str | None, typer.Option("--max-price", metavar="AMOUNT", help="Most whole tokens per GPU-hour.")
@@ -182,7 +186,8 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
     if listing.contact is None:
         raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
     with out.working("Handing over the workload"):
-        delivery = await renter.deliver(listing, seal(rental.workload, listing.contact.age_recipient))
+        sealed = seal(rental.workload.for_tenant(renter.account), listing.contact.age_recipient)
+        delivery = await renter.deliver(listing, sealed)
     if delivery.why:
         out.warn(f"The workload waits on your IPFS node, since the agent did not take it: {delivery.why}")
     with out.working("Opening the lease"):

@@ -24,7 +24,11 @@ from leasehold.market import (
     parse_amount,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Make keys; see, approve, deposit and withdraw money.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Make keys; see, approve, deposit and withdraw money.",
+)
 
 To = Annotated[
     str | None, typer.Option("--to", metavar="ADDRESS", help="Another account than the wallet's own.")

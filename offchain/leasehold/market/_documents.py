@@ -1,5 +1,4 @@
-"""The documents that the chain names by their SHA-256: what a machine is (hardware) and how to reach it
-(contact).
+"""The documents that the chain names by their SHA-256: what a machine is (hardware) and how to reach it (contact).
 
 They are written by strangers. Everything read from them is bounded, and nothing in them is believed about
 money.

@@ -110,9 +110,7 @@ def claimable(lease: Lease, params: Params, trial: int, now: int) -> int:
 
 
 def overdue(lease: Lease, params: Params, now: int) -> bool:
-    """Whether anyone may settle the lease for good: its end has passed, or it should have been started long
-    ago.
-    """
+    """Whether anyone may settle the lease for good: its end has passed, or it should have been started long ago."""
     if lease.state is LeaseState.ACTIVE:
         return now >= lease.end
     return lease.state is LeaseState.OPENED and now > lease.start + params.start_window

@@ -1,6 +1,4 @@
-"""A machine as a renter sees it: what the chain says, joined with what its documents say; and what can be
-searched.
-"""
+"""A machine as a renter sees it: what the chain says, joined with what its documents say; and what can be searched."""
 
 from __future__ import annotations
 

@@ -55,8 +55,7 @@ def format_share(cells: int) -> str:
 
 
 def parse_cells(text: str, gpus: int) -> int:
-    """Map of the cells named by GPUs and cells counted from 0, such as ``0,2`` or ``1:0-3``; ``none`` and
-    ``all``.
+    """Map of the cells named by GPUs and cells counted from 0, such as ``0,2`` or ``1:0-3``; ``none`` and ``all``.
 
     Raises:
         InvalidInput: a GPU or cell that the machine does not have, or another form.

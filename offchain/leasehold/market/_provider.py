@@ -46,8 +46,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Due:
-    """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their
-    cells.
+    """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their cells.
 
     claimable: token units by running lease, before the fee.
     """
@@ -119,9 +118,7 @@ class Provider:
         return offer
 
     def check_allowance(self, pulled: int, missing: int) -> None:
-        """Raises AllowanceMissing if the pool may not take `pulled` from the wallet: `missing` more is
-        needed.
-        """
+        """Raises AllowanceMissing if the pool may not take `pulled` from the wallet: `missing` more is needed."""
         if missing:
             raise AllowanceMissing(
                 f"The pool may not take {self.money.show(pulled)} from the wallet yet: run "

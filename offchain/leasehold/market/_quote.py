@@ -1,5 +1,4 @@
-"""What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a
-snapshot.
+"""What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a snapshot.
 
 Sources of the formulas: CONTRACTS.md, "Money" and "Leases". The contract decides in the end; this says the
 same before anything is sent, so that a refusal costs no gas and names the next step.
@@ -37,9 +36,7 @@ class Money:
 
 @dataclass(frozen=True)
 class Funds:
-    """What an account can pay with, token units: its ledger in the pool, its wallet, what the pool may take
-    of that.
-    """
+    """What an account can pay with, token units: its ledger in the pool, its wallet, what the pool may take of that."""
 
     ledger: int
     wallet: int
@@ -220,9 +217,7 @@ class Bill:
 
 
 def bill(lease: Lease, now: int) -> Bill:
-    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing
-    yet.
-    """
+    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet."""
     if lease.state is not LeaseState.ACTIVE:
         live = lease.state is LeaseState.OPENED
         return Bill(

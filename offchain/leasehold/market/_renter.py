@@ -1,5 +1,4 @@
-"""Renting: choose a machine, quote it, hand over the workload, open the lease in one transaction, see it
-start.
+"""Renting: choose a machine, quote it, hand over the workload, open the lease in one transaction, see it start.
 
 The order is what makes a crash harmless. The sealed workload is with the agent (or on IPFS) before any money
 moves; `open` is the only transaction; from then on the lease is on chain, whatever becomes of this process.
@@ -74,8 +73,7 @@ class Opened:
 
 
 def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: int) -> Listing:
-    """The cheapest machine that takes the wish; of equals the one with least free space, so that big gaps
-    stay.
+    """The cheapest machine that takes the wish; of equals the one with least free space, so that big gaps stay.
 
     Raises:
         NoMachineMatches: none does; says why of the cheapest. With a single listing, its own obstacle is
@@ -144,7 +142,7 @@ class Renter:
         self._pool = pool
         self._token = token
         self._rpc = rpc
-        self._account = account
+        self.account = account
         self._blocks = blocks
         self._courier = courier
         self._now = now
@@ -161,7 +159,7 @@ class Renter:
 
     async def funds(self) -> Funds:
         """What the account can pay with now."""
-        return await funds_of(self._pool, self._token, self._account)
+        return await funds_of(self._pool, self._token, self.account)
 
     async def quote(
         self, listing: Listing, wish: Wish, leases: Sequence[Lease] = ()

@@ -58,9 +58,7 @@ def parse_amount(text: str, decimals: int) -> int:
 
 
 def format_amount(units: int, decimals: int, *, places: int | None = None) -> str:
-    """An amount in whole tokens: exact, or cut to `places` decimals and marked ``~`` where that lost
-    something.
-    """
+    """An amount in whole tokens: exact, or cut to `places` decimals and marked ``~`` where that lost something."""
     sign, units = ("-", -units) if units < 0 else ("", units)
     whole, fraction = divmod(units, 10**decimals)
     digits = f"{fraction:0{decimals}d}".rstrip("0") if fraction else ""

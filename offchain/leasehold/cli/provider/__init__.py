@@ -4,7 +4,9 @@ import typer
 
 from leasehold.cli.provider import join, machines, money
 
-app = typer.Typer(no_args_is_help=True, help="Offer machines: join, set terms, collect, leave.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="Offer machines: join, set terms, collect, leave."
+)
 for part in (join, machines, money):
     part.register(app)
 

@@ -38,7 +38,9 @@ MachineJson = Annotated[
 ]
 Gpus = Annotated[
     int | None,
-    typer.Option("--gpus", min=1, max=8, help="How many GPUs (or CPU units); by default what it suggests."),
+    typer.Option(
+        "--gpus", metavar="N", min=1, max=8, help="GPUs (or CPU units) to offer; by default what it suggests."
+    ),
 ]
 OperatorGas = Annotated[
     str | None,

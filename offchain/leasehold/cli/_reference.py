@@ -1,0 +1,158 @@
+"""docs/reference/cli.md out of the commands themselves: `python -m leasehold.cli._reference > docs/reference/cli.md`.
+
+A test compares the two, so that the page cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+import typer
+
+from leasehold.cli._app import app
+from leasehold.cli._run import EXIT_CODES
+from leasehold.cli._settings import DEFAULT_HOME, Settings
+
+INTRODUCTION = """\
+# The command line
+
+Made from the commands by `python -m leasehold.cli._reference`; do not edit.
+
+* stdout holds the answer: a table, a line, or with `--json` one JSON document and nothing else. Progress, questions
+  and warnings go to stderr.
+* Amounts are whole tokens with decimals (`2.5`), exact in both directions; in JSON they are strings. Durations are
+  written `90m`, `2h`, `1h30m`, `3d`; in JSON they are seconds, and times are unix seconds.
+* A lease is `12`, or from the second use of its slot on `12.1`; in JSON `number` is its id on chain.
+* Before money moves, a command shows what it will cost and what comes back when, and asks. `--yes` answers;
+  `--dry-run` shows and sends nothing. With `--json`, only `--yes` and `--approve` agree to anything unasked.
+* A wallet's password is asked for at the terminal, or read from `--password-file`, or from `LEASEHOLD_PASSWORD`.
+* An error is one sentence on stderr that says what to do next. `--debug`, before the command, prints the traceback.
+* `leasehold --install-completion` installs completion for bash, zsh, fish or PowerShell.
+"""
+
+MEANINGS = {
+    "home": "keys, index, documents and sessions",
+    "deployment": "the pool's file",
+    "rpc": "nodes of the chain, the preferred first; with commas between in the environment",
+    "ws": "a node's WebSocket, for programs that go on listening",
+    "ipfs": "API of your own IPFS node, as a multiaddr",
+    "wallet": "the usual wallet's name",
+    "password": "the wallet's password",
+    "documents_timeout": "seconds to wait for one machine's document",
+}
+
+
+class Parameter(Protocol):
+    """What is needed of an option or argument."""
+
+    name: str
+    opts: list[str]
+    secondary_opts: list[str]
+    param_type_name: str
+    metavar: str | None
+    help: str | None
+    required: bool
+    default: object
+    hidden: bool
+    is_flag: bool
+
+
+class Command(Protocol):
+    """What is needed of a command or group."""
+
+    help: str | None
+    params: list[Parameter]
+
+
+class Group(Command, Protocol):
+    commands: dict[str, Command]
+
+
+def reference() -> str:
+    """The page."""
+    root = cast(Group, typer.main.get_command(app))
+    parts = [
+        INTRODUCTION,
+        _settings(),
+        _exit_codes(),
+        "## Before the command\n",
+        _table(root),
+        *_commands(root, "leasehold"),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _settings() -> str:
+    lines = [
+        "## Settings\n",
+        "What stands before the command wins over the environment, which wins over "
+        f"`{DEFAULT_HOME}/config.toml` "
+        "(`$LEASEHOLD_HOME/config.toml`).\n",
+        "| in config.toml | in the environment | meaning | default |",
+        "|---|---|---|---|",
+    ]
+    for name, field in Settings.model_fields.items():
+        default = field.default
+        shown = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+        code = f"`{shown}`" if shown else ""
+        lines.append(f"| `{name}` | `LEASEHOLD_{name.upper()}` | {MEANINGS[name]} | {code} |")
+    return "\n".join(lines) + "\n"
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    note = "`exec` and `ssh` leave with the exit code of what ran on the lease."
+    return "\n".join(["## Exit codes\n", "| code | meaning |", "|---|---|", *rows, "", note]) + "\n"
+
+
+def _commands(group: Group, path: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        full = f"{path} {name}"
+        if hasattr(command, "commands"):
+            yield f"## `{full}`\n"
+            yield f"{_said(command)}\n"
+            yield from _commands(cast(Group, command), full)
+            continue
+        yield f"### `{full}`\n"
+        yield f"{_said(command)}\n"
+        arguments = [
+            each.metavar or each.name.upper() for each in command.params if each.param_type_name == "argument"
+        ]
+        yield f"```\n{' '.join([full, '[OPTIONS]', *arguments])}\n```\n"
+        if table := _table(command):
+            yield table
+
+
+def _said(command: Command) -> str:
+    return inspect.cleandoc(command.help or "")
+
+
+def _table(command: Command) -> str:
+    rows = [
+        f"| {_spelled(each)} | {_help(each)} |"
+        for each in command.params
+        if not each.hidden and each.name not in ("help", "install_completion", "show_completion")
+    ]
+    return "\n".join(["| | |", "|---|---|", *rows]) + "\n" if rows else ""
+
+
+def _spelled(each: Parameter) -> str:
+    if each.param_type_name == "argument":
+        return f"`{each.metavar or each.name.upper()}`"
+    names = ", ".join(f"`{name}`" for name in [*each.opts, *each.secondary_opts])
+    return names if each.is_flag else f"{names} `{(each.metavar or 'TEXT').replace('|', ' or ')}`"
+
+
+def _help(each: Parameter) -> str:
+    text = (each.help or "").replace("|", "\\|").replace("\n", " ")
+    if each.param_type_name == "option" and each.required:
+        return f"{text} Required."
+    if isinstance(each.default, str | int) and not each.is_flag and each.default != "":
+        return f"{text} Default: `{each.default}`."
+    return text
+
+
+if __name__ == "__main__":
+    typer.echo(reference(), nl=False)
