@@ -212,10 +212,8 @@ class Indexer:
                 ),
             )
             for row in await self._rows(query):
-                found = (row["newest"], row["balance"])
-                balances[row["account"]] = max(
-                    balances.get(row["account"], (-1, 0)), found, key=lambda f: f[0]
-                )
+                if row["newest"] >= balances.get(row["account"], (0, 0))[0]:
+                    balances[row["account"]] = row["newest"], row["balance"]
         return {account: balance for account, (_, balance) in balances.items()}
 
     async def params(self) -> list[ParamsRecord]:
@@ -408,14 +406,17 @@ class _Latest:
         return None if row is None else dict(row)
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Brings the tables to this version's form."""
+def migrate(connection: sa.Connection, revision: str = "head") -> None:
+    """Brings the tables to this version's form, or to that of another revision (`base`: none at all)."""
     with as_file(files("leasehold.chain") / "migrations") as folder:
         config = Config()
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.set_main_option("path_separator", "os")
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        if revision == "base":
+            command.downgrade(config, revision)
+        else:
+            command.upgrade(config, revision)
 
 
 def _engine_options(url: sa.URL) -> dict[str, Any]:

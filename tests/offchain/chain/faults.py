@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from types import TracebackType
 from urllib.parse import urlsplit
 
@@ -12,7 +13,10 @@ from leasehold.chain import Rpc
 
 
 class Gate(httpx.AsyncBaseTransport):
-    """Passes requests on to a node, and bends what it is told to bend."""
+    """Passes requests on to a node, and bends what it is told to bend.
+
+    before: what to do just before a request of that method (of a batch, its first) goes through, once each.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -23,6 +27,7 @@ class Gate(httpx.AsyncBaseTransport):
         self.spans: list[int] = []
         self.head: int | None = None
         self.hide_timestamps = False
+        self.before: dict[str, list[Callable[[], object]]] = {}
 
     def rpc(self) -> Rpc:
         return Rpc([self._url], transport=self)
@@ -35,6 +40,9 @@ class Gate(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         call = orjson.loads(request.content)
+        method = call[0]["method"] if isinstance(call, list) else call["method"]
+        if self.before.get(method):
+            await asyncio.to_thread(self.before[method].pop(0))
         if isinstance(call, dict):
             refused = await self._look(call)
             if refused is not None:

@@ -21,12 +21,14 @@ from leasehold.chain import (
     IndexConflict,
     Indexer,
     LeaseRequest,
-    LeaseState,
     LeaseStarted,
+    LeaseState,
     LogMeta,
     RolledBack,
+    StakeMoved,
     Terms,
 )
+from leasehold.chain._indexer import migrate
 from leasehold.chain._tables import EVERYTHING, metadata
 from leasehold.errors import ContractError, SettingsError
 
@@ -433,3 +435,84 @@ async def test_the_migrations_make_the_tables_that_the_code_knows(chain: PoolCha
 async def test_urls_that_cannot_work(chain: PoolChain, url: str) -> None:
     with pytest.raises(SettingsError, match="sqlite:///path"):
         Indexer(url, chain.deployment)
+
+
+async def test_stake_that_a_fault_moved(chain: PoolChain, tmp_path: Path) -> None:
+    """No contract emits these yet; the index is ready for them."""
+    await approve_all(chain)
+    machine = await register(chain)
+    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+        await index_to_head(chain, index)
+        head = await index.head()
+        before = await index.machine(machine)
+        assert head is not None
+        assert before is not None
+        stake = before.machine.stake
+        block = Block(head.number + 1, "0x" + "ab" * 32, head.timestamp + 1)
+        moved = tuple(
+            StakeMoved(
+                LogMeta(
+                    block.number,
+                    block.hash,
+                    "0x" + "cd" * 32,
+                    n,
+                    chain.deployment.controller,
+                    block.timestamp,
+                ),
+                machine=machine,
+                to=chain.address(account),
+                amount=UNIT,
+                stake=stake - (n + 1) * UNIT,
+            )
+            for n, account in enumerate((RENTER, OTHER))
+        )
+        await index.apply([Applied(block, moved)])
+        after = await index.machine(machine)
+        assert after is not None
+        assert after.machine.stake == stake - 2 * UNIT
+        (entry,) = (await index.ledger(chain.address(OTHER))).entries
+        assert (entry.kind, entry.amount, entry.machine, entry.log_index) == ("slash", UNIT, machine, 1)
+        await index.apply([RolledBack(block)])
+        assert (await index.ledger(chain.address(OTHER))).balance == 0
+        restored = await index.machine(machine)
+        assert restored == before
+
+
+async def test_a_transfer_to_oneself_and_the_pool_s_rules(chain: PoolChain, tmp_path: Path) -> None:
+    await approve_all(chain)
+    me = chain.address(RENTER)
+    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+        await chain.pool(RENTER).deposit(me, 5 * UNIT)
+        await chain.pool(RENTER).transfer(me, 2 * UNIT)
+        await index_to_head(chain, index)
+        ledger = await index.ledger(me)
+        assert [(e.amount, e.balance) for e in ledger.entries] == [(5 * UNIT, 5 * UNIT), (0, 5 * UNIT)]
+        assert (await index.balances())[me] == 5 * UNIT
+        owner = chain.pool(0)
+        rules = await owner.params(1)
+        await owner.propose_params(rules)
+        await index_to_head(chain, index)
+        await owner.cancel_params()
+        await owner.transfer_ownership(chain.address(8))
+        await index_to_head(chain, index)
+        proposed = (await index.params())[1]
+        assert (proposed.version, proposed.cancelled, proposed.params) == (2, True, rules)
+        pool = await index.pool()
+        assert pool is not None
+        assert pool.pending_owner == chain.address(8)
+        await chain.pool(8).accept_ownership()
+        await index_to_head(chain, index)
+        await check_against_chain(chain, index)
+
+
+def test_the_migrations_go_back_to_nothing(tmp_path: Path) -> None:
+    engine = sa.create_engine(url_of(tmp_path / "index.db"))
+    try:
+        with engine.begin() as connection:
+            migrate(connection)
+            assert "chain_ledger" in sa.inspect(connection).get_table_names()
+        with engine.begin() as connection:
+            migrate(connection, "base")
+            assert sa.inspect(connection).get_table_names() == ["chain_version"]
+    finally:
+        engine.dispose()

@@ -12,7 +12,7 @@ from leasehold.chain._watcher import WINDOW
 
 from .faults import Gate, RedirectingProxy
 
-DEADLINE = 30
+DEADLINE = 15
 
 
 @pytest.fixture
@@ -300,3 +300,74 @@ async def test_it_can_be_woken(anvil: Anvil, rpc: Rpc, emitter: Emitter) -> None
         emitter.emit(5)
         watcher.wake()
         await taking
+
+
+@pytest.mark.parametrize("method", ["eth_getBlockByNumber", "eth_getLogs"])
+@pytest.mark.parametrize("moment", range(4))
+async def test_a_reorganisation_between_two_requests(
+    anvil: Anvil, emitter: Emitter, method: str, moment: int
+) -> None:
+    """Wherever it strikes, what is handed out in the end is one branch, with all of its events."""
+    gate = Gate(anvil.url)
+    async with gate.rpc() as gated, watching(gated, emitter) as watcher:
+        consumer = Consumer(watcher)
+        emitter.emit(0)
+        await consumer.reach(anvil)
+        for n in range(1, 9):
+            emitter.emit(n)
+        replacement = {
+            "from": anvil.accounts[1].address,
+            "to": emitter.address,
+            "data": emitter.calldata([77]),
+        }
+        gate.before[method] = [
+            *[lambda: None] * moment,
+            lambda: anvil.reorg(4, [({**replacement, "gas": hex(200_000)}, 1)]),
+        ]
+        taking = asyncio.create_task(consumer.until(lambda c: 77 in c.amounts))
+        while gate.before[method]:
+            await asyncio.to_thread(anvil.mine)  # each block gives it something to ask about
+            watcher.wake()
+        await taking
+        await consumer.reach(anvil)
+    consumer.check_canonical(anvil)
+
+
+@pytest.mark.parametrize("moment", range(3))
+async def test_a_deep_reorganisation_while_the_past_is_read(
+    anvil: Anvil, emitter: Emitter, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leasehold.chain._watcher._FIRST_SPAN", 10)
+    monkeypatch.setattr("leasehold.chain._watcher._LAST_SPAN", 10)
+    for n in range(30):
+        emitter.emit(n)
+    anvil.mine(WINDOW)
+    gate = Gate(anvil.url)
+    gate.before["eth_getLogs"] = [*[lambda: None] * moment, lambda: anvil.reorg(WINDOW + 25)]
+    async with gate.rpc() as gated, watching(gated, emitter) as watcher:
+        consumer = Consumer(watcher)
+        await consumer.until(lambda c: len(c.stack) > 0 and c.stack[-1].block.number >= anvil.block_number)
+        await consumer.reach(anvil)
+    assert not gate.before["eth_getLogs"], "it never came to that request"
+    consumer.check_canonical(anvil)
+    assert consumer.amounts == list(range(5))
+
+
+async def test_the_memory_of_blocks_is_bounded(
+    anvil: Anvil, rpc: Rpc, emitter: Emitter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leasehold.chain._watcher._REMEMBERED", 5)
+    async with watching(rpc, emitter) as watcher:
+        consumer = Consumer(watcher)
+        for n in range(8):
+            emitter.emit(n)
+        await consumer.reach(anvil)
+        anvil.reorg(7)
+        items = aiter(watcher)
+        undone = [item async for item, _ in _zip(items, range(6))]
+    assert [item.block.number for item in undone] == [8, 7, 6, 5, 4, 1], "below what it knows: from the start"
+
+
+async def _zip(items: AsyncIterator[Item], numbers: range) -> AsyncIterator[tuple[Item, int]]:
+    for number in numbers:
+        yield await anext(items), number
