@@ -202,11 +202,11 @@ class _Bench:
     async def _end(self, name: str) -> None:
         """Close the newest lease once it is billed, and wait until its container has stopped."""
         lease = await self._pool.slot_count() << 16
-        while (await self._pool.lease_of(lease)).state is LeaseState.OPENED:
+        while (await self._pool.lease_of(lease)).state is LeaseState.OPENED:  # noqa: ASYNC110 - the chain is polled
             await asyncio.sleep(0.02)
         await self._pool.close(lease)
         with self._world.engine.client() as client:
-            while client.containers.get(name).status == "running":
+            while client.containers.get(name).status == "running":  # noqa: ASYNC110 - and the engine
                 await asyncio.sleep(0.02)
 
 

@@ -21,7 +21,7 @@ import structlog
 from leasehold.chain import cid_of_digest, format_lease
 from leasehold.errors import DatasetUnavailable, WorkloadError, WorkloadUnsupported
 from leasehold.workload import HttpProbe, Readiness, Workload, unseal
-from leasehold_agent._container import check_fits, choose_ports, spec_of
+from leasehold_agent._container import check_fits, check_tenant, choose_ports, spec_of
 from leasehold_agent._desired import Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NotRunning
@@ -48,6 +48,7 @@ async def bring_up(host: Host, desired: Desired, record: Record) -> None:
     folder = host.folder(desired.lease)
     notes = _take_on(folder, desired)
     workload = await _workload(host, desired, folder, record)
+    check_tenant(workload, desired)
     name = host.names.container(desired.lease)
     container = await host.engine.inspect(name)
     if container is not None and container.running and notes.stopped:
@@ -168,7 +169,7 @@ async def _create(
     name = host.names.container(desired.lease)
     share = host.share(desired)
     if (existing := await host.engine.inspect(name)) is None:
-        check_fits(workload, share, host.facts, host.settings)
+        check_fits(workload, desired.placement, share, host.facts, host.settings)
         record.waiting, record.progress = "image-unknown", "fetching the image"
         _check_disk(host)
         log_step(desired.lease, "image")

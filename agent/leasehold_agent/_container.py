@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leasehold.chain import Deployment, format_lease
 from leasehold.workload import Kind, Restart, Runtime, Workload
+from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
 from leasehold_agent._engine import ContainerSpec, EngineFacts
@@ -73,8 +74,19 @@ class Names:
         return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}/{lease}".encode()).hexdigest()
 
 
-def check_fits(workload: Workload, share: Share, facts: EngineFacts, settings: AgentSettings) -> None:
+def check_tenant(workload: Workload, desired: Desired) -> None:
+    """Raises Declined("workload-invalid") for a workload that another account sealed for its own leases."""
+    if workload.tenant is not None and workload.tenant != desired.tenant:
+        raise Declined("workload-invalid", "This workload was sealed for the leases of another account.")
+
+
+def check_fits(
+    workload: Workload, placement: int, share: Share, facts: EngineFacts, settings: AgentSettings
+) -> None:
     """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    held = HeldAs.WHOLE if placement & 0xFF == 0xFF else HeldAs.CELLS
+    if workload.share not in (None, held):
+        raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
     for what, asked, most in (
         ("cpu", workload.cpu, share.cpus),
         ("memory", workload.memory, share.memory_bytes),

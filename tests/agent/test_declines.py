@@ -56,6 +56,7 @@ WORKLOADS: dict[str, tuple[dict[str, object], str]] = {
     "job that fails at once": ({"kind": "batch", "command": ["false"]}, "start-failed"),
     "more memory than its cells buy": ({"memory": "4TiB"}, "unsupported"),
     "more processors than its cells buy": ({"cpu": 512}, "unsupported"),
+    "cells where it wants a whole card": ({"share": "cells"}, "unsupported"),
     "port outside the host's range": ({"ports": [{"container": 80, "host": 80}]}, "unsupported"),
 }
 
@@ -120,3 +121,11 @@ def _listening_inside(engine: Engine) -> Iterator[int]:
         assert process.stdout is not None
         yield int(process.stdout.readline())
         process.communicate()
+
+
+async def test_a_copy_of_somebody_elses_workload(rig: Rig) -> None:
+    """Whoever sees the digest on the chain may rent with the same sealed bytes, and finds nothing."""
+    sealed = seal(rig.workload().for_tenant(rig.chain.address(3)), rig.identity.age_recipient)
+    assert await declined(rig, await rig.open_sealed(sealed)) == "workload-invalid"
+    own = await rig.open(rig.workload().for_tenant(rig.chain.address(TENANT)))
+    await rig.reaches(own, LeaseState.ACTIVE)

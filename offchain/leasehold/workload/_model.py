@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Final, Literal, Self
 
 import orjson
+from eth_utils.address import is_address, to_checksum_address
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -146,6 +147,12 @@ def _address_rule(value: str) -> str:
     host = f"[{network.network_address}]" if network.version == 6 else str(network.network_address)
     prefix = "" if network.prefixlen == network.max_prefixlen else f"/{network.prefixlen}"
     return f"{host}{prefix}" + (f":{port}" if port else "")
+
+
+def _account(value: str) -> str:
+    if not is_address(value):
+        raise _refuse("is not an account such as 0x71C7…976F")
+    return str(to_checksum_address(value))
 
 
 def _text(value: str) -> str:
@@ -295,6 +302,7 @@ class Workload(_Part):
     ports: Annotated[tuple[Port, ...], Field(max_length=64)] = ()
     datasets: Annotated[tuple[DatasetMount, ...], Field(max_length=64)] = ()
     outputs: Annotated[tuple[Output, ...], Field(max_length=64)] = ()
+    tenant: Annotated[str, AfterValidator(_account)] | None = None
     ssh_keys: Annotated[tuple[Annotated[str, AfterValidator(_ssh_key)], ...], Field(max_length=64)] = ()
     readiness: Readiness | None = None
     restart: Restart = Restart.NEVER
@@ -333,6 +341,14 @@ class Workload(_Part):
         if self.kind is Kind.BATCH and self.readiness is not None:
             raise _refuse("readiness: a batch job is ready when it runs")
         return self
+
+    def for_tenant(self, account: str) -> Self:
+        """The same, for leases of `account` only.
+
+        A lease's digest and often its sealed bytes can be seen by all. Without this, anybody could open a lease of
+        their own with them and look at the secrets from inside.
+        """
+        return self.model_copy(update={"tenant": _account(account)})
 
     def canonical(self) -> bytes:
         """The one JSON form: sorted keys, no spaces, UTF-8, what was left out left out."""
