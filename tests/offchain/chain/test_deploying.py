@@ -41,5 +41,5 @@ def test_an_error_says_what_the_tool_said(tmp_path: Path) -> None:
     with Anvil() as chain:
         blocked = tmp_path / "file"
         blocked.touch()
-        with pytest.raises(contracts.DeploymentFailed, match="NotADirectoryError|FileExistsError"):
+        with pytest.raises(contracts.DeploymentFailed, match=r"NotADirectoryError|FileExistsError"):
             contracts.deploy(chain.url, blocked)
