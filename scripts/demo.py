@@ -164,6 +164,8 @@ class Demo:
                     self.story.note(f"│ {line.rstrip()}")
                     if line.startswith("accuracy"):
                         break
+                    if "Error" in line:
+                        raise RuntimeError("the training failed")
             process.send_signal(signal.SIGINT)
             process.wait(20)
             watchdog.cancel()
@@ -252,7 +254,7 @@ class Demo:
         }
 
     def seconds(self) -> dict[str, float]:
-        """Seconds from sending the open. The agent logs a step before it takes it: one's beginning is the last one's end."""
+        """Seconds from sending the open. The agent logs a step before it takes it, when the one before has ended."""
         at: dict[str, float] = {}
         for step in self.host.steps:
             if step.get("lease") == self.lease:

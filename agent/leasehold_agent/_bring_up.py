@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import shutil
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import httpx
@@ -199,6 +199,7 @@ async def _create(
             raise Declined(reason, f"The container cannot be made: {error}") from error
     if existing is None or existing.state == "created":
         await host.engine.put_files(name, secret_files(workload))
+        await host.engine.make_folders(name, output_folders(workload))
 
 
 def _check_disk(host: Host) -> None:
@@ -211,6 +212,12 @@ def _check_disk(host: Host) -> None:
 def secret_files(workload: Workload) -> dict[str, bytes]:
     """Where a container finds its secrets; never in its environment, which `docker inspect` shows."""
     return {f"/run/secrets/{name}": value.encode() for name, value in workload.secrets.items()}
+
+
+def output_folders(workload: Workload) -> list[str]:
+    """What a command finds made: an output's folder or, if its name has a dot and so is a file's, the one it lies in."""
+    paths = [PurePosixPath(output.path) for output in workload.outputs]
+    return sorted({str(path.parent if "." in path.name else path) for path in paths} - {"/"})
 
 
 async def _datasets(

@@ -230,6 +230,19 @@ class Engine:
         if files:
             await self._call(lambda client: client.put_archive(name, "/", _archive(files)))
 
+    async def make_folders(self, name: str, folders: Sequence[str]) -> None:
+        """Make those of `folders` that the container has not, for every user in it to write to."""
+
+        def make(client: Client) -> None:
+            for folder in folders:
+                try:
+                    chunks, _ = client.get_archive(name, folder)
+                    chunks.close()
+                except NotFound:
+                    client.put_archive(name, "/", _folder(folder))
+
+        await self._call(make)
+
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))
 
@@ -381,7 +394,7 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:
-    """A tar of `files` readable by the container's root only, with the folders that lead to them."""
+    """A tar of `files`, for every user of the container to read, with the folders that lead to them."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         folders = {parent for path in files for parent in Path(path).parents if parent != Path("/")}
@@ -393,6 +406,16 @@ def _archive(files: Mapping[str, bytes]) -> bytes:
             entry = tarfile.TarInfo(path.lstrip("/"))
             entry.size, entry.mode = len(data), 0o444
             tar.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+def _folder(path: str) -> bytes:
+    """A tar of one empty folder that every user may write to. The engine makes those that lead to it."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        entry = tarfile.TarInfo(path.lstrip("/"))
+        entry.type, entry.mode = tarfile.DIRTYPE, 0o1777
+        tar.addfile(entry)
     return out.getvalue()
 
 
