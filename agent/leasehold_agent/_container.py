@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import Deployment, format_lease
-from leasehold.workload import Kind, Restart, Runtime, Workload
+from leasehold.workload import Restart, Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
@@ -168,6 +168,6 @@ def spec_of(
         mounts=mounts,
         ports=ports,
         dns=() if workload.egress.mode == "none" else settings.dns,
-        restart="no" if workload.kind is Kind.BATCH else _RESTART[workload.restart],
+        restart=_RESTART[workload.restart],
         grace=workload.grace,
     )

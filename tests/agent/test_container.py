@@ -1,0 +1,231 @@
+"""From a workload to a container, to its rules, and what is refused on the way: pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from leasehold.chain import LeaseState
+from leasehold.workload import Workload, load_workload
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._container import (
+    Names,
+    check_fits,
+    check_tenant,
+    choose_ports,
+    policy_of,
+    spec_of,
+)
+from leasehold_agent._desired import Desired
+from leasehold_agent._engine import ContainerSpec, EngineFacts
+from leasehold_agent._errors import Declined, NetworkError
+from leasehold_agent._inventory import Share
+from leasehold_agent._network import (
+    Firewall,
+    HostPolicy,
+    LeasePolicy,
+    Rule,
+    bridge_name,
+    parse_rule,
+    render,
+)
+
+CONTROLLER = "0x8e80FFe6Dc044F4A766Afd6e5a8732Fe0977A493"
+NAMES = Names(31337, "0x" + "ab" * 32, CONTROLLER)
+TENANT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+LEASE = 12 << 16 | 1
+IMAGE = "sha256:" + "1" * 64
+SHARE = Share(cpus=2.0, memory_bytes=4 << 30, disk_bytes=10 << 30, gpu_uuids=("GPU-1",))
+FACTS = EngineFacts(quota=True, runtimes=("runc",), root=Path("/none"))
+SETTINGS = AgentSettings.model_validate({"first_port": 100, "last_port": 102})
+DESIRED = Desired(
+    lease=LEASE,
+    machine=3,
+    tenant=TENANT,
+    state=LeaseState.OPENED,
+    placement=0x01FF,
+    workload=bytes(32),
+    start=0,
+    end=0,
+    window_ends=0,
+)
+
+
+def workload(**fields: object) -> Workload:
+    return load_workload({"version": 1, "image": IMAGE, **fields})
+
+
+class TestNames:
+    def test_a_label_leads_back_to_its_lease(self) -> None:
+        labels = {"leasehold.lease": NAMES.label(LEASE, 3), "leasehold.genesis": NAMES.genesis}
+        assert labels["leasehold.lease"] == f"eip155:31337/{CONTROLLER}/{LEASE}@3"
+        assert NAMES.lease_of(labels) == LEASE
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"leasehold.genesis": "0x" + "cd" * 32},
+            {"leasehold.lease": f"eip155:1/{CONTROLLER}/{LEASE}@3"},
+            {"leasehold.lease": f"eip155:31337/0x{'11' * 20}/{LEASE}@3"},
+            {"leasehold.lease": f"eip155:31337/{CONTROLLER}/x@3"},
+            {"leasehold.lease": "nonsense"},
+            {"leasehold.lease": ""},
+        ],
+    )
+    def test_nothing_of_anothers_is_ours(self, changed: dict[str, str]) -> None:
+        labels = {"leasehold.lease": NAMES.label(LEASE, 3), "leasehold.genesis": NAMES.genesis}
+        assert NAMES.lease_of({**labels, **changed}) is None
+
+    def test_names_are_one_for_each_lease_and_history(self) -> None:
+        other = replace(NAMES, genesis="0x" + "cd" * 32)
+        assert NAMES.container(LEASE).startswith("leasehold-12.1-")
+        assert len({NAMES.container(LEASE), other.container(LEASE), NAMES.container(LEASE + 1)}) == 3
+        assert NAMES.folder != other.folder
+        assert len(NAMES.bridge(LEASE)) <= 15
+        assert len(bridge_name(NAMES.label(LEASE, 3))) <= 15
+
+
+class TestFit:
+    @pytest.mark.parametrize(
+        ("fields", "named"),
+        [
+            ({"cpu": 2.5}, "cpu"),
+            ({"memory": "5GiB"}, "memory"),
+            ({"disk": "11GiB"}, "disk"),
+            ({"shm": "5GiB"}, "shm"),
+            ({"runtime": "gvisor"}, "runtime"),
+            ({"share": "cells"}, "share"),
+            ({"ports": [{"container": 80, "host": 99}]}, "ports"),
+        ],
+    )
+    def test_what_is_not_offered_is_named(self, fields: dict[str, object], named: str) -> None:
+        with pytest.raises(Declined, match=named) as refused:
+            check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
+        assert refused.value.reason == "unsupported"
+
+    def test_what_fits(self) -> None:
+        fields = {"cpu": 2, "memory": "4GiB", "share": "whole", "ports": [{"container": 80, "host": 100}]}
+        check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
+        check_fits(workload(share="cells"), 0x0103, SHARE, FACTS, SETTINGS)
+        gvisor = replace(FACTS, runtimes=("runc", "runsc"))
+        check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, SETTINGS)
+
+    def test_a_workload_for_other_leases(self) -> None:
+        check_tenant(workload(), DESIRED)
+        check_tenant(workload().for_tenant(TENANT.lower()), DESIRED)
+        with pytest.raises(Declined, match="another account"):
+            check_tenant(workload().for_tenant(CONTROLLER), DESIRED)
+
+
+class TestPorts:
+    def test_asked_for_and_chosen(self) -> None:
+        asked = workload(ports=[{"container": 80}, {"container": 53, "host": 100, "protocol": "udp"}])
+        assert choose_ports(asked, {101}, SETTINGS) == {(80, "tcp"): 102, (53, "udp"): 100}
+
+    @pytest.mark.parametrize(
+        ("ports", "taken"),
+        [([{"container": 80, "host": 101}], {101}), ([{"container": 80}], {100, 101, 102})],
+    )
+    def test_taken(self, ports: list[dict[str, int]], taken: set[int]) -> None:
+        with pytest.raises(Declined) as refused:
+            choose_ports(workload(ports=ports), taken, SETTINGS)
+        assert refused.value.reason == "port-taken"
+
+
+class TestSpec:
+    def make(self, asked: Workload, *, quota: bool = True) -> ContainerSpec:
+        return spec_of(
+            DESIRED,
+            asked,
+            NAMES,
+            image=IMAGE,
+            share=SHARE,
+            quota=quota,
+            mounts=[],
+            ports={},
+            settings=SETTINGS,
+        )
+
+    def test_the_share_where_nothing_is_asked(self) -> None:
+        spec = self.make(workload())
+        wanted = {"cpus": 2.0, "memory_bytes": 4 << 30, "disk_bytes": 10 << 30, "gpu_uuids": ("GPU-1",)}
+        assert {name: getattr(spec, name) for name in wanted} == wanted
+        assert spec.environment["LEASEHOLD_LEASE"] == "12.1"
+        assert spec.hostname == "lease-12-1"
+
+    def test_less_where_less_is_asked_and_no_promise_that_cannot_be_kept(self) -> None:
+        spec = self.make(workload(cpu=1, memory="1GiB", disk="1GiB"), quota=False)
+        assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
+        assert spec.disk_bytes is None
+
+    @pytest.mark.parametrize(
+        ("fields", "policy"),
+        [
+            ({}, "no"),
+            ({"restart": "on-failure"}, "on-failure"),
+            ({"restart": "always"}, "unless-stopped"),
+            ({"kind": "batch", "restart": "on-failure"}, "on-failure"),
+        ],
+    )
+    def test_who_starts_it_again(self, fields: dict[str, object], policy: str) -> None:
+        assert self.make(workload(**fields)).restart == policy
+
+    def test_no_resolver_where_nothing_may_leave(self) -> None:
+        assert self.make(workload(egress="none")).dns == ()
+
+
+class TestRules:
+    def test_policies(self) -> None:
+        assert policy_of("lh-x", None) == LeasePolicy("lh-x", "none")
+        allow = workload(egress=["203.0.113.7:443", "[2001:db8::]/32"])
+        wanted = (Rule(ip_network("203.0.113.7/32"), 443), Rule(ip_network("2001:db8::/32")))
+        assert policy_of("lh-x", allow) == LeasePolicy("lh-x", "allow", wanted)
+
+    def test_a_rule_with_a_port_in_version_6(self) -> None:
+        assert parse_rule("[2001:db8::1]:53") == Rule(ip_network("2001:db8::1/128"), 53)
+
+    def test_the_text_is_a_function_of_the_leases(self) -> None:
+        host = HostPolicy(dns=("1.1.1.1", "2606:4700::1111"), deny=(ip_network("192.0.2.0/24"),))
+        leases = [
+            LeasePolicy("lh-a", "internet"),
+            LeasePolicy("lh-b", "none"),
+            LeasePolicy("lh-c", "allow", (parse_rule("203.0.113.0/24"), parse_rule("[2001:db8::1]:53"))),
+        ]
+        text = render(leases, host)
+        assert text == render(leases, host)
+        assert _chain(text, "lh_b") == ["drop"]
+        assert _chain(text, "lh_a")[-2:] == ["accept", "drop"]
+        assert _chain(text, "lh_c")[-4:] == [
+            "ip daddr 203.0.113.0/24 accept",
+            "ip6 daddr 2001:db8::1/128 tcp dport 53 accept",
+            "ip6 daddr 2001:db8::1/128 udp dport 53 accept",
+            "drop",
+        ]
+        assert "192.0.2.0/24" in text
+        assert text.count("jump") == 3
+
+    def test_a_host_that_lets_nothing_out(self) -> None:
+        text = render([LeasePolicy("lh-a", "internet")], HostPolicy(internet=False, dns=("1.1.1.1",)))
+        assert _chain(text, "lh_a") == ["drop"]
+
+    def test_without_leases_every_bridge_of_ours_is_shut(self) -> None:
+        text = render([], HostPolicy())
+        assert "vmap" not in text
+        assert text.count("\n    drop\n") == 2
+
+    async def test_a_namespace_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(NetworkError, match="refused"):
+            await Firewall(tmp_path / "none").apply([], HostPolicy())
+
+    async def test_a_host_without_the_tool(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(NetworkError, match="nftables"):
+            await Firewall().apply([], HostPolicy())
+
+
+def _chain(text: str, bridge: str) -> list[str]:
+    inside = text.split(f"chain from_{bridge} {{\n", 1)[1].split("\n  }", 1)[0]
+    return [line.strip() for line in inside.splitlines()]

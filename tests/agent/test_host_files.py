@@ -1,0 +1,217 @@
+"""What the agent keeps on disk: settings, keys, uploads, notes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ssl
+from pathlib import Path
+
+import asyncssh
+import pytest
+
+from leasehold.datasets import decrypt, encrypt
+from leasehold.errors import SettingsError
+from leasehold_agent._config import AgentSettings, config_file, load_settings
+from leasehold_agent._errors import AlreadyRunning, StoreFull
+from leasehold_agent._gas import GAS_PER_LEASE, GasState
+from leasehold_agent._identity import load_identity, write_private
+from leasehold_agent._lease_dir import LeaseDir, Notes, lease_dirs
+from leasehold_agent._serve import _only_one
+from leasehold_agent._workloads import UploadedWorkloads
+
+
+class TestSettings:
+    @pytest.fixture(autouse=True)
+    def _clean(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.delenv("LEASEHOLD_AGENT_CONFIG", raising=False)
+        monkeypatch.setenv("LEASEHOLD_HOME", str(tmp_path))
+
+    def test_the_environment_over_the_file_over_the_defaults(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "agent.toml").write_text('confirmations = 3\ncountry = "IS"\nrpc = ["http://a"]\n')
+        monkeypatch.setenv("LEASEHOLD_AGENT_CONFIRMATIONS", "7")
+        settings = load_settings()
+        assert (settings.confirmations, settings.country, settings.rpc) == (7, "IS", ("http://a",))
+        assert settings.api_port == 8701
+
+    def test_where_the_file_is(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        assert config_file() == tmp_path / "agent.toml"
+        monkeypatch.delenv("LEASEHOLD_HOME")
+        assert config_file() == Path.home() / ".config" / "leasehold" / "agent.toml"
+        monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", "/etc/x.toml")
+        assert config_file() == Path("/etc/x.toml")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "nonsense = 1\n",
+            "api_port = 0\n",
+            'dns = ["example.org"]\n',
+            "first_port = 30000\n",
+            "retention_min = 999999999\n",
+        ],
+    )
+    def test_what_is_wrong_is_named(self, text: str, tmp_path: Path) -> None:
+        (tmp_path / "agent.toml").write_text(text)
+        with pytest.raises(SettingsError, match=str(tmp_path / "agent.toml")):
+            load_settings()
+
+    def test_nothing_can_be_changed_afterwards(self) -> None:
+        settings = AgentSettings.model_validate({})
+        with pytest.raises(ValueError, match="frozen"):
+            settings.api_port = 1  # type: ignore[misc]  # which is the point
+
+
+class TestKeys:
+    def test_made_once_and_for_the_owner_only(self, tmp_path: Path) -> None:
+        folder = tmp_path / "state"
+        first, again = load_identity(folder), load_identity(folder)
+        assert first.operator.address == again.operator.address
+        assert first.age_recipient == again.age_recipient
+        assert first.certificate_pem == again.certificate_pem
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+    def test_each_serves_its_purpose(self, tmp_path: Path) -> None:
+        identity = load_identity(tmp_path)
+        sealed = encrypt(b"x", [identity.age_recipient])
+        assert decrypt(sealed, identity.age_identity, "x") == b"x"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(identity.tls_certificate, identity.tls_key)
+        key = asyncssh.read_private_key(str(identity.ssh_host_key))
+        assert key.export_public_key().decode().startswith(identity.ssh_public_key)
+
+    def test_no_secret_is_shown(self, tmp_path: Path) -> None:
+        identity = load_identity(tmp_path)
+        assert identity.age_identity not in repr(identity)
+        assert (tmp_path / "operator.key").read_text().strip().removeprefix("0x") not in repr(identity)
+
+    def test_a_certificate_without_its_key_is_made_anew(self, tmp_path: Path) -> None:
+        before = load_identity(tmp_path).certificate_pem
+        (tmp_path / "tls.key").unlink()
+        assert load_identity(tmp_path).certificate_pem != before
+
+    def test_a_file_is_written_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        write_private(tmp_path / "a", b"old")
+        with pytest.raises(TypeError):
+            write_private(tmp_path / "a", "no bytes")  # type: ignore[arg-type]  # what fails half-way
+        assert (tmp_path / "a").read_bytes() == b"old"
+
+    def test_one_agent_for_each_folder(self, tmp_path: Path) -> None:
+        with _only_one(tmp_path), pytest.raises(AlreadyRunning, match="Another agent"), _only_one(tmp_path):
+            pass
+        with _only_one(tmp_path):
+            pass
+
+
+class TestUploads:
+    def store(self, tmp_path: Path, **options: float) -> UploadedWorkloads:
+        self.now = 1_000_000_000.0
+        return UploadedWorkloads(tmp_path / "uploads", clock=lambda: self.now, **options)  # type: ignore[arg-type]
+
+    async def test_kept_by_digest(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path / "uploads")
+        digest = hashlib.sha256(b"sealed").digest()
+        assert await store.get(digest) is None
+        await store.put(digest, b"sealed")
+        assert await store.get(digest) == b"sealed"
+
+    async def test_other_bytes_are_refused(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path)
+        with pytest.raises(ValueError, match="digest"):
+            await store.put(bytes(32), b"sealed")
+        large = bytes((1 << 20) + 1)
+        with pytest.raises(ValueError, match="at most"):
+            await store.put(hashlib.sha256(large).digest(), large)
+
+    async def test_bytes_that_rotted_are_not_served(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path / "u")
+        digest = hashlib.sha256(b"sealed").digest()
+        await store.put(digest, b"sealed")
+        (tmp_path / "u" / digest.hex()).write_bytes(b"other!")
+        assert await store.get(digest) is None
+
+    async def test_what_no_lease_claims_goes_after_an_hour(self, tmp_path: Path) -> None:
+        clock = [0.0]
+        store = UploadedWorkloads(tmp_path, clock=lambda: clock[0])
+        digest = hashlib.sha256(b"sealed").digest()
+        await store.put(digest, b"sealed")
+        clock[0] = (tmp_path / digest.hex()).stat().st_mtime + 3_599
+        store.sweep()
+        assert await store.get(digest) == b"sealed"
+        clock[0] += 2
+        store.sweep()
+        assert await store.get(digest) is None
+
+    async def test_uploads_share_a_small_room(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path, room=10)
+        await store.put(hashlib.sha256(b"12345678").digest(), b"12345678")
+        with pytest.raises(StoreFull, match="later"):
+            await store.put(hashlib.sha256(b"abc").digest(), b"abc")
+
+    async def test_who_waits_is_woken(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path)
+        digest = hashlib.sha256(b"sealed").digest()
+        waiting = asyncio.create_task(store.wait(digest))
+        await asyncio.sleep(0)
+        await store.put(digest, b"sealed")
+        assert await asyncio.wait_for(waiting, 5) == b"sealed"
+
+
+class TestNotes:
+    def test_blank_until_written(self, tmp_path: Path) -> None:
+        folder = LeaseDir(tmp_path, 7)
+        assert folder.load() == Notes()
+        assert not folder.exists
+
+    def test_back_as_written(self, tmp_path: Path) -> None:
+        notes = Notes(
+            tenant="0xA", machine=2, workload="ab", failure="no-disk", datasets=("a", "b"), gone_at=5
+        )
+        LeaseDir(tmp_path, 7).save(notes)
+        assert LeaseDir(tmp_path, 7).load() == notes
+        assert lease_dirs(tmp_path).keys() == {7}
+
+    def test_a_later_versions_fields_are_left_out(self, tmp_path: Path) -> None:
+        folder = LeaseDir(tmp_path, 7)
+        folder.save(Notes(machine=3))
+        file = folder.path / "notes.json"
+        file.write_text(file.read_text().replace('"machine": 3', '"machine": 3, "telepathy": true'))
+        assert folder.load().machine == 3
+
+    def test_all_of_it_goes_the_notes_last(self, tmp_path: Path) -> None:
+        folder = LeaseDir(tmp_path, 7)
+        folder.save(Notes(machine=3))
+        folder.sealed.write_bytes(b"x")
+        (folder.outputs / "deep").mkdir(parents=True)
+        folder.clear()
+        assert [path.name for path in folder.path.iterdir()] == ["notes.json"]
+        folder.remove()
+        folder.remove()
+        assert lease_dirs(tmp_path) == {}
+
+    def test_no_folder_at_all(self, tmp_path: Path) -> None:
+        assert lease_dirs(tmp_path / "none") == {}
+
+
+class TestGas:
+    def test_enough(self) -> None:
+        gas = GasState("0xA", GAS_PER_LEASE * 10 * 50, 10)
+        assert (gas.leases, gas.warning, gas.alarming) == (50, None, False)
+
+    def test_little(self) -> None:
+        gas = GasState("0xA", GAS_PER_LEASE * 10 * 6, 10)
+        assert gas.warning is not None
+        assert "about 6 more leases" in gas.warning
+        assert not gas.alarming
+
+    def test_none(self) -> None:
+        gas = GasState("0xA", 1, 10)
+        assert gas.warning is not None
+        assert "cannot start another lease" in gas.warning
+        assert gas.alarming
+
+    def test_a_chain_whose_gas_is_free(self) -> None:
+        assert GasState("0xA", 0, 0).warning is None
