@@ -30,6 +30,7 @@ from devnet import images
 from devnet.ledger import transactions
 from devnet.world import Host, Party, World
 from leasehold.chain import LeaseClosed, LeaseExtended, decode_log
+from leasehold.market import format_amount
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "demo-world"
@@ -68,6 +69,7 @@ class Demo:
         self.provider: Party = world.party("provider", world.provider_ipfs)
         self.renter: Party = world.party("renter")
         self.host: Host = world.host("host")
+        self.first_block = world.anvil.block_number + 1
         self.result: dict[str, Any] = {}
 
     def type(self, party: Party, *arguments: str, shown: str | None = None) -> Any:
@@ -77,7 +79,9 @@ class Demo:
     # -------------------------------------------------------------------------------------------------- the steps
 
     def make_wallets(self) -> None:
-        with self.story.step("Two people make wallets; a faucet gives each gas money and 100 test dollars"):
+        with self.story.step(
+            "Two people make wallets; a faucet gives each gas money and 10,000 test dollars"
+        ):
             for party in (self.provider, self.renter):
                 wallet = self.type(party, "wallet", "new", party.name)
                 self.world.fund(wallet["address"], tokens=10_000)
@@ -217,7 +221,7 @@ class Demo:
             withdrawn = self.type(
                 self.provider, "provider", "withdraw", "all", "--yes", shown="provider withdraw all"
             )
-            self.story.note(f"withdrawn: {withdrawn}")
+            self.story.note(f"ledger left: {withdrawn['ledger']}; gas {withdrawn['gas']:,}")
 
     # ------------------------------------------------------------------------------------------------ the account
 
@@ -232,7 +236,7 @@ class Demo:
             raise RuntimeError("the account does not add up")
         gas: dict[str, int] = {}
         contracts = {facts["controller"]: "Controller", facts["accounts"]: "Accounts"}
-        self.transactions = list(transactions(self.world.anvil, facts["block"], contracts))
+        self.transactions = list(transactions(self.world.anvil, self.first_block, contracts))
         for sent in self.transactions:
             if sent.to is not None and sent.to.lower() in (
                 facts["controller"].lower(),
@@ -271,12 +275,12 @@ class Demo:
 
 def print_account(story: Story, demo: Demo, account: dict[str, Any]) -> None:
     """Who paid what, the transactions, the seconds."""
-    symbol, unit = demo.world.facts["token_symbol"], 10 ** int(demo.world.facts["token_decimals"])
+    symbol, decimals = demo.world.facts["token_symbol"], int(demo.world.facts["token_decimals"])
     money = Table(title="\nWho paid what", title_justify="left", box=None, pad_edge=False)
     for column in ("", symbol):
         money.add_column(column, justify="right" if column else "left")
     for name in ("deposit", "paid_to_provider", "fee", "refunded"):
-        money.add_row(name.replace("_", " "), f"{account[name] / unit:.18f}".rstrip("0"))
+        money.add_row(name.replace("_", " "), format_amount(account[name], decimals))
     story.console.print(money)
 
     sent: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -290,9 +294,9 @@ def print_account(story: Story, demo: Demo, account: dict[str, Any]) -> None:
             table.add_row(call, f"{gas:,}", digest)
     story.console.print(table)
 
-    times = Table(title="\nSeconds from sending `open`", title_justify="left", box=None, pad_edge=False)
+    times = Table(title="\nSince `open` was sent", title_justify="left", box=None, pad_edge=False)
     times.add_column()
-    times.add_column(justify="right")
+    times.add_column("seconds", justify="right")
     for name, seconds in account["seconds"].items():
         times.add_row(name.replace("_", " "), f"{seconds:.2f}")
     story.console.print(times)

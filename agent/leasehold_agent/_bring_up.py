@@ -215,7 +215,9 @@ def secret_files(workload: Workload) -> dict[str, bytes]:
 
 
 def output_folders(workload: Workload) -> list[str]:
-    """What a command finds made: an output's folder or, if its name has a dot and so is a file's, the one it lies in."""
+    """What a command finds made: an output's folder or, if its name has a dot and so is a file's, the one
+    it lies in.
+    """
     paths = [PurePosixPath(output.path) for output in workload.outputs]
     return sorted({str(path.parent if "." in path.name else path) for path in paths} - {"/"})
 
