@@ -22,6 +22,7 @@ from ._limits import UploadLimits
 from ._nonces import NonceStore
 
 HEADER_SECONDS: Final = 10.0
+CLOSE_SECONDS: Final = 5.0
 MOST_HEADER: Final = 32 * 1024
 MOST_CONNECTIONS: Final = 1024
 NONCES: Final = "nonces.sqlite"
@@ -92,7 +93,7 @@ class ApiServer:
         """Stop listening, end open streams and give the nonces' file back."""
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
-            self._server.force_exit = True
+            await self._server.hang_up()
             await self._serving
             self._server = self._serving = None
         await self._nonces.close()
@@ -108,6 +109,13 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def hang_up(self) -> None:
+        """Drop every connection: streams may be quiet for days, so that there is no use in waiting for their end."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        if self.server_state.tasks:
+            await asyncio.wait(list(self.server_state.tasks), timeout=CLOSE_SECONDS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -1,0 +1,380 @@
+"""The client against the real API: certificates, receipts, logs that survive a restart, commands."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from devnet.serving import MACHINE, certificate
+from leasehold.chain import LocalSigner
+from leasehold.chain.typed import Receipt, TypedData
+from leasehold.errors import AgentError
+from leasehold.market import _agent_client
+from leasehold.market._agent_client import pinned
+from leasehold.market.wire import (
+    MAX_UPLOAD,
+    AgentRefusal,
+    AgentUnreachable,
+    BadReceipt,
+    BodyTooLarge,
+    EngineUnavailable,
+    NoResults,
+    NotRunning,
+    NotYourLease,
+    refusal,
+)
+from leasehold_agent._errors import EngineUnavailable as EngineDown
+from leasehold_agent.api import ApiServer
+
+from .conftest import DOMAIN, LEASE, World
+
+NOBODY = "https://127.0.0.1:1"
+
+
+async def test_the_public_calls(world: World) -> None:
+    async with world.client() as client:
+        assert (await client.health()).time == world.clock()
+        assert (await client.machine()).machines == [MACHINE]
+
+
+async def test_status_and_results(world: World) -> None:
+    async with world.client() as client:
+        status = await client.status(LEASE)
+        assert (status.lease, status.phase, status.lease_id) == ("12.1", "running", str(LEASE))
+        with pytest.raises(NoResults, match="published"):
+            await client.results(LEASE)
+        world.leases.change(LEASE, result_cid="bafy", outputs=("/out",))
+        assert (await client.results(LEASE)).cid == "bafy"
+
+
+async def test_refusals_are_the_agent_s_own(world: World) -> None:
+    async with world.client() as client:
+        with pytest.raises(NotYourLease) as caught:
+            await client.status(LEASE + 1)
+    assert isinstance(caught.value, AgentError)
+    assert caught.value.status == 403
+
+
+async def test_an_endpoint_that_is_down_is_passed_over(world: World) -> None:
+    async with world.client("http://127.0.0.1:2", NOBODY, f"https://127.0.0.1:{world.port}/") as client:
+        assert (await client.status(LEASE)).phase == "running"
+        assert (await client.status(LEASE)).phase == "running"
+
+
+async def test_nobody_answers(world: World) -> None:
+    async with world.client(NOBODY) as client:
+        with pytest.raises(AgentUnreachable, match=r"127\.0\.0\.1:1"):
+            await client.status(LEASE)
+        with pytest.raises(AgentUnreachable):
+            async with client.exec(LEASE, ["true"]):
+                pass
+        with pytest.raises(AgentUnreachable):
+            await anext(client.logs(LEASE, follow=True))
+    async with world.client("http://127.0.0.1:2") as client:
+        with pytest.raises(AgentUnreachable, match="names none"):
+            await client.health()
+
+
+async def test_an_agent_that_goes_away_is_looked_for_anew(world: World) -> None:
+    async with world.client() as client:
+        await client.health()
+        await world.server.close()
+        with pytest.raises(AgentUnreachable, match="broke off"):
+            await client.status(LEASE)
+        world.server = await ApiServer.open(world.context)
+        await world.server.start("127.0.0.1", world.port)
+        assert (await client.status(LEASE)).phase == "running"
+
+
+async def test_another_certificate_is_not_trusted(world: World, tmp_path: Path) -> None:
+    other, _ = certificate(tmp_path)
+    async with world.client(contact=world.contact(certificate=other.read_text())) as client:
+        with pytest.raises(AgentUnreachable, match="certificate"):
+            await client.status(LEASE)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
+def test_what_is_no_certificate(text: str) -> None:
+    with pytest.raises(AgentError, match="certificate"):
+        pinned(text)
+
+
+class Tunnel:
+    """A way that leads to `address`."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.closed = False
+
+    async def open(self) -> str:
+        return self.address
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_tunnel_where_no_endpoint_answers(world: World) -> None:
+    tunnel = Tunnel(f"https://localhost:{world.port}")
+    async with world.client(NOBODY, tunnel=tunnel) as client:
+        assert (await client.status(LEASE)).phase == "running"
+        async with client.exec(LEASE, ["true"]) as stream:
+            assert await stream.wait() == 0
+    assert tunnel.closed
+
+
+# Uploads
+
+
+async def test_an_upload_and_its_receipt(world: World) -> None:
+    sealed = b"sealed" * 1000
+    async with world.client() as client:
+        held = await client.put_workload(sealed)
+    digest = hashlib.sha256(sealed).digest()
+    assert held.receipt.digest_ == digest
+    assert held.receipt.expires_at > world.clock()
+    assert world.leases.workloads.kept[digest] == sealed
+
+
+async def test_an_upload_that_is_too_large_is_not_sent(world: World) -> None:
+    async with world.client(NOBODY) as client:
+        with pytest.raises(BodyTooLarge):
+            await client.put_workload(bytes(MAX_UPLOAD + 1))
+
+
+async def test_a_receipt_of_somebody_else(world: World) -> None:
+    async with world.client(operator=world.wallet.address) as client:
+        with pytest.raises(BadReceipt, match="not by the operator"):
+            await client.put_workload(b"x")
+
+
+class Forger(LocalSigner):
+    """An operator who signs another receipt than was asked for, or none."""
+
+    change: Callable[[Receipt], object] = staticmethod(lambda receipt: receipt)
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:  # type: ignore[override]
+        changed = self.change(Receipt.from_json(message["message"]))
+        if isinstance(changed, bytes):
+            return changed
+        assert isinstance(changed, Receipt)
+        return await super().sign_typed_data(changed.typed_data(DOMAIN))
+
+
+@pytest.mark.parametrize("signature", [b"", b"\1" * 64, b"\xff" * 65])
+async def test_a_receipt_that_is_none(world: World, signature: bytes) -> None:
+    forger = Forger(b"\3" * 32)
+    forger.change = lambda _: signature  # type: ignore[method-assign,assignment]
+    await served_by(world, forger)
+    async with world.client() as client:
+        with pytest.raises(BadReceipt):
+            await client.put_workload(b"x")
+
+
+async def test_a_receipt_signed_for_another_digest(world: World) -> None:
+    forger = Forger(b"\3" * 32)
+    forger.change = lambda receipt: replace(receipt, digest_=bytes(32))  # type: ignore[method-assign,assignment]
+    await served_by(world, forger)
+    async with world.client() as client:
+        with pytest.raises(BadReceipt):
+            await client.put_workload(b"x")
+
+
+async def served_by(world: World, operator: LocalSigner) -> None:
+    world.context = replace(world.context, operator=operator)
+    await world.restart()
+
+
+async def test_a_receipt_for_something_else_or_from_the_past(world: World) -> None:
+    async with world.client() as client:
+        held = await client.put_workload(b"x")
+        digest = held.receipt.digest_
+        with pytest.raises(BadReceipt, match="something else"):
+            client._checked(signed(held.receipt, held.signature), bytes(32))
+        world.clock.at = held.receipt.expires_at
+        with pytest.raises(BadReceipt, match="expired"):
+            client._checked(signed(held.receipt, held.signature), digest)
+
+
+def signed(receipt: Receipt, signature: bytes) -> _agent_client.SignedReceipt:
+    return _agent_client.SignedReceipt.model_validate(
+        {"receipt": receipt.to_json(), "signature": "0x" + signature.hex()}
+    )
+
+
+# Logs
+
+
+async def collect(pieces: AsyncIterator[bytes]) -> bytes:
+    async with asyncio.timeout(20):
+        return b"".join([piece async for piece in pieces])
+
+
+@pytest.mark.parametrize(("tail", "text"), [(None, b"one\ntwo\n"), (1, b"two\n"), (0, b"")])
+@pytest.mark.parametrize("follow", [False, True])
+async def test_logs(world: World, tail: int | None, text: bytes, follow: bool) -> None:
+    await world.leases.say(LEASE, b"one\ntwo\n", end=True)
+    async with world.client() as client:
+        assert await collect(client.logs(LEASE, tail=tail, follow=follow)) == text
+
+
+@pytest.mark.parametrize("tail", [None, 1])
+async def test_a_followed_log_goes_on_after_the_agent_was_restarted(world: World, tail: int | None) -> None:
+    await world.leases.say(LEASE, b"one\ntwo\n")
+    async with world.client() as client:
+        pieces = client.logs(LEASE, tail=tail, follow=True)
+        assert await anext(pieces) == (b"one\ntwo\n" if tail is None else b"two\n")
+        await world.restart()
+        await world.leases.say(LEASE, b"two\nthree\n")
+        assert await anext(pieces) == b"two\nthree\n"
+        await world.leases.say(LEASE, b"", end=True)
+        assert await collect(pieces) == b""
+    assert world.naps.taken
+
+
+async def test_a_follower_gives_up_at_last(world: World) -> None:
+    await world.leases.say(LEASE, b"one\n")
+    async with world.client() as client:
+        pieces = client.logs(LEASE, follow=True)
+        await anext(pieces)
+        await world.server.close()
+        with pytest.raises(AgentUnreachable, match="has not answered"):
+            await anext(pieces)
+    assert sum(world.naps.taken) >= 300
+    world.server = await ApiServer.open(world.context)
+
+
+async def test_an_engine_that_is_down_for_a_moment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.leases.say(LEASE, b"one\n")
+    found, down = world.leases.lookup, 0
+
+    async def lookup(lease: int) -> object:
+        nonlocal down
+        if down:
+            down -= 1
+            raise EngineDown("The Docker engine does not answer; try again.")
+        return await found(lease)
+
+    monkeypatch.setattr(world.leases, "lookup", lookup)
+    async with world.client() as client:
+        pieces = client.logs(LEASE, follow=True)
+        await anext(pieces)
+        down = 2
+        await world.restart()
+        await world.leases.say(LEASE, b"two\n", end=True)
+        assert await collect(pieces) == b"two\n"
+        down = 1
+        with pytest.raises(EngineUnavailable):
+            await anext(client.logs(LEASE, follow=True))
+
+
+async def test_no_log_yet(world: World) -> None:
+    world.leases.change(LEASE, container_id=None, phase="pulling")
+    async with world.client() as client:
+        with pytest.raises(NotRunning, match="pulling"):
+            await anext(client.logs(LEASE))
+
+
+async def test_a_log_that_breaks_off_is_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        yield b"one\n"
+        raise EngineDown("The Docker engine does not answer; try again.")
+
+    monkeypatch.setattr(world.leases, "logs", broken)
+    async with world.client() as client:
+        with pytest.raises(AgentUnreachable, match="broke off"):
+            await collect(client.logs(LEASE))
+
+
+# Commands
+
+
+async def test_a_command(world: World) -> None:
+    async with (
+        world.client() as client,
+        client.exec(LEASE, ["sh", "-c", "cat; echo e >&2; exit 3"]) as stream,
+    ):
+        await stream.write(b"x" * 300_000)
+        await stream.write_eof()
+        found = {1: b"", 2: b""}
+        async for fd, data in stream:
+            found[fd] += data
+        assert found == {1: b"x" * 300_000, 2: b"e\n"}
+        assert await stream.wait() == 3
+
+
+async def test_a_terminal(world: World) -> None:
+    script = "stty size; read x; stty size"
+    async with (
+        world.client() as client,
+        client.exec(LEASE, ["sh", "-c", script], tty=True, size=(40, 100), env={"A": "b"}) as stream,
+    ):
+        assert await anext(aiter(stream)) == (1, b"40 100\r\n")
+        await stream.resize(50, 120)
+        await stream.write(b"\n")
+        assert b"50 120" in b"".join([data async for _, data in stream])
+        assert await stream.wait() == 0
+
+
+async def test_a_command_that_is_refused(world: World) -> None:
+    async with world.client() as client:
+        with pytest.raises(NotYourLease):
+            async with client.exec(LEASE + 1, ["true"]):
+                pass
+
+
+async def test_a_container_that_stops_before_the_command(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: object, **__: object) -> object:
+        raise EngineDown("The Docker engine does not answer; try again.")
+
+    monkeypatch.setattr(world.leases, "exec", gone)
+    async with world.client() as client, client.exec(LEASE, ["true"]) as stream:
+        with pytest.raises(EngineUnavailable):
+            await stream.wait()
+
+
+async def test_an_agent_that_goes_away_under_a_command(world: World) -> None:
+    async with world.client() as client, client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:
+        await anext(aiter(stream))
+        await world.server.close()
+        with pytest.raises(AgentUnreachable):
+            await stream.wait()
+        with pytest.raises(AgentUnreachable):
+            await stream.write(b"x")
+    world.server = await ApiServer.open(world.context)
+
+
+async def test_leaving_the_block_ends_the_command(world: World) -> None:
+    async with world.client() as client:
+        async with client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:
+            await anext(aiter(stream))
+        async with asyncio.timeout(10):
+            while not world.leases.streams[-1].closed:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+# What an agent may answer
+
+
+def test_refusals_of_a_newer_agent() -> None:
+    assert type(refusal("Unheard", "Of.")) is AgentRefusal
+    assert str(_agent_client._refused(418, b"<html>")).startswith("The agent answered with status 418")
+    assert isinstance(_agent_client._refused(409, b'{"type": "NotRunning", "detail": "No."}'), NotRunning)
+
+
+async def test_answers_that_are_not_understood(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_agent_client, "_MOST_ANSWER", 10)
+    async with world.client() as client:
+        with pytest.raises(AgentError, match="longer"):
+            await client.health()
+        monkeypatch.setattr(_agent_client, "_MOST_ANSWER", 10_000)
+        with pytest.raises(AgentError, match="not understood"):
+            await client._document(_agent_client.Results, "GET", "/v1/health")
