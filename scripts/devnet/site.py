@@ -72,7 +72,10 @@ class Site:
     def containers(self, lease: str | None = None) -> list[dict[str, Any]]:
         """The engine's containers, running or not, of that lease of this machine, or of all of its leases."""
         with self.world.engine.client() as client:
-            found = [each.attrs for each in client.containers.list(all=True, filters={"label": LABEL})]
+            found = [
+                each.attrs
+                for each in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+            ]
         mark = f"/{'' if lease is None else parse_lease(lease)}"
         return [
             each
@@ -100,7 +103,8 @@ class Site:
 
 
 @contextlib.contextmanager
-def make_site(world: World, **settings: Any) -> Iterator[Site]:
+def make_site(world: World, *terms: str, **settings: Any) -> Iterator[Site]:
+    """A new machine, its agent running. `terms` are more of `provider join`'s arguments, `settings` the agent's."""
     number = next(_numbers)
     provider = world.party(f"provider-{number}", world.provider_ipfs)
     renter = world.party(f"renter-{number}")
@@ -109,7 +113,7 @@ def make_site(world: World, **settings: Any) -> Iterator[Site]:
     renter("wallet", "approve", "unlimited", "--yes")
     host = world.host(f"host-{number}", **settings)
     described = str(host.describe())
-    joined = provider("provider", "join", described, "--price", "2.40", "--approve", "--yes")
+    joined = provider("provider", "join", described, "--price", "2.40", *terms, "--approve", "--yes")
     site = Site(world, provider, renter, host, joined["machine"])
     with world.running(host):
         try:
