@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,14 +119,14 @@ async def ssh(tmp_path: Path, openssh: None) -> AsyncIterator[Ssh]:
     leases.add(LeaseHandle(OTHER, ssh_keys=(theirs,), **running))  # type: ignore[arg-type]
     server = SshServer(context)
     port = await server.start("127.0.0.1", 0)
-    host_key = (await _public(context.ssh_host_key)).strip()
+    host_key = (await public(context.ssh_host_key)).strip()
     (tmp_path / "known_hosts").write_text(f"[127.0.0.1]:{port} {host_key}\n")
     yield Ssh(tmp_path, port, server, leases)
     await server.close()
     await leases.close()
 
 
-async def _public(key: Path) -> str:
+async def public(key: Path) -> str:
     process = await asyncio.create_subprocess_exec(
         "ssh-keygen", "-y", "-f", str(key), stdout=asyncio.subprocess.PIPE
     )
@@ -136,3 +137,9 @@ async def _public(key: Path) -> str:
 def hang_up(process: asyncio.subprocess.Process) -> None:
     """The client's host goes away: no goodbye."""
     process.send_signal(signal.SIGKILL)
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 from collections.abc import AsyncIterator
 
 import asyncssh
@@ -15,7 +14,7 @@ from leasehold_agent import _ssh
 from leasehold_agent._errors import EngineUnavailable
 from leasehold_agent._slots import Slots
 
-from .conftest import LEASE, OTHER, Ssh, hang_up
+from .conftest import LEASE, OTHER, Ssh, hang_up, unused_port
 
 
 async def test_a_command(ssh: Ssh) -> None:
@@ -204,12 +203,6 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     await writer.wait_closed()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 async def test_forwarding_into_the_container(ssh: Ssh) -> None:
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     ssh.leases.ports[LEASE, 80] = server.sockets[0].getsockname()[:2]
@@ -227,7 +220,7 @@ async def test_forwarding_into_the_container(ssh: Ssh) -> None:
 async def test_forwarding_by_openssh(ssh: Ssh) -> None:
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     ssh.leases.ports[LEASE, 80] = server.sockets[0].getsockname()[:2]
-    here = free_port()
+    here = unused_port()
     process = await ssh.start(
         "ssh", "-o", "ExitOnForwardFailure=yes", "-L", f"127.0.0.1:{here}:localhost:80", "-p", str(ssh.port),
         "12@127.0.0.1", "echo up; cat",
