@@ -160,6 +160,9 @@ abstract contract Ghost {
         } else if (kind == IControllerEvents.ParamsProposed.selector) {
             (uint40 inForceAt, Params memory p) = abi.decode(log.data, (uint40, Params));
             uint16 version = uint16(uint256(log.topics[1]));
+            _expect(
+                inForceAt >= vm.getBlockTimestamp() + 2 days, 19, "parameters proposed with less than two days' delay"
+            );
             paramsHash[version] = keccak256(abi.encode(p));
             paramsInForceAt[version] = inForceAt;
             versions = version;
@@ -253,6 +256,9 @@ abstract contract Ghost {
         _expect(l.state == LeaseState.None, 16, "a lease's id was given out twice");
         _expect(version == pool.paramsVersion(), 19, "opened under parameters that are not in force");
         _expect(deposit == costUp(price, cellsOf(placement), duration), 2, "open charges another cost");
+        _expect(
+            maskOf(placement) & _machines[uint32(uint256(log.topics[2]))].withheld == 0, 5, "withheld cells were let"
+        );
         leaseIds.push(id);
         l.tenant = _account(log, 3);
         l.machine = uint32(uint256(log.topics[2]));

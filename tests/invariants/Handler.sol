@@ -34,11 +34,14 @@ contract Handler is World {
         if (done[step]++ == 0) steps.push(step);
     }
 
-    function _lease(uint256 seed) private view returns (uint256) {
-        if (leaseIds.length == 0) return 1 << 16;
-        // Recent leases more often than old ones: those are still alive.
-        uint256 back = seed % 4 == 0 ? seed % leaseIds.length : seed % (leaseIds.length < 4 ? leaseIds.length : 4);
-        return leaseIds[leaseIds.length - 1 - back];
+    /// @dev Three times of four a lease that has not ended, if there is one.
+    function _lease(uint256 seed) private view returns (uint256 id) {
+        uint256 n = leaseIds.length;
+        if (n == 0) return 1 << 16;
+        for (uint256 i = 0; i < n; i++) {
+            id = leaseIds[((seed >> 2) % n + i) % n];
+            if (seed & 3 == 0 || _leases[id].endings == 0) return id;
+        }
     }
 
     function _machine(uint256 seed) private view returns (uint32) {
@@ -57,11 +60,11 @@ contract Handler is World {
     // ------------------------------------------------------------------------------------------------------- time
 
     function pass(uint256 seed) external {
-        uint256 kind = seed % 8;
-        if (kind < 3) skip(1 + seed % 5 minutes);
-        else if (kind < 6) skip(1 + seed % 2 hours);
-        else if (kind < 7) skip(1 + seed % 2 days);
-        else skip(1 + seed % 30 days);
+        uint256 kind = seed % 32;
+        if (kind < 12) skip(1 + (seed >> 8) % 5 minutes);
+        else if (kind < 28) skip(1 + (seed >> 8) % 2 hours);
+        else if (kind < 31) skip(1 + (seed >> 8) % 2 days);
+        else skip(1 + (seed >> 8) % 30 days);
         _count(msg.sig);
     }
 
@@ -260,11 +263,13 @@ contract Handler is World {
         _do(provider, abi.encodeCall(pool.terminate, (id)), seed >> 8);
     }
 
+    /// @dev Half of the time after waiting until there is something to claim.
     function claim(uint256 seed) external {
         uint256[] memory ids = new uint256[](1 + seed % 3);
         for (uint256 i = 0; i < ids.length; i++) {
-            ids[i] = _lease(seed >> 8 * i); // perhaps one of them twice
+            ids[i] = _lease(seed >> 8 * (i + 1)); // perhaps one of them twice
         }
+        if (seed >> 255 == 0) skip(pool.params(pool.paramsVersion()).claimLag + 1);
         _do(_person(seed >> 32), abi.encodeCall(pool.claim, (ids)), seed >> 40);
     }
 
@@ -280,8 +285,10 @@ contract Handler is World {
         r.revision = m.revision;
         uint8[5] memory shares = [1, 2, 4, 8, uint8(8 * (1 + wish % (m.gpus == 0 ? 1 : m.gpus)))];
         r.share = shares[(wish >> 16) % 5];
-        if (wish >> 24 & 3 == 0) (r.share, r.placement) = (0, _placement(wish >> 32));
-        if (wish >> 26 & 1 == 0 && r.placement != 0) r.share = uint8(cellsOf(r.placement));
+        if (wish >> 24 & 1 == 0) {
+            r.placement = _placement(wish >> 32, m.gpus);
+            if (wish >> 25 & 7 != 0) r.share = uint8(cellsOf(r.placement));
+        }
         uint256 span = m.terms.maxDuration - m.terms.minDuration + 1;
         r.duration = uint32(m.terms.minDuration + (wish >> 40) % span);
         r.maxPrice = type(uint80).max;
@@ -291,10 +298,10 @@ contract Handler is World {
         if (wish >> 48 & 1 == 0) r.reuse = _reusable(_person(seed), seed >> 8);
     }
 
-    function _placement(uint256 seed) private pure returns (uint16) {
+    function _placement(uint256 seed, uint8 gpus) private pure returns (uint16) {
         uint8[8] memory cells = [0x01, 0x02, 0x40, 0x03, 0x30, 0x0F, 0xF0, 0xFF];
-        uint256 gpus = seed % 5 == 0 ? seed % 256 : 1 << (seed >> 8) % 8;
-        return uint16(gpus << 8 | cells[(seed >> 16) % 8]);
+        uint256 gpuMask = seed % 5 == 0 || gpus == 0 ? (seed >> 8) % 256 : 1 << (seed >> 8) % gpus;
+        return uint16(gpuMask << 8 | cells[(seed >> 16) % 8]);
     }
 
     /// @dev Up to three leases on `machine_` whose end has passed and that nobody closed.
