@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import httpx
 import structlog
 
 from leasehold.chain import cid_of_digest, format_lease
@@ -26,6 +26,7 @@ from leasehold_agent._desired import Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NotRunning
 from leasehold_agent._identity import write_private
+from leasehold_agent._netns import connect
 
 if TYPE_CHECKING:
     from leasehold_agent._host import Host, Record
@@ -35,6 +36,7 @@ _log = structlog.get_logger("leasehold_agent")
 _PORT_ATTEMPTS = 5
 _PORT_TAKEN = ("port is already allocated", "address already in use")
 _PROBE_SECONDS = 10.0
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9])[ \r]")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 
 
@@ -272,7 +274,7 @@ async def _is_ready(host: Host, container: ContainerFacts, readiness: Readiness)
     with contextlib.suppress(TimeoutError, NotRunning):
         async with asyncio.timeout(min(_PROBE_SECONDS, readiness.timeout)):
             if readiness.http is not None:
-                return await _answers(container, readiness.http)
+                return await _answers(host, container, readiness.http)
             async with _probe(host, container.id, readiness.command or ()) as code:
                 return code == 0
     return False
@@ -289,13 +291,22 @@ async def _probe(host: Host, container: str, command: tuple[str, ...]) -> AsyncI
         await stream.close()
 
 
-async def _answers(container: ContainerFacts, probe: HttpProbe) -> bool:
+async def _answers(host: Host, container: ContainerFacts, probe: HttpProbe) -> bool:
+    """Whether `GET` is answered with a status under 400. One line of the answer is enough to know."""
     if container.address is None:
         return False
-    url = f"http://{container.address}:{probe.port}{probe.path}"
-    async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as client:
-        try:
-            async with client.stream("GET", url) as answer:
-                return answer.status_code < 400
-        except httpx.HTTPError:
-            return False
+    try:
+        netns = host.settings.engine_netns
+        reader, writer = await connect(container.address, probe.port, netns=netns, seconds=_PROBE_SECONDS)
+    except OSError:
+        return False
+    try:
+        authority = f"{container.address}:{probe.port}"
+        request = f"GET {probe.path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n"
+        writer.write(request.encode("ascii"))
+        found = _STATUS.match(await reader.readline())
+        return found is not None and int(found[1]) < 400
+    except (OSError, ValueError):  # reset, or a line without end
+        return False
+    finally:
+        writer.close()

@@ -12,6 +12,7 @@ from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import NotRunning
 from leasehold_agent._host import Host, Record
 from leasehold_agent._lease_dir import Notes
+from leasehold_agent._netns import connect
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPort
 from leasehold_agent._workloads import UploadedWorkloads
@@ -79,7 +80,8 @@ class DockerRuntime:
         container = await self._container(lease, running=True)
         if container.address is None:
             raise NotRunning("The container has no address.")
-        return await asyncio.wait_for(asyncio.open_connection(container.address, port), _CONNECT_SECONDS)
+        netns = self._host.settings.engine_netns
+        return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
 
     async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
         """The container as the engine has it now. Raises NotRunning, EngineUnavailable."""

@@ -299,3 +299,14 @@ async def _result_of(rig: Rig, lease: int) -> bytes | None:
         while (found := (await rig.host.chain.snapshot([lease])).leases[lease].result) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         return found
+
+
+async def test_ready_when_a_port_answers(rig: Rig) -> None:
+    answer = "HTTP/1.1 $(cat /status) x\\r\\nContent-Length: 0\\r\\n\\r\\n"
+    serve = f'echo 503 > /status; while true; do printf "{answer}" | nc -l -p 8000; done'
+    readiness = {"http": {"port": 8000, "path": "/health"}, "timeout": 60}
+    lease = await rig.open(rig.workload(command=["sh", "-c", serve], readiness=readiness))
+    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    assert (await rig.lease(lease)).state is LeaseState.OPENED
+    await rig.inside(lease, "echo 204 > /status")
+    await running(rig, lease)

@@ -1,0 +1,166 @@
+"""Datasets and images on their way in: real IPFS, real engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from devnet import images
+from devnet.engine import Engine as DevEngine
+from devnet.kubo import Kubo
+from leasehold.datasets import Ipfs
+from leasehold.workload import DatasetMount
+from leasehold_agent._datasets import DatasetCache
+from leasehold_agent._engine import Engine
+from leasehold_agent._errors import Declined, EngineRefused, EngineUnavailable
+from leasehold_agent._image import Images
+
+ALICE, BOB = "0xA", "0xB"
+
+
+@pytest.fixture
+async def ipfs(kubo: Kubo) -> AsyncIterator[Ipfs]:
+    async with Ipfs(kubo.api) as client:
+        yield client
+
+
+@pytest.fixture
+async def engine(docker_engine: DevEngine) -> AsyncIterator[Engine]:
+    found = Engine(docker_engine.url)
+    yield found
+    found.close()
+
+
+def nothing(done: int, total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def folder(tmp_path: Path, name: str, size: int = 10) -> Path:
+    made = tmp_path / name
+    made.mkdir()
+    (made / "file").write_bytes(name.encode() * size)
+    return made
+
+
+class TestDatasets:
+    def cache(self, tmp_path: Path, ipfs: Ipfs, *, room: int = 1 << 30, reserve: int = 0) -> DatasetCache:
+        return DatasetCache(tmp_path / "cache", ipfs, room=room, reserve=reserve, wait=2)
+
+    async def test_fetched_once_for_all(self, tmp_path: Path, ipfs: Ipfs, kubo: Kubo) -> None:
+        cache = self.cache(tmp_path, ipfs)
+        cid = (await ipfs.add_folder(folder(tmp_path, "shared"))).cid
+        mount = DatasetMount(cid=cid, path="/data")
+        found = await asyncio.gather(*(cache.get(mount, who, (), nothing) for who in (ALICE, BOB)))
+        assert found[0] == found[1]
+        assert (found[0] / "file").read_bytes() == b"shared" * 10
+        assert (found[0] / "file").stat().st_mode & 0o777 == 0o644
+        assert cache.public() == [cid]
+
+    async def test_a_sealed_dataset_is_its_tenants_alone(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        cache = self.cache(tmp_path, ipfs)
+        added = await ipfs.add_folder(folder(tmp_path, "secret"), encrypt=True)
+        mount = DatasetMount(cid=added.cid, path="/data", key=added.key)
+        found = await cache.get(mount, ALICE, (), nothing)
+        assert (found / "file").read_bytes() == b"secret" * 10
+        assert cache.name(mount, BOB) != cache.name(mount, ALICE) == found.name
+        assert added.cid not in found.name
+        assert cache.public() == []
+
+    async def test_a_key_that_does_not_open_it(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        added = await ipfs.add_folder(folder(tmp_path, "locked"), encrypt=True)
+        other = await ipfs.add_folder(folder(tmp_path, "other"), encrypt=True)
+        mount = DatasetMount(cid=added.cid, path="/data", key=other.key)
+        with pytest.raises(Declined) as refused:
+            await self.cache(tmp_path, ipfs).get(mount, ALICE, (), nothing)
+        assert refused.value.reason == "dataset-missing"
+
+    async def test_what_was_used_longest_ago_makes_room(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        cache = self.cache(tmp_path, ipfs, room=250_000)
+        mounts = []
+        for name in ("aa", "bb", "cc"):
+            cid = (await ipfs.add_folder(folder(tmp_path, name, 50_000))).cid
+            mounts.append(DatasetMount(cid=cid, path="/data"))
+        first = await cache.get(mounts[0], ALICE, (), nothing)
+        second = await cache.get(mounts[1], ALICE, (), nothing)
+        _age(first, 200)
+        _age(second, 100)
+        await cache.get(mounts[2], ALICE, {first.name}, nothing)
+        assert first.is_dir()  # in use
+        assert not second.is_dir()
+
+    async def test_too_large_for_what_is_left(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        cid = (await ipfs.add_folder(folder(tmp_path, "large", 50_000))).cid
+        mount = DatasetMount(cid=cid, path="/data")
+        for cache in (
+            self.cache(tmp_path, ipfs, room=1_000),
+            self.cache(tmp_path, ipfs, reserve=1 << 60),
+        ):
+            with pytest.raises(Declined) as refused:
+                await cache.get(mount, ALICE, (), nothing)
+            assert refused.value.reason == "no-disk"
+
+
+def _age(path: Path, seconds: int) -> None:
+    import os
+
+    now = path.stat().st_mtime
+    os.utime(path, (now - seconds, now - seconds))
+
+
+class TestImages:
+    async def test_an_archive_on_ipfs(
+        self, tmp_path: Path, ipfs: Ipfs, engine: Engine, docker_engine: DevEngine
+    ) -> None:
+        made = folder(tmp_path, "archive")
+        (made / "image.tar").write_bytes(images.tiny().archive.read_bytes())
+        (made / "file").unlink()
+        root = await ipfs.add_folder(made)
+        (entry,) = await ipfs.ls(root.cid)
+        finder = Images(engine, ipfs, tmp_path / "images", wait=5)
+        assert await finder.ensure(f"ipfs:{entry.cid}") == images.tiny().id
+        # Known by now: the archive is not asked for again.
+        (tmp_path / "images").chmod(0o500)
+        assert await finder.ensure(f"ipfs:{entry.cid}") == images.tiny().id
+        assert await finder.ensure(images.tiny().id) == images.tiny().id
+        with pytest.raises(Declined, match="folder"):
+            await Images(engine, ipfs, tmp_path / "i2", wait=5).ensure(f"ipfs:{root.cid}")
+
+    async def test_bytes_that_are_no_archive(self, tmp_path: Path, ipfs: Ipfs, engine: Engine) -> None:
+        root = await ipfs.add_folder(folder(tmp_path, "junk"))
+        (entry,) = await ipfs.ls(root.cid)
+        with pytest.raises(Declined) as refused:
+            await Images(engine, ipfs, tmp_path / "images", wait=5).ensure(f"ipfs:{entry.cid}")
+        assert refused.value.reason == "image-unknown"
+
+
+class TestEngine:
+    async def test_asking_for_what_is_so_already(self, engine: Engine) -> None:
+        facts = await engine.facts()
+        assert facts.quota
+        assert "runc" in facts.runtimes
+        for _ in range(2):
+            await engine.ensure_network("lht-net", "lh-test0", {"a": "b"})
+        assert await engine.networks("a=b") == ["lht-net"]
+        for _ in range(2):
+            await engine.remove_network("lht-net")
+            await engine.remove("lht-no-such-container")
+            await engine.stop("lht-no-such-container", 0)
+        assert await engine.inspect("lht-no-such-container") is None
+        assert (images.tiny().id, "leasehold/tiny:1") in await engine.images()
+
+    async def test_what_the_engine_refuses(self, engine: Engine, tmp_path: Path) -> None:
+        with pytest.raises(EngineRefused):
+            await engine.start("lht-no-such-container")
+        (tmp_path / "x").write_bytes(b"no archive")
+        with pytest.raises(EngineRefused):
+            await engine.load_image(tmp_path / "x")
+
+    async def test_an_engine_that_is_not_there(self, tmp_path: Path) -> None:
+        for url in (f"unix://{tmp_path}/none.sock", "tcp://127.0.0.1:1"):
+            absent = Engine(url)
+            with pytest.raises(EngineUnavailable, match="does not answer"):
+                await absent.facts()
+            absent.close()

@@ -1,0 +1,211 @@
+"""What a tenant does with a running lease, over the engine: commands, terminals, logs, connections."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.chain import LeaseState
+from leasehold_agent._docker_runtime import phase_of
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import EngineUnavailable, NotRunning
+from leasehold_agent._host import Record
+from leasehold_agent._lease_dir import Notes
+from leasehold_agent._stream import EngineStreams, _Frames
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+
+async def running(rig: Rig, **fields: object) -> int:
+    lease = await rig.open(rig.workload(**fields))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    return lease
+
+
+async def read_to_end(stream: object) -> dict[int, bytes]:
+    parts: dict[int, bytes] = {1: b"", 2: b""}
+    async for fd, data in stream:  # type: ignore[attr-defined]  # an ExecStream
+        parts[fd] += data
+    return parts
+
+
+class TestExec:
+    async def test_streams_exit_code_and_environment(self, rig: Rig) -> None:
+        lease = await running(rig)
+        command = ["sh", "-c", "cat; echo $NAME >&2; exit 7"]
+        stream = await rig.runtime.exec(lease, command, env={"NAME": "value"})
+        await stream.write(b"through and back")
+        await stream.write_eof()
+        assert await read_to_end(stream) == {1: b"through and back", 2: b"value\n"}
+        assert await stream.wait() == 7
+        await stream.close()
+        await stream.close()
+
+    async def test_a_megabyte_each_way(self, rig: Rig) -> None:
+        lease = await running(rig)
+        stream = await rig.runtime.exec(lease, ["cat"])
+        sent = bytes(range(256)) * 4_096
+
+        async def feed() -> None:
+            await stream.write(sent)
+            await stream.write_eof()
+
+        feeding = asyncio.create_task(feed())
+        assert (await read_to_end(stream))[1] == sent
+        await feeding
+        assert await stream.wait() == 0
+        await stream.close()
+
+    async def test_a_terminal_has_a_size_and_can_be_resized(self, rig: Rig) -> None:
+        lease = await running(rig)
+        stream = await rig.runtime.exec(lease, ["sh"], tty=True, size=(33, 101))
+        await stream.write(b"stty size\n")
+        await _seen(stream, b"33 101")
+        await stream.resize(44, 77)
+        await stream.write(b"stty size; exit 3\n")
+        await _seen(stream, b"44 77")
+        await read_to_end(stream)
+        assert await stream.wait() == 3
+        await stream.resize(10, 10)
+        await stream.close()
+
+    async def test_closing_ends_the_command(self, rig: Rig) -> None:
+        lease = await running(rig)
+        stream = await rig.runtime.exec(lease, ["sleep", "4321"])
+        await rig.until(lambda: _sees(rig, lease, "sleep 4321"))
+        await stream.close()
+        await rig.until(lambda: _sees_not(rig, lease, "sleep 4321"))
+
+    async def test_a_command_that_is_not_there(self, rig: Rig) -> None:
+        lease = await running(rig)
+        stream = await rig.runtime.exec(lease, ["/no/such/command"])
+        output = await read_to_end(stream)
+        assert b"no such file" in b"".join(output.values()).lower()
+        assert await stream.wait() in (126, 127)
+        await stream.close()
+
+
+async def _seen(stream: object, wanted: bytes) -> None:
+    text = b""
+    async with asyncio.timeout(10):
+        async for _, data in stream:  # type: ignore[attr-defined]  # an ExecStream
+            text += data
+            if wanted in text:
+                return
+
+
+async def _sees(rig: Rig, lease: int, what: str) -> bool:
+    return what in (await rig.inside(lease, "ps"))[1]
+
+
+async def _sees_not(rig: Rig, lease: int, what: str) -> bool:
+    return not await _sees(rig, lease, what)
+
+
+class TestLogs:
+    async def test_all_the_last_and_those_to_come(self, rig: Rig) -> None:
+        script = "echo one; echo two >&2; while [ ! -f /go ]; do sleep 0.1; done; echo three"
+        lease = await running(rig, command=["sh", "-c", script])
+
+        async def lines(tail: int | None) -> bytes:
+            return b"".join([data async for data in rig.runtime.logs(lease, tail, False)])
+
+        assert sorted((await lines(None)).splitlines()) == [b"one", b"two"]
+        assert len((await lines(1)).splitlines()) == 1
+        follow = rig.runtime.logs(lease, None, True)
+        text = b""
+        async with asyncio.timeout(20):
+            async for data in follow:
+                text += data
+                if text.count(b"\n") == 2:
+                    await rig.inside(lease, "touch /go")
+        assert text.endswith(b"three\n")
+
+
+class TestConnect:
+    async def test_a_port_inside(self, rig: Rig) -> None:
+        lease = await running(rig, command=["sh", "-c", "while true; do echo hello | nc -l -p 7000; done"])
+
+        async def answers() -> bytes:
+            try:
+                reader, writer = await rig.runtime.connect(lease, 7000)
+            except OSError:
+                return b""
+            try:
+                return await reader.read(5)
+            finally:
+                writer.close()
+                await writer.wait_closed()
+
+        await rig.until(answers)
+        with pytest.raises(OSError, match=r"(?i)refused|failed"):
+            await rig.runtime.connect(lease, 7001)
+
+
+class TestRefusals:
+    async def test_a_lease_that_is_not_here(self, rig: Rig) -> None:
+        assert await rig.runtime.lookup(99 << 16) is None
+        with pytest.raises(NotRunning):
+            await rig.runtime.exec(99 << 16, ["true"])
+        with pytest.raises(NotRunning):
+            await anext(rig.runtime.logs(99 << 16, None, False))
+        with pytest.raises(NotRunning):
+            await rig.runtime.connect(99 << 16, 80)
+
+    async def test_an_engine_that_does_not_answer(self, tmp_path: Path) -> None:
+        streams = EngineStreams(f"unix://{tmp_path}/none.sock")
+        with pytest.raises(EngineUnavailable):
+            await streams.exec("c", ["true"], tty=False, env={}, size=None)
+        with pytest.raises(EngineUnavailable):
+            await anext(streams.logs("c", None, False))
+        with pytest.raises(EngineUnavailable):
+            await streams._take_over("/exec/x/start", {})
+        await streams.aclose()
+
+    async def test_streams_of_a_container_that_is_gone(self, rig: Rig) -> None:
+        with pytest.raises(NotRunning, match="gone"):
+            await rig.host.streams.exec("gone", ["true"], tty=False, env={}, size=None)
+        with pytest.raises(NotRunning, match="gone"):
+            await anext(rig.host.streams.logs("gone", None, False))
+        with pytest.raises(NotRunning, match="gone"):
+            await rig.host.streams._take_over("/exec/gone/start", {"Detach": False})
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+def test_frames_however_they_are_cut(cut: int) -> None:
+    whole = bytes([1, 0, 0, 0, 0, 0, 0, 3]) + b"abc" + bytes([2, 0, 0, 0, 0, 0, 0, 0]) + b""
+    whole += bytes([2, 0, 0, 0, 0, 0, 0, 2]) + b"de"
+    frames = _Frames()
+    found = [part for at in range(0, len(whole), cut) for part in frames.feed(whole[at : at + cut])]
+    assert found == [(1, b"abc"), (2, b""), (2, b"de")]
+
+
+RUNNING = ContainerFacts("c", "n", {}, "running", 0, 1, "10.0.0.2", ())
+EXITED = ContainerFacts("c", "n", {}, "exited", 3, 0, None, ())
+PHASES = [
+    (LeaseState.OPENED, Notes(), None, Record(), "pulling"),
+    (LeaseState.OPENED, Notes(), None, Record(waiting="dataset-missing"), "fetching"),
+    (LeaseState.OPENED, Notes(launched=True), RUNNING, Record(), "starting"),
+    (LeaseState.OPENED, Notes(launched=True), RUNNING, Record(ready=True), "ready"),
+    (LeaseState.OPENED, Notes(failure="no-disk"), None, Record(), "declined"),
+    (LeaseState.ACTIVE, Notes(launched=True), RUNNING, Record(), "running"),
+    (LeaseState.ACTIVE, Notes(launched=True), EXITED, Record(), "running"),
+    (LeaseState.ENDED, Notes(launched=True), RUNNING, Record(), "stopping"),
+    (LeaseState.ENDED, Notes(launched=True, published=True, gone_at=1), EXITED, Record(), "ended"),
+    (LeaseState.CANCELLED, Notes(failure="no-disk"), None, Record(), "declined"),
+    (None, Notes(launched=True, gone_at=1), EXITED, Record(), "ended"),
+]
+
+
+@pytest.mark.parametrize(("state", "notes", "container", "record", "phase"), PHASES)
+def test_phases(
+    state: LeaseState | None, notes: Notes, container: ContainerFacts | None, record: Record, phase: str
+) -> None:
+    from leasehold_agent._desired import Desired
+
+    desired = None if state is None else Desired(1, 1, "0x", state, 0x01FF, b"", 0, 0, 0)
+    assert phase_of(desired, notes, container, record)[0] == phase
