@@ -1,0 +1,216 @@
+"""Chains that change their past: a lease that vanishes, one that comes back, one that was another chain's."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from devnet.anvil import Anvil
+from devnet.contracts import deploy_fast
+from devnet.site import LABEL, Site, make_site
+from devnet.tenant import Tenant
+from devnet.world import Host, World
+from leasehold.chain import LeaseClosed, LeaseStarted, LeaseState, parse_lease
+
+GENESIS = "leasehold.genesis"
+
+
+@contextlib.contextmanager
+def another_chain(world: World) -> Iterator[World]:
+    """The same host and IPFS nodes with a chain of their own, on which everything has the same addresses."""
+    other = copy.copy(world)
+    with Anvil() as other.anvil:
+        other.deployment = deploy_fast(
+            other.anvil.url, world.folder / f"deployments-{other.anvil.genesis[2:10]}"
+        )
+        other.facts = {**world.facts, "genesis": other.anvil.genesis}
+        yield other
+
+
+@pytest.fixture
+def chain(world: World) -> Iterator[World]:
+    with another_chain(world) as made:
+        yield made
+
+
+@pytest.fixture
+def site(chain: World) -> Iterator[Site]:
+    with make_site(chain, tick_seconds=0.5) as made:
+        yield made
+
+
+@pytest.fixture
+def tenant(site: Site) -> Tenant:
+    return Tenant(site)
+
+
+def rent(tenant: Tenant, answer: str = "an answer") -> tuple[str, int]:
+    """A lease that runs, and the number of the block before it."""
+    sealed = tenant.sealed(tenant.dataset(answer))
+    before = tenant.site.world.anvil.block_number
+    lease = tenant.open(sealed)
+    tenant.site.until(lambda: is_running(tenant, lease), 60)
+    return lease, before
+
+
+def is_running(tenant: Tenant, lease: str) -> bool:
+    return state(tenant, lease) is LeaseState.ACTIVE and pid(tenant.site, lease) != 0
+
+
+def state(tenant: Tenant, lease: str) -> LeaseState:
+    return tenant.lease(parse_lease(lease)).state
+
+
+def pid(site: Site, lease: str) -> int:
+    """The container's process, 0 while it is stopped or there is none."""
+    return next((int(each["State"]["Pid"]) for each in mine(site, lease)), 0)
+
+
+def mine(site: Site, lease: str) -> list[dict[str, object]]:
+    """The lease's containers of this chain. Raises unless there is at most one."""
+    genesis = site.world.facts["genesis"]
+    found = [each for each in site.containers(lease) if each["Config"]["Labels"][GENESIS] == genesis]
+    assert len(found) <= 1
+    return found
+
+
+def inside(site: Site, lease: str, command: str) -> str:
+    with site.world.engine.client() as client:
+        (container,) = mine(site, lease)
+        return str(client.containers.get(container["Id"]).exec_run(["sh", "-c", command]).output.decode())
+
+
+def transactions(anvil: Anvil, since: int) -> list[tuple[str, int]]:
+    """What was mined after block `since`, as it was sent, with the block it goes into of as many new ones."""
+    found = []
+    for number in range(since + 1, anvil.block_number + 1):
+        block = anvil.request("eth_getBlockByNumber", hex(number), False)
+        for hash_ in block["transactions"]:
+            found.append((anvil.request("eth_getRawTransactionByHash", hash_), number - since - 1))
+    return found
+
+
+def test_a_lease_that_a_reorganisation_takes_and_gives_back(site: Site, tenant: Tenant) -> None:
+    """Its container stops, and starts again with its data; `start` is sent again, since that too was undone."""
+    anvil = site.world.anvil
+    lease, before = rent(tenant)
+    inside(site, lease, "echo precious > /kept")
+    opened = transactions(anvil, before)[:1]
+    depth = anvil.block_number - before
+    anvil.reorg(depth)
+    site.until(lambda: pid(site, lease) == 0)
+    assert not site.events(LeaseStarted, lease)
+
+    anvil.reorg(depth, opened)
+    site.until(lambda: is_running(tenant, lease))
+    assert inside(site, lease, "cat /kept") == "precious\n"
+    assert len(site.events(LeaseStarted, lease)) == 1
+    tenant.pool(lambda pool: pool.close(parse_lease(lease)))
+    site.until(lambda: pid(site, lease) == 0)
+    (closed,) = site.events(LeaseClosed, lease)
+    assert isinstance(closed, LeaseClosed)
+    assert closed.paid + closed.fee + closed.refunded == tenant.lease(parse_lease(lease)).deposit
+
+
+def test_a_lease_that_a_reorganisation_takes_for_good(chain: World) -> None:
+    """Nothing of it is left once the blocks that lack it are deep enough."""
+    with make_site(chain, tick_seconds=0.5, retention_min=0, retention_max=0, confirmations=3) as site:
+        tenant = Tenant(site)
+        lease, before = rent(tenant)
+        chain.anvil.reorg(chain.anvil.block_number - before)
+        site.until(lambda: pid(site, lease) == 0)
+        assert len(mine(site, lease)) == 1
+        chain.anvil.mine(3)
+        site.until(lambda: not mine(site, lease))
+        with chain.engine.client() as client:
+            label = f"{GENESIS}={chain.facts['genesis']}"
+            site.until(lambda: not client.networks.list(filters={"label": label}))
+
+
+def test_a_reorganisation_that_takes_only_the_start(site: Site, tenant: Tenant) -> None:
+    """It is sent again, and the container does not notice."""
+    anvil = site.world.anvil
+    lease, before = rent(tenant)
+    process = pid(site, lease)
+    opened = transactions(anvil, before)[:1]
+    anvil.reorg(anvil.block_number - before, opened)
+    assert state(tenant, lease) is LeaseState.OPENED
+    site.until(lambda: is_running(tenant, lease))
+    assert len(site.events(LeaseStarted, lease)) == 1
+    assert pid(site, lease) == process
+
+
+def test_a_reorganisation_that_gives_the_lease_to_somebody_else(site: Site, tenant: Tenant) -> None:
+    """The same id is another's now: who gets it finds nothing of who had it before."""
+    anvil, other = site.world.anvil, Tenant(site)
+    lease, before = rent(tenant)
+    inside(site, lease, "echo secret > /kept")
+    former = mine(site, lease)[0]["Id"]
+    sealed = other.sealed(other.dataset("another answer"))
+    anvil.reorg(anvil.block_number - before)
+    assert other.open(sealed) == lease
+    site.until(lambda: is_running(other, lease))
+    assert mine(site, lease)[0]["Id"] != former
+    assert "secret" not in inside(site, lease, "cat /kept; cat /results/answer")
+    assert inside(site, lease, "cat /results/answer") == "another answer"
+
+
+def test_a_lease_of_an_earlier_chain_is_never_adopted(world: World, site: Site, tenant: Tenant) -> None:
+    """Same host, same state folder, same addresses, same machine, same lease id: only the genesis differs."""
+    lease, _ = rent(tenant, "of the first chain")
+    process, first = pid(site, lease), site.world
+    site.host.kill()
+    with another_chain(world) as second, contextlib.ExitStack() as undo:
+        assert second.facts["controller"] == first.facts["controller"]
+        assert second.facts["genesis"] != first.facts["genesis"]
+        again = moved(site, second)
+        undo.enter_context(second.running(again.host))
+        newcomer = Tenant(again)
+        again.host.wait_for(lambda line: line.get("event") == "serving")
+        assert [pid(site, lease), again.machine] == [process, site.machine]
+
+        same, _ = rent(newcomer, "of the second chain")
+        assert same == lease
+        labels = [each["Config"]["Labels"] for each in again.containers(lease)]
+        assert [label[LABEL] for label in labels] == [labels[0][LABEL]] * 2
+        assert {label[GENESIS] for label in labels} == {first.facts["genesis"], second.facts["genesis"]}
+        assert inside(again, lease, "cat /results/answer") == "of the second chain"
+        assert pid(again, lease) != process
+
+        newcomer.pool(lambda pool: pool.close(parse_lease(lease)))
+        again.until(lambda: pid(again, lease) == 0)
+        assert inside(site, lease, "cat /results/answer") == "of the first chain"
+        assert pid(site, lease) == process
+
+
+def test_an_agent_sent_to_another_chain_says_so_and_ends(world: World, site: Site) -> None:
+    """A deployment file of one chain and the RPC address of another: nothing is touched."""
+    site.host.kill()
+    with another_chain(world) as second:
+        lost = with_settings(site.host, rpc=f'["{second.anvil.url}"]', ws=second.anvil.ws_url)
+        done = lost.run("run", timeout=60)
+        assert done.returncode not in (0, -9)
+        assert "Traceback" not in done.stdout + done.stderr
+        assert "chain" in done.stderr
+
+
+def moved(site: Site, world: World) -> Site:
+    """The site's host on another chain, registered there anew."""
+    provider = world.party(f"{site.provider.name}-again", world.provider_ipfs)
+    world.fund(provider("wallet", "new", provider.name)["address"], tokens=10_000)
+    described = str(site.host.folder / "machine.json")
+    joined = provider("provider", "join", described, "--price", "2.40", "--approve", "--yes")
+    host = with_settings(
+        site.host, rpc=f'["{world.anvil.url}"]', ws=world.anvil.ws_url, deployment=str(world.deployment)
+    )
+    return replace(site, world=world, provider=provider, host=host, machine=joined["machine"])
+
+
+def with_settings(host: Host, **settings: str) -> Host:
+    """The same host, whose agent is told something else."""
+    changed = {f"LEASEHOLD_AGENT_{name.upper()}": value for name, value in settings.items()}
+    return Host(host.name, host.folder, {**host.environment, **changed})
