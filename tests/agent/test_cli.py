@@ -1,0 +1,172 @@
+"""The commands as a provider types them, and the agent as `run` puts it together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from devnet.engine import Engine
+from devnet.kubo import Kubo
+from leasehold.chain import LeaseState
+from leasehold.errors import SettingsError
+from leasehold.market import MachineFile
+from leasehold_agent import cli
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._serve import serve
+from leasehold_agent._status import read_status
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs a command with settings in its environment, in a thread: commands have a loop of their own."""
+
+    async def call(settings: dict[str, object], *arguments: str) -> Any:
+        for name, value in settings.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            monkeypatch.setenv(f"LEASEHOLD_AGENT_{name.upper()}", text)
+        return await asyncio.to_thread(CliRunner().invoke, cli.app, list(arguments))
+
+    return call
+
+
+def settings_of(rig: Rig, tmp_path: Path) -> dict[str, object]:
+    deployment = rig.chain.deployment.save(tmp_path)
+    return {
+        "state_dir": str(rig.settings.state_dir),
+        "deployment": str(deployment),
+        "rpc": [rig.chain.anvil.url],
+        "ws": rig.chain.anvil.ws_url,
+        "docker": rig.settings.docker,
+        "engine_netns": str(rig.settings.engine_netns),
+        "ipfs": rig.settings.ipfs,
+        "tick_seconds": 0.2,
+        "public_host": "127.0.0.1",
+        "listen": "127.0.0.1",
+    }
+
+
+async def test_describe(
+    invoke: Callable[..., Any], docker_engine: Engine, kubo: Kubo, tmp_path: Path, tiny: Any
+) -> None:
+    settings = {
+        "state_dir": str(tmp_path / "state"),
+        "docker": docker_engine.url,
+        "ipfs": kubo.api,
+        "public_host": "gpu.example.org",
+        "country": "IS",
+    }
+    done = await invoke(settings, "describe")
+    assert done.exit_code == 0, done.output
+    file = tmp_path / "machine.json"
+    file.write_text(done.output)
+    MachineFile.load(file)
+    made = json.loads(done.output)
+    contact = made["contact"]
+    assert contact["endpoints"] == ["https://gpu.example.org:8701"]
+    assert contact["location"] == {"country": "IS"}
+    assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
+    assert contact["peer_id"] == kubo.peer_id
+    assert made["hardware"]["disk"]["quota"] is True
+    again = json.loads((await invoke(settings, "describe")).output)
+    assert again["operator"] == made["operator"]
+
+
+async def test_describe_without_an_ipfs_node(
+    invoke: Callable[..., Any], docker_engine: Engine, tmp_path: Path
+) -> None:
+    settings = {"state_dir": str(tmp_path), "docker": docker_engine.url, "ipfs": "/ip4/127.0.0.1/tcp/1"}
+    done = await invoke(settings, "describe")
+    assert json.loads(done.output)["contact"]["peer_id"] is None
+
+
+def test_an_error_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LEASEHOLD_AGENT_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["leasehold-agent", "drain"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code not in (0, None)
+    said = capsys.readouterr().err
+    assert "deployment" in said
+    assert "Traceback" not in said
+
+
+async def test_status_before_the_first_run(invoke: Callable[..., Any], tmp_path: Path) -> None:
+    done = await invoke({"state_dir": str(tmp_path)}, "status")
+    assert done.exit_code == 1
+
+
+async def test_run_needs_to_know_the_pool(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="deployment"):
+        await serve(AgentSettings.model_validate({"state_dir": tmp_path}))
+
+
+async def test_run_serves_and_the_other_commands_see_it(
+    rig: Rig, invoke: Callable[..., Any], tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
+) -> None:
+    """The agent as `run` makes it; meanwhile status, drain and pause in another thread, as beside it on a
+    host.
+    """
+    lease = await rig.open(rig.workload(grace=0, ports=[{"container": 80}]), duration=30 * 86_400 - 60)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    await rig.stop()
+    values = settings_of(rig, tmp_path)
+    values |= {"api_port": unused_tcp_port_factory(), "ssh_port": unused_tcp_port_factory()}
+    serving = asyncio.create_task(serve(AgentSettings.model_validate(values)))
+    try:
+        await _answers(rig, int(str(values["api_port"])))
+        await rig.until(lambda: _phases(rig) == ["running"])
+        shown = await invoke(values, "status")
+        assert "running" in shown.output
+        assert json.loads((await invoke(values, "status", "--json")).output)["gas"]["warning"] is None
+
+        drained = await invoke(values, "drain")
+        assert "no new leases" in drained.output, drained.output
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+        assert "again" in (await invoke(values, "drain", "--undo")).output
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
+
+        paused = await invoke(values, "pause")
+        assert "leasehold provider terminate 1" in paused.output, paused.output
+        costs = json.loads((await invoke(values, "pause", "--json")).output)
+        assert costs["leases"][0]["penalty"] > 0
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+
+        await rig.chain.pool(2).close(lease)
+        assert (await invoke(values, "drain", "--wait")).exit_code == 0
+        await rig.until(lambda: _phases(rig) == ["ended"])
+        assert "No lease runs" in (await invoke(values, "pause")).output
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        await rig.start()
+
+
+def _phases(rig: Rig) -> list[str]:
+    status = read_status(rig.settings.state_dir) or {"leases": []}
+    return [lease["phase"] for lease in status["leases"]]
+
+
+async def _answers(rig: Rig, port: int) -> None:
+    context = ssl.create_default_context(cadata=rig.identity.certificate_pem)
+    async with httpx.AsyncClient(verify=context, trust_env=False) as client:
+
+        async def healthy() -> bool:
+            try:
+                return (await client.get(f"https://127.0.0.1:{port}/v1/health")).status_code == 200
+            except httpx.ConnectError:
+                return False
+
+        await rig.until(healthy)
