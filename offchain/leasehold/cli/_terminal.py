@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import termios
@@ -46,32 +45,32 @@ async def attach(
 
 async def _pump(stream: ExecStream) -> None:
     """Our standard input to the command, until it ends."""
-    loop = asyncio.get_running_loop()
     source = sys.stdin.buffer
     try:
         descriptor = source.fileno()
     except (OSError, ValueError):  # no file behind it, as under a test's runner
         await _send(stream, source.read())
         return
-    readable = asyncio.Event()
-    try:
-        loop.add_reader(descriptor, readable.set)
-    except PermissionError:  # a plain file is always readable
-        while data := source.read(_CHUNK):
-            await stream.write(data)
-        await stream.write_eof()
-        return
-    try:
+    with contextlib.suppress(AgentError):  # the command's end says why
         while True:
-            await readable.wait()
-            readable.clear()
+            await _readable(descriptor)
             data = os.read(descriptor, _CHUNK)
             if not data:
                 await stream.write_eof()
                 return
             await stream.write(data)
-    except AgentError:
-        return  # the command's end says why
+
+
+async def _readable(descriptor: int) -> None:
+    """Until a read will not wait. Watched anew each time: a notice left over from before would block the loop."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except PermissionError:  # a plain file, which always is
+        return
+    try:
+        await ready.wait()
     finally:
         loop.remove_reader(descriptor)
 
@@ -83,8 +82,12 @@ async def _send(stream: ExecStream, data: bytes) -> None:
 
 
 def _size() -> tuple[int, int]:
-    columns, rows = shutil.get_terminal_size()
-    return rows, columns
+    """Rows and columns of the window we sit at; COLUMNS and LINES are what somebody wants *our* tables to be."""
+    for descriptor in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            columns, rows = os.get_terminal_size(descriptor)
+            return rows, columns
+    return 24, 80
 
 
 @contextlib.contextmanager

@@ -58,7 +58,20 @@ class Cli:
 
     def __call__(self, *args: str, wallet: str | None = None, typed: str = "", ok: bool = True) -> Ran:
         """Run a command; `ok` demands that it ends well."""
-        env = {
+        result = CliRunner(env=self.environment(wallet)).invoke(app, args, input=typed)
+        ran = Ran(result.exit_code, result.stdout, result.stderr)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        if ok:
+            assert ran.code == 0, f"{args} ended with {ran.code}: {ran.err}{ran.out}"
+        else:
+            assert ran.code != 0, f"{args} ended well: {ran.out}"
+            assert "Traceback" not in ran.err
+        return ran
+
+    def environment(self, wallet: str | None = None) -> dict[str, str]:
+        """What the command finds in its environment."""
+        return {
             "LEASEHOLD_HOME": str(self.home),
             "LEASEHOLD_DEPLOYMENT": str(self.deployment),
             "LEASEHOLD_RPC": self.rpc,
@@ -70,16 +83,6 @@ class Cli:
             **({"LEASEHOLD_WALLET": wallet} if wallet else {}),
             **self.env,
         }
-        result = CliRunner(env=env).invoke(app, args, input=typed)
-        ran = Ran(result.exit_code, result.stdout, result.stderr)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        if ok:
-            assert ran.code == 0, f"{args} ended with {ran.code}: {ran.err}{ran.out}"
-        else:
-            assert ran.code != 0, f"{args} ended well: {ran.out}"
-            assert "Traceback" not in ran.err
-        return ran
 
 
 @dataclass

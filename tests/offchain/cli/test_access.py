@@ -5,7 +5,15 @@ outside.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
 import threading
 import time
 from collections.abc import Coroutine, Iterator
@@ -222,3 +230,65 @@ async def _phase(agent: Agent, lease: int) -> None:
     agent.leases.handles[lease] = replace(
         agent.leases.handles[lease], phase="fetching", progress="3 of 9 GB", container_id=None
     )
+
+
+def test_at_a_terminal_keys_go_through_and_the_window_is_known(served: Cli, tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    before = termios.tcgetattr(theirs)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "TERM": "xterm",
+        **served.environment(RENTER),
+    }
+    script = "stty size; echo ready; read line; echo got $line; exit 5"
+    command = [str(Path(sys.executable).with_name("leasehold")), "exec", "1", "--", "sh", "-c", script]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    seen = bytearray()
+    try:
+        read_until(ours, seen, b"ready")
+        assert b"33 77" in seen
+        os.write(ours, b"hello\r")
+        read_until(ours, seen, b"got hello\r\n")
+        assert process.wait(30) == 5
+        assert termios.tcgetattr(theirs) == before  # the terminal is as it was
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def read_until(descriptor: int, seen: bytearray, wanted: bytes) -> None:
+    deadline = time.monotonic() + 60
+    while wanted not in seen:
+        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
+        assert ready, f"{wanted!r} never came: {bytes(seen)!r}"
+        seen += os.read(descriptor, 4_096)
+
+
+def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("from a file\n")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    command = [str(Path(sys.executable).with_name("leasehold")), "exec", "1", "--", "cat"]
+    with (tmp_path / "input").open() as source:
+        done = subprocess.run(
+            command, stdin=source, capture_output=True, env=environment, timeout=60, check=True
+        )
+    assert done.stdout == b"from a file\n"
+
+
+def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Path) -> None:
+    agent.do(agent.leases.say(1 << 16, b"first line\n"))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    command = [str(Path(sys.executable).with_name("leasehold")), "logs", "-f", "1"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"first line\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert b"Traceback" not in said
