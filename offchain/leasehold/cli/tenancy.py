@@ -1,0 +1,263 @@
+"""`leasehold extend`, `reject`, `close`, `set-workload`: what a tenant can do with a lease."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import (
+    Lease,
+    LeaseRecord,
+    Receipt,
+    cid_from_bytes,
+    format_lease,
+    parse_lease,
+)
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._keyring import dataset_keys, fetched_results
+from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, PasswordFile, Wallet, Yes
+from leasehold.cli._output import Json
+from leasehold.cli._session import Session
+from leasehold.cli._shown import STATES, transaction, utc
+from leasehold.cli._workload import (
+    Batch,
+    Env,
+    Image,
+    Outputs,
+    Ports,
+    SshKey,
+    WorkloadFile,
+    WorkloadFlags,
+    build_workload,
+)
+from leasehold.cli.leases import ask_agent
+from leasehold.market import (
+    Delivery,
+    InvalidInput,
+    Listing,
+    bill,
+    extension,
+    format_amount,
+    format_duration,
+    hold_fee,
+    parse_duration,
+)
+from leasehold.workload import seal
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    for command in (extend, reject, close):
+        app.command()(command)
+    app.command("set-workload")(set_workload)
+
+
+def extend(
+    ctx: typer.Context,
+    lease: LeaseId,
+    duration: Annotated[str, typer.Argument(metavar="DURATION", help="How much longer: 30m, 2h.")],
+    approve: Approve = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Pay for more time on a lease."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number, seconds = parse_lease(lease), parse_duration(duration)
+        async with call.session(signs=not dry_run) as session:
+            found = _live(await session.lease(number))
+            money, renter = session.money, session.renter()
+            more = extension(found, seconds, await renter.funds(), money)
+            call.out.say(
+                f"{format_duration(seconds)} more on lease {format_lease(number)} cost "
+                f"{money.show(more.amount)}: "
+                f"it would end {utc(found.end + seconds)}."
+            )
+            if dry_run:
+                call.out.answer({"cost": format_amount(more.amount, money.decimals), "dry_run": True})
+                return
+            agreed = approve or (
+                bool(more.approve)
+                and call.out.ask(f"Let the pool take {money.show(more.pulled)} from the wallet?")
+            )
+            if not agreed:
+                renter.check_allowance(more)
+            call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
+            with call.out.working("Waiting for the transaction"):
+                await renter.approve(more)
+                receipt = await session.pool.extend(number, seconds)
+            after = await session.lease(number)
+            call.out.answer(
+                {
+                    "lease": format_lease(number),
+                    "cost": format_amount(after.deposit - found.deposit, money.decimals),
+                    "end": after.end,
+                    **transaction(receipt),
+                }
+            )
+            call.out.say(f"Lease {format_lease(number)} is paid until {utc(after.end)}.")
+
+    call.run(command())
+
+
+def reject(
+    ctx: typer.Context,
+    lease: LeaseId,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Give a lease back inside its trial: everything comes back but the hold fee."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session(signs=not dry_run) as session:
+            found = _live(await session.lease(number))
+            fee = hold_fee(found, await session.pool.params(found.params), await session.now())
+            call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
+            if dry_run:
+                return
+            call.out.confirm(f"Reject lease {format_lease(number)}?")
+            with call.out.working("Waiting for the transaction"):
+                receipt = await session.pool.reject(number)
+            await _settled(call, session, number, receipt)
+
+    call.run(command())
+
+
+def close(
+    ctx: typer.Context,
+    lease: LeaseId,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """End a lease now: pay for the seconds used, get the rest back."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session(signs=not dry_run) as session:
+            found = _live(await session.lease(number))
+            index = await indexed(session, call.out)
+            account, money = bill(found, await session.now()), session.money
+            call.out.say(
+                f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
+                f"{money.show(account.unused, places=6)} come back."
+            )
+            await _warn_of_results(call, session, found, await index.lease(number))
+            if dry_run:
+                return
+            call.out.confirm(f"Close lease {format_lease(number)}?")
+            with call.out.working("Waiting for the transaction"):
+                receipt = await session.pool.close(number)
+            await _settled(call, session, number, receipt)
+
+    call.run(command())
+
+
+def set_workload(
+    ctx: typer.Context,
+    lease: LeaseId,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
+    file: WorkloadFile = None,
+    image: Image = None,
+    env: Env = None,
+    ports: Ports = None,
+    outputs: Outputs = None,
+    ssh_keys: SshKey = None,
+    batch: Batch = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run something else on a lease that you have. Its time and price stay."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def go() -> None:
+        number = parse_lease(lease)
+        flags = WorkloadFlags(
+            file, command or (), image, env or (), ports=ports or (), outputs=outputs or (),
+            ssh_keys=ssh_keys or (), batch=batch,
+        )  # fmt: skip
+        workload = build_workload(
+            flags,
+            recipient=call.age_keys.recipient(call.chosen().name),
+            dataset_keys=dataset_keys(call.settings.home),
+            ssh_folder=Path.home() / ".ssh",
+        )
+        async with call.session(signs=True) as session:
+            _live(await session.lease(number))
+            await indexed(session, call.out)
+            record, contact = await session.reach(number)
+            listing = Listing(record.machine, session.money, contact=contact)
+            call.out.confirm(f"Stop what runs on lease {format_lease(number)} and run this instead?")
+            with call.out.working("Handing over the workload"):
+                sealed = seal(workload.for_tenant(session.account), contact.age_recipient)
+                delivery: Delivery = await session.renter().deliver(listing, sealed)
+                receipt = await session.pool.set_workload(number, delivery.digest)
+            call.out.answer(
+                {"lease": format_lease(number), "delivered_by": delivery.by, **transaction(receipt)}
+            )
+            call.out.say(f"Lease {format_lease(number)} has a new workload.")
+
+    call.run(go())
+
+
+def _live(lease: Lease) -> Lease:
+    if not lease.state.live:
+        shown = format_lease(lease.id)
+        raise InvalidInput(f"Lease {shown} is {STATES[lease.state]} already: see `leasehold show {shown}`.")
+    return lease
+
+
+async def _warn_of_results(
+    call: Invocation, session: Session, lease: Lease, record: LeaseRecord | None
+) -> None:
+    shown = format_lease(lease.id)
+    if record is not None and record.result:
+        if fetched_results(session.settings.home, session.deployment, lease.id) != cid_from_bytes(
+            record.result
+        ):
+            call.out.warn(
+                f"Its results were not fetched here yet: `leasehold results {shown} DIR` does that."
+            )
+        return
+    status, _ = await ask_agent(call, session, lease)
+    if status is not None and status.outputs:
+        call.out.warn(
+            "Nobody has its results yet: they are packed once it is closed, and the machine keeps them for "
+            "as long "
+            f"as the lease was billed, at least a day. Fetch them with `leasehold results {shown} DIR`."
+        )
+
+
+async def _settled(call: Invocation, session: Session, number: int, receipt: Receipt) -> None:
+    index = await indexed(session, call.out, again=True)
+    record = await index.lease(number)
+    money = session.money
+    answer: dict[str, Json] = {"lease": format_lease(number), **transaction(receipt)}
+    if record is not None:
+        for name, units in (("paid", record.paid), ("fee", record.fee), ("refunded", record.refunded)):
+            answer[name] = format_amount(units, money.decimals)
+        answer["state"] = STATES[record.lease.state]
+        answer["token"] = money.symbol
+        call.out.say(
+            f"Lease {format_lease(number)} is {STATES[record.lease.state]}: "
+            f"{money.show(record.paid + record.fee)} "
+            f"were paid and {money.show(record.refunded)} came back to your ledger."
+        )
+    call.out.answer(answer)
