@@ -33,10 +33,9 @@ def run() -> list[dict[str, Any]]:
 
     Runs the gas tests, which fail when a figure has drifted from the committed snapshot.
     """
+    environment = os.environ | {"FORGE_SNAPSHOT_CHECK": "true", "HOME": str(Path("build").resolve())}
     command = ["forge", "test", "--isolate", "--match-contract", "GasTest"]
-    subprocess.run(
-        command, check=True, capture_output=True, env=os.environ | {"FORGE_SNAPSHOT_CHECK": "true"}
-    )
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     measured = {name: int(gas) for name, gas in json.loads(SNAPSHOT.read_text()).items()}
     return [row(name, measured[name], floor, ceiling) for name, (floor, ceiling) in BOUNDS.items()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ def measure() -> None:
     """Writes the coverage report. Test doubles and tests are left out."""
     command = ["forge", "coverage", "--report", "lcov", "--report-file", str(REPORT)]
     command += ["--no-match-coverage", r"(contracts/test|tests)/", "--no-match-contract", "Invariant|Gas"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # forge keeps a cache of signatures under HOME
+    environment = os.environ | {"HOME": str(REPORT.parent.resolve())}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         sys.exit(done.stdout[-4000:] + done.stderr[-4000:])
 

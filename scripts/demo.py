@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "demo-world"
 REPORT = ROOT / "build" / "demo.json"
 PICTURE = ROOT / "build" / "demo.svg"
+ENVIRONMENT = ROOT / "build" / "live.env"
 PRICE, DURATION, EXTENSION = "2.40", "10m", "5m"
 
 
@@ -303,33 +304,43 @@ def print_account(story: Story, demo: Demo, account: dict[str, Any]) -> None:
 
 
 def live_account(demo: Demo) -> str:
-    """How to go on by hand."""
-    lines = ["The world is running. In another terminal, as the renter:", ""]
-    lines += [
-        f"  export {k}='{v}'"
-        for k, v in sorted(demo.renter.environment.items())
-        if k.startswith("LEASEHOLD_")
-    ]
-    lines += [f"  export PATH={ROOT}/.venv/bin:$PATH", ""]
-    identity = demo.renter.home / "id_ed25519"
-    lines += [f"  leasehold show {demo.lease}", f"  leasehold logs -f {demo.lease}"]
-    lines += [f"  leasehold ssh {demo.lease} -i {identity}", f"  leasehold extend {demo.lease} 5m"]
-    lines += [f"  leasehold close {demo.lease}", f"  leasehold results {demo.lease} ./out", ""]
-    lines += [f"As the provider: LEASEHOLD_HOME={demo.provider.home}, then `leasehold provider status`."]
-    return "\n".join(
-        [*lines, "The agent's log: " + str(demo.host.folder / "agent.log"), "Ctrl-C ends everything."]
+    """How to go on by hand. What a newcomer needs to set is in a file to be sourced."""
+    newcomer, host = demo.world.party("you"), demo.world.host("your-host")
+    newcomer.password_file.unlink()
+    settings = {k: v for k, v in (*newcomer.environment.items(), *host.environment.items()) if is_setting(k)}
+    lines = [f"export {key}='{value}'" for key, value in sorted(settings.items())]
+    ENVIRONMENT.write_text(
+        "\n".join([*lines, f"export IMAGE='{demo.image}'", f"PATH={ROOT}/.venv/bin:$PATH", ""])
     )
+    return "\n".join(
+        (
+            "The world is running, with one machine for rent. Go on in another terminal with",
+            "",
+            f"    . {ENVIRONMENT.relative_to(ROOT)}",
+            "",
+            "and the README's «A first rental by hand» or «A first machine by hand».",
+            f"The log of the machine's agent: {demo.host.folder / 'agent.log'}. Ctrl-C here ends everything.",
+        )
+    )
+
+
+def is_setting(name: str) -> bool:
+    return name.startswith("LEASEHOLD_") and name not in ("LEASEHOLD_PASSWORD", "LEASEHOLD_CACHE")
 
 
 def play(demo: Demo, live: bool) -> None:
     """The story, to its end or, live, to where the reader takes over."""
-    steps = [demo.make_wallets, demo.join, demo.add_dataset, demo.rent, demo.follow, demo.log_in]
-    for step in steps if live else [*steps, demo.extend_and_close, demo.fetch_results, demo.pay_out]:
-        step()
+    demo.make_wallets()
+    demo.join()
     if live:
         demo.story.console.print("\n" + escape(live_account(demo)))
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()
+        return
+    for step in (demo.add_dataset, demo.rent, demo.follow, demo.log_in):
+        step()
+    for step in (demo.extend_and_close, demo.fetch_results, demo.pay_out):
+        step()
 
 
 def main() -> int:
@@ -337,7 +348,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--live", action="store_true", help="keep everything running, and say how to go on by hand"
+        "--live",
+        action="store_true",
+        help="offer a machine, keep everything running, say how to go on by hand",
     )
     live = parser.parse_args().live
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -353,6 +366,7 @@ def main() -> int:
         stack.enter_context(contextlib.closing(demo.host))
         play(demo, live)
         if live:
+            ENVIRONMENT.unlink()
             return 0
         account = demo.account()
     print_account(story, demo, account)
