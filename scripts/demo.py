@@ -362,11 +362,11 @@ def main() -> int:
             "A development chain, two IPFS nodes, a Docker engine; Brownie deploys the contracts"
         ):
             world = stack.enter_context(World(FOLDER, brownie=True))
+        stack.callback(ENVIRONMENT.unlink, missing_ok=True)
         demo = Demo(world, story)
         stack.enter_context(contextlib.closing(demo.host))
         play(demo, live)
         if live:
-            ENVIRONMENT.unlink()
             return 0
         account = demo.account()
     print_account(story, demo, account)
