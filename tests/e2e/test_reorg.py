@@ -31,13 +31,14 @@ def another_chain(world: World) -> Iterator[World]:
         yield other
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def chain(world: World) -> Iterator[World]:
+    """A chain whose past may be changed without anybody else's being lost."""
     with another_chain(world) as made:
         yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site(chain: World) -> Iterator[Site]:
     with make_site(chain, tick_seconds=0.5) as made:
         yield made
@@ -46,6 +47,19 @@ def site(chain: World) -> Iterator[Site]:
 @pytest.fixture
 def tenant(site: Site) -> Tenant:
     return Tenant(site)
+
+
+@pytest.fixture
+def first(world: World) -> Iterator[Site]:
+    """The first machine of a new chain."""
+    with another_chain(world) as made, make_site(made, tick_seconds=0.5) as site:
+        yield site
+
+
+def close(tenant: Tenant, lease: str) -> None:
+    """Gives the machine back, and waits until the container has stopped."""
+    tenant.pool(lambda pool: pool.close(parse_lease(lease)))
+    tenant.site.until(lambda: pid(tenant.site, lease) == 0)
 
 
 def rent(tenant: Tenant, answer: str = "an answer") -> tuple[str, int]:
@@ -109,8 +123,7 @@ def test_a_lease_that_a_reorganisation_takes_and_gives_back(site: Site, tenant: 
     site.until(lambda: is_running(tenant, lease))
     assert inside(site, lease, "cat /kept") == "precious\n"
     assert len(site.events(LeaseStarted, lease)) == 1
-    tenant.pool(lambda pool: pool.close(parse_lease(lease)))
-    site.until(lambda: pid(site, lease) == 0)
+    close(tenant, lease)
     (closed,) = site.events(LeaseClosed, lease)
     assert isinstance(closed, LeaseClosed)
     assert closed.paid + closed.fee + closed.refunded == tenant.lease(parse_lease(lease)).deposit
@@ -142,6 +155,7 @@ def test_a_reorganisation_that_takes_only_the_start(site: Site, tenant: Tenant) 
     site.until(lambda: is_running(tenant, lease))
     assert len(site.events(LeaseStarted, lease)) == 1
     assert pid(site, lease) == process
+    close(tenant, lease)
 
 
 def test_a_reorganisation_that_gives_the_lease_to_somebody_else(site: Site, tenant: Tenant) -> None:
@@ -157,41 +171,41 @@ def test_a_reorganisation_that_gives_the_lease_to_somebody_else(site: Site, tena
     assert mine(site, lease)[0]["Id"] != former
     assert "secret" not in inside(site, lease, "cat /kept; cat /results/answer")
     assert inside(site, lease, "cat /results/answer") == "another answer"
+    close(other, lease)
 
 
-def test_a_lease_of_an_earlier_chain_is_never_adopted(world: World, site: Site, tenant: Tenant) -> None:
+def test_a_lease_of_an_earlier_chain_is_never_adopted(world: World, first: Site) -> None:
     """Same host, same state folder, same addresses, same machine, same lease id: only the genesis differs."""
-    lease, _ = rent(tenant, "of the first chain")
-    process, first = pid(site, lease), site.world
-    site.host.kill()
+    lease, _ = rent(Tenant(first), "of the first chain")
+    process, old = pid(first, lease), first.world.facts
+    first.host.kill()
     with another_chain(world) as second, contextlib.ExitStack() as undo:
-        assert second.facts["controller"] == first.facts["controller"]
-        assert second.facts["genesis"] != first.facts["genesis"]
-        again = moved(site, second)
+        assert second.facts["controller"] == old["controller"]
+        assert second.facts["genesis"] != old["genesis"]
+        again = moved(first, second)
         undo.enter_context(second.running(again.host))
         newcomer = Tenant(again)
         again.host.wait_for(lambda line: line.get("event") == "serving")
-        assert [pid(site, lease), again.machine] == [process, site.machine]
+        assert [pid(first, lease), again.machine] == [process, first.machine]
 
         same, _ = rent(newcomer, "of the second chain")
         assert same == lease
         labels = [each["Config"]["Labels"] for each in again.containers(lease)]
         assert [label[LABEL] for label in labels] == [labels[0][LABEL]] * 2
-        assert {label[GENESIS] for label in labels} == {first.facts["genesis"], second.facts["genesis"]}
+        assert {label[GENESIS] for label in labels} == {old["genesis"], second.facts["genesis"]}
         assert inside(again, lease, "cat /results/answer") == "of the second chain"
         assert pid(again, lease) != process
 
-        newcomer.pool(lambda pool: pool.close(parse_lease(lease)))
-        again.until(lambda: pid(again, lease) == 0)
-        assert inside(site, lease, "cat /results/answer") == "of the first chain"
-        assert pid(site, lease) == process
+        close(newcomer, lease)
+        assert inside(first, lease, "cat /results/answer") == "of the first chain"
+        assert pid(first, lease) == process
 
 
-def test_an_agent_sent_to_another_chain_says_so_and_ends(world: World, site: Site) -> None:
+def test_an_agent_sent_to_another_chain_says_so_and_ends(world: World, first: Site) -> None:
     """A deployment file of one chain and the RPC address of another: nothing is touched."""
-    site.host.kill()
+    first.host.kill()
     with another_chain(world) as second:
-        lost = with_settings(site.host, rpc=f'["{second.anvil.url}"]', ws=second.anvil.ws_url)
+        lost = with_settings(first.host, rpc=f'["{second.anvil.url}"]', ws=second.anvil.ws_url)
         done = lost.run("run", timeout=60)
         assert done.returncode not in (0, -9)
         assert "Traceback" not in done.stdout + done.stderr
