@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from leasehold.chain import LeaseState
@@ -78,10 +80,25 @@ class DockerRuntime:
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         container = await self._container(lease, running=True)
+        # `localhost` first, as the tenant means it: many services listen there alone, and no address leads to it.
+        # gVisor keeps a loopback of its own; there the container's address is what can be reached.
+        with contextlib.suppress(OSError):
+            return await self._connect_inside(container, port)
         if container.address is None:
             raise NotRunning("The container has no address.")
         netns = self._host.settings.engine_netns
         return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
+
+    async def _connect_inside(
+        self, container: ContainerFacts, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        process = Path(f"/proc/{container.pid}")
+        reader, writer = await connect("127.0.0.1", port, netns=process / "ns/net", seconds=_CONNECT_SECONDS)
+        # A process number may be another's by now, and another network would be another tenant's or the host's.
+        if container.id not in await asyncio.to_thread((process / "cgroup").read_text):
+            writer.close()
+            raise OSError("The container has just stopped.")
+        return reader, writer
 
     async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
         """The container as the engine has it now. Raises NotRunning, EngineUnavailable."""

@@ -159,3 +159,15 @@ async def test_a_client_that_vanishes_ends_its_command_in_the_container(machine:
         return (await machine.rig.inside(machine.lease, "ps | grep -c '[s]leep 98765'"))[1] == "0\n"
 
     await machine.rig.until(gone)
+
+
+async def test_a_process_number_that_is_another_s_leads_nowhere(machine: Machine) -> None:
+    """Between asking the engine and connecting, the container's process number may become the host's."""
+    listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    container = await machine.rig.container(machine.lease)
+    assert container is not None
+    ours = replace(container, pid=os.getpid())
+    with pytest.raises(OSError, match="just stopped"):
+        await machine.rig.runtime._connect_inside(ours, listening.sockets[0].getsockname()[1])
+    listening.close()
+    await listening.wait_closed()
