@@ -148,7 +148,8 @@ class Reading:
     """A file read from front to back by one `dd`; a jump to another offset starts another."""
 
     def __init__(self, open_exec: OpenExec, shell: Sequence[str], path: bytes) -> None:
-        self._open = lambda at: open_exec([*shell, "-c", _READ, "sh", _escaped(path), str(at)])
+        self._open_exec = open_exec
+        self._command = [*shell, "-c", _READ, "sh", _escaped(path)]
         self._lock = asyncio.Lock()
         self._stream: ExecStream | None = None
         self._chunks: AsyncIterator[tuple[int, bytes]] | None = None
@@ -168,7 +169,7 @@ class Reading:
     async def _read(self, offset: int, size: int) -> bytes:
         if self._stream is None or offset != self._at:
             await self._stop()
-            self._stream = await self._open(offset)
+            self._stream = await self._open_exec([*self._command, str(offset)])
             self._chunks = aiter(self._stream)
             self._at = offset
         while len(self._ahead) < size and self._chunks is not None:
@@ -205,7 +206,8 @@ class Writing:
 
     def __init__(self, open_exec: OpenExec, shell: Sequence[str], path: bytes, *, append: bool) -> None:
         script = _APPEND if append else _WRITE
-        self._open = lambda at: open_exec([*shell, "-c", script, "sh", _escaped(path), str(at)])
+        self._open_exec = open_exec
+        self._command = [*shell, "-c", script, "sh", _escaped(path)]
         self._append = append
         self._lock = asyncio.Lock()
         self._stream: ExecStream | None = None
@@ -218,7 +220,7 @@ class Writing:
             if self._stream is not None and offset != self._at and not self._append:
                 await self._finish()
             if self._stream is None:
-                self._stream = await self._open(offset)
+                self._stream = await self._open_exec([*self._command, str(offset)])
                 self._listening = asyncio.create_task(_complaint(self._stream))
                 self._at = offset
             if self._listening is not None and self._listening.done():
