@@ -271,9 +271,9 @@ abstract contract ControllerInvariants {
 
     // ----------------------------------------------------------------------------------------------------- trying out
 
-    /// @dev The costly trials run on every eighth state only.
+    /// @dev The costly trials run on every fourth state only.
     function _due() private view returns (bool) {
-        return uint256(keccak256(abi.encode(vm.getBlockTimestamp(), handler.totalLedger()))) % 8 == 0;
+        return uint256(keccak256(abi.encode(vm.getBlockTimestamp(), handler.totalLedger()))) % 4 == 0;
     }
 
     function _lease(uint256 i) private view returns (uint256 id, Ghost.Lease memory l) {
@@ -345,7 +345,7 @@ contract ControllerInvariantsPlain is ControllerInvariants {
 
     /// @notice A step that never goes through would test nothing: so many steps, and each has worked.
     function test_every_step_goes_through_now_and_then() external {
-        bytes4[30] memory steps = [
+        bytes4[36] memory steps = [
             Handler.pass.selector,
             Handler.deposit.selector,
             Handler.transfer.selector,
@@ -375,7 +375,13 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             Handler.claim.selector,
             Handler.publishResult.selector,
             Handler.pullFees.selector,
-            Handler.govern.selector
+            Handler.govern.selector,
+            Handler.reform.selector,
+            Handler.renew.selector,
+            Handler.claimAndExtend.selector,
+            Handler.steal.selector,
+            Handler.replay.selector,
+            Handler.overreach.selector
         ];
         for (uint256 i = 0; i < 2500; i++) {
             bytes32 seed = keccak256(abi.encode(i));
