@@ -40,7 +40,6 @@ class AgentSettings(BaseSettings):
     ws: str | None = None
     confirmations: Annotated[int, Field(ge=0)] = 12
     tick_seconds: Annotated[float, Field(gt=0)] = 3.0
-    stale_seconds: Annotated[float, Field(gt=0)] = 20.0
 
     docker: str = "unix:///var/run/docker.sock"
     engine_netns: Path | None = None
