@@ -21,6 +21,11 @@ from leasehold_agent._plan import WORKLOAD_LABEL
 LEASE_LABEL = "leasehold.lease"
 GENESIS_LABEL = "leasehold.genesis"
 _DEFAULT_SHM = 64 << 20
+_LEAST_CPUS = 0.01
+"""The least that the kernel's scheduler takes. The engine reads what rounds to nothing as no limit at all."""
+_NO_RESOLVER = ("127.0.0.1",)
+"""The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
+container's stead, from the host's network: a way out by names that no rule sees."""
 _RESTART = {Restart.NEVER: "no", Restart.ON_FAILURE: "on-failure", Restart.ALWAYS: "unless-stopped"}
 
 
@@ -156,9 +161,14 @@ def spec_of(
             WORKLOAD_LABEL: desired.workload.hex(),
         },
         command=workload.command,
-        environment={**workload.env, "LEASEHOLD_LEASE": format_lease(desired.lease)},
+        environment={
+            **workload.env,
+            "LEASEHOLD_LEASE": format_lease(desired.lease),
+            # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
+            "NVIDIA_VISIBLE_DEVICES": ",".join(share.gpu_uuids) or "void",
+        },
         hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
-        cpus=min(workload.cpu or share.cpus, share.cpus),
+        cpus=max(_LEAST_CPUS, min(workload.cpu or share.cpus, share.cpus)),
         memory_bytes=memory,
         pids=settings.pids_limit,
         shm_bytes=workload.shm or min(_DEFAULT_SHM, memory),
@@ -167,7 +177,7 @@ def spec_of(
         gpu_uuids=share.gpu_uuids,
         mounts=mounts,
         ports=ports,
-        dns=() if workload.egress.mode == "none" else settings.dns,
+        dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         restart=_RESTART[workload.restart],
         grace=workload.grace,
     )

@@ -384,6 +384,8 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         "name": spec.name,
         "hostname": spec.hostname,
         "environment": dict(spec.environment),
+        # An image's own check would run on the engine's time, as often as every millisecond.
+        "healthcheck": {"test": ["NONE"]},
         "ports": [(port, protocol) for port, protocol in spec.ports],
         "host_config": host,
         "networking_config": client.create_networking_config(

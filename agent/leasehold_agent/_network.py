@@ -47,7 +47,18 @@ PRIVATE_V4 = (
     "198.18.0.0/15",
     "224.0.0.0/3",
 )
-PRIVATE_V6 = ("::/127", "::ffff:0:0/96", "64:ff9b::/96", "fc00::/7", "fe80::/10", "ff00::/8")
+# In version 6 also what carries an address of version 4 inside, whichever that is.
+PRIVATE_V6 = (
+    "::/127",
+    "::ffff:0:0/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "2002::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+)
 
 
 @dataclass(frozen=True)

@@ -136,13 +136,13 @@ class TestPorts:
 
 
 class TestSpec:
-    def make(self, asked: Workload, *, quota: bool = True) -> ContainerSpec:
+    def make(self, asked: Workload, *, quota: bool = True, share: Share = SHARE) -> ContainerSpec:
         return spec_of(
             DESIRED,
             asked,
             NAMES,
             image=IMAGE,
-            share=SHARE,
+            share=share,
             quota=quota,
             mounts=[],
             ports={},
@@ -174,7 +174,17 @@ class TestSpec:
         assert self.make(workload(**fields)).restart == policy
 
     def test_no_resolver_where_nothing_may_leave(self) -> None:
-        assert self.make(workload(egress="none")).dns == ()
+        """An empty list would be the host's own resolver, asked by the engine from the host's network."""
+        assert self.make(workload(egress="none")).dns == ("127.0.0.1",)
+
+    def test_so_little_processor_that_the_engine_would_not_limit_it(self) -> None:
+        assert self.make(workload(cpu=1e-12)).cpus == 0.01
+
+    @pytest.mark.parametrize(("gpus", "seen"), [(("GPU-1", "GPU-2"), "GPU-1,GPU-2"), ((), "void")])
+    def test_no_other_card_by_a_variable(self, gpus: tuple[str, ...], seen: str) -> None:
+        asked = workload(env={"NVIDIA_VISIBLE_DEVICES": "all"})
+        spec = self.make(asked, share=replace(SHARE, gpu_uuids=gpus))
+        assert spec.environment["NVIDIA_VISIBLE_DEVICES"] == seen
 
 
 class TestRules:
