@@ -9,20 +9,19 @@ from __future__ import annotations
 import posixpath
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Final, NoReturn, TypeVar, cast
 
 import asyncssh
 
 from leasehold.errors import AgentError
-
-from ._runtime import ExecStream, LeaseRuntime
-from ._sftp_shell import Reading, Shell, ShellFailed, Writing, quoted
-from ._slots import Slots
+from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent._sftp_shell import Reading, Shell, ShellFailed, Writing, quoted
 
 T = TypeVar("T")
 
 LeaseOf = Callable[[], Awaitable[int | None]]
+Hold = Callable[[int], AbstractContextManager[None]]
 
 # Numbers only, then the name between "./" and "/": a name can hold anything but a slash.
 _STAT: Final = b"'%f %h %s %u %g %X %Y ./%n/'"
@@ -65,19 +64,20 @@ class _File:
 
 
 class ContainerSftp(asyncssh.SFTPServer):
-    """One SFTP session. `lease_of` answers which lease it may use now, or None."""
+    """One SFTP session. `lease_of` answers which lease it may use now, or None; `hold` takes one of
+    the lease's streams."""
 
     def __init__(
         self,
         channel: asyncssh.SSHServerChannel[bytes],
         runtime: LeaseRuntime,
         lease_of: LeaseOf,
-        slots: Slots,
+        hold: Hold,
     ) -> None:
         super().__init__(channel)
         self._runtime = runtime
         self._lease_of = lease_of
-        self._slots = slots
+        self._hold = hold
         self._held = ExitStack()
         self._lease: int | None = None
         self._files = 0
@@ -89,7 +89,7 @@ class ContainerSftp(asyncssh.SFTPServer):
         if lease is None:
             raise asyncssh.SFTPPermissionDenied("Your key was taken off this lease.")
         if self._lease is None:
-            self._held.enter_context(self._slots.take(lease))
+            self._held.enter_context(self._hold(lease))
             self._lease = lease
         return await self._runtime.exec(lease, command)
 

@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final
 
 from leasehold.errors import AgentError
-
-from ._runtime import ExecStream
+from leasehold_agent._runtime import ExecStream
 
 OpenExec = Callable[[Sequence[str]], Awaitable[ExecStream]]
 

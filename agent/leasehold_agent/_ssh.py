@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final, cast
 
@@ -23,14 +23,14 @@ from asyncssh.stream import SSHTCPStreamSession
 
 from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
-
-from ._runtime import ExecStream, LeaseRuntime, ServeContext
-from ._sftp import ContainerSftp
-from ._slots import Slots
+from leasehold_agent._runtime import ExecStream, LeaseRuntime, ServeContext
+from leasehold_agent._sftp import ContainerSftp
+from leasehold_agent._slots import Slots
 
 _log = structlog.get_logger("leasehold_agent.ssh")
 
 LOGIN_SECONDS: Final = 30
+CLOSE_SECONDS: Final = 5.0
 WAITING_PER_ADDRESS: Final = 16  # connections of one address that have not shown a key yet
 WAITING_ALTOGETHER: Final = 256
 TRIES: Final = 20  # keys that one connection may offer
@@ -58,6 +58,9 @@ class SshServer:
         self._waiting: Counter[str] = Counter()
         self._acceptor: asyncssh.SSHAcceptor | None = None
         self._connections: set[asyncssh.SSHServerConnection] = set()
+        self._live = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises `OSError` when it is taken."""
@@ -96,6 +99,22 @@ class SshServer:
         for connection in connections:
             connection.abort()
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._idle.wait()
+
+    @contextlib.contextmanager
+    def hold(self, lease: int) -> Iterator[None]:
+        """One stream of `lease`, which `close` waits for. Raises `TooManyRequests`."""
+        with self._slots.take(lease):
+            self._live += 1
+            self._idle.clear()
+            try:
+                yield
+            finally:
+                self._live -= 1
+                if not self._live:
+                    self._idle.set()
 
     async def keys_of(self, username: str) -> set[bytes]:
         """The public keys that open the lease `username`; none for what is no lease here."""
@@ -145,7 +164,7 @@ class SshServer:
         try:
             if lease is None:
                 raise AgentError("Your key was taken off this lease.")
-            with self._slots.take(lease):
+            with self.hold(lease):
                 code = await self._run(process, lease)
         except (AgentError, OSError) as error:
             process.stderr.write(f"leasehold: {error}\r\n".encode())
@@ -176,7 +195,7 @@ class SshServer:
 
     def _serve_sftp(self, channel: asyncssh.SSHServerChannel[bytes]) -> asyncssh.SFTPServer:
         connection = cast(asyncssh.SSHServerConnection, channel.get_connection())
-        return ContainerSftp(channel, self._runtime, partial(self._lease_of, connection), self._slots)
+        return ContainerSftp(channel, self._runtime, partial(self._lease_of, connection), self.hold)
 
     async def forward(
         self, connection: asyncssh.SSHServerConnection, host: str, port: int
@@ -205,7 +224,7 @@ class SshServer:
         writer: asyncssh.SSHWriter[bytes],
     ) -> None:
         try:
-            with self._slots.take(lease):
+            with self.hold(lease):
                 await asyncio.gather(
                     _copy(reader.read, inside_writer.write, inside_writer.drain, inside_writer.write_eof),
                     _copy(inside_reader.read, writer.write, writer.drain, writer.write_eof),

@@ -233,12 +233,11 @@ class ProcessStream:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            await self._process.wait()
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+            # Its pipes first: waiting lasts until they end, and what is not read does not end.
             transport = getattr(self._process, "_transport", None)
             if transport is not None:
                 transport.close()
+            await self._process.wait()
         if self._terminal is not None:
             terminal, self._terminal = self._terminal, None
             asyncio.get_running_loop().remove_reader(terminal)
