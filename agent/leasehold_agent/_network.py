@@ -6,16 +6,12 @@ manager, and a `drop` there is final; an `accept` is not, so the host's own rule
 
 The order of the rules is the argument:
 
-1. Replies of connections that came from outside (published ports, the agent's own) pass. Only `ct direction
-reply`
-   says that: `ct state established` would also pass the container's own connections, whatever the rules say
-   now.
-2. What conntrack cannot place is dropped. 3. Nothing goes to the host's own addresses (hook `input`), to
-another lease, or to private ranges (hook `forward`;
-   destinations are those after Docker's address translation, so a published port of the host is no way
-   around).
-4. The lease's policy decides; a bridge without a policy, such as one whose lease has just ended, drops
-everything.
+1. Replies of connections that came from outside (published ports, the agent's own) pass. Only `ct direction reply` says
+   that: `ct state established` would also pass the container's own connections, whatever the rules say now.
+2. What conntrack cannot place is dropped.
+3. Nothing goes to the host's own addresses (hook `input`), to another lease, or to private ranges (hook `forward`;
+   destinations are those after Docker's address translation, so a published port of the host is no way around).
+4. The lease's policy decides; a bridge without a policy, such as one whose lease has just ended, drops everything.
 """
 
 from __future__ import annotations
