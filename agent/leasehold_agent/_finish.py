@@ -42,7 +42,8 @@ async def send_start(host: Host, desired: Desired, record: Record) -> None:
     await host.chain.start(desired.lease, hashlib.sha256(document).digest())
     _log.info("started", lease=format_lease(desired.lease))
     with contextlib.suppress(DatasetError, TimeoutError):  # whoever wants it can also ask the agent
-        await asyncio.wait_for(host.data.put_block(document), _PIN_SECONDS)
+        async with asyncio.timeout(_PIN_SECONDS):
+            await host.data.put_block(document)
 
 
 async def decline(host: Host, action: Decline) -> None:

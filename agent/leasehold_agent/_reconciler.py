@@ -74,8 +74,10 @@ class Reconciler:
             while True:
                 self._wake.clear()
                 await self.tick()
+                # Not `wait_for`: before Python 3.12 it loses a cancellation that meets the event.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), self.host.settings.tick_seconds)
+                    async with asyncio.timeout(self.host.settings.tick_seconds):
+                        await self._wake.wait()
         finally:
             await self._drop_all()
 
