@@ -44,7 +44,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except LeaseholdError as error:
-        Console(stderr=True).print(f"[red]{error}[/red]", highlight=False)
+        _console(stderr=True).print(str(error), style="red", markup=False)
         sys.exit(error.exit_code)
 
 
@@ -69,12 +69,12 @@ def status(as_json: Json = False) -> None:
     """Show what the running agent sees: machines, leases, the operator's gas."""
     found = read_status(load_settings().state_dir)
     if found is None:
-        Console(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
+        _console(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
         raise typer.Exit(1)
     if as_json:
         print(json.dumps(found))
         return
-    console = Console()
+    console = _console()
     if time.time() - found["at"] > _STALE_SECONDS:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
     if not found["current"]:
@@ -94,7 +94,7 @@ def status(as_json: Json = False) -> None:
         table.add_row(*row)
     console.print(table)
     if found["gas"] and found["gas"]["warning"]:
-        console.print(f"[yellow]{found['gas']['warning']}[/yellow]")
+        console.print(found["gas"]["warning"], style="yellow", markup=False)
 
 
 @app.command()
@@ -150,7 +150,7 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
 
 
 async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
-    console = Console()
+    console = _console()
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
         for machine in await _machines(pool, identity.operator.address):
@@ -173,7 +173,7 @@ async def _pause(settings: AgentSettings, as_json: bool) -> None:
         shown = [{"lease": format_lease(lease.id), "end": lease.end, "penalty": p} for lease, p in costs]
         print(json.dumps({"machines": [m.id for m in machines], "leases": shown}))
         return
-    console = Console()
+    console = _console()
     console.print(
         f"Withheld: machine {', '.join(str(m.id) for m in machines) or 'none'}. Nothing new is rented."
     )
@@ -212,6 +212,11 @@ async def _penalty(pool: Pool, lease: Lease) -> int:
     params = await pool.params(lease.params)
     cut = max(0, lease.end - int(time.time()) - params.notice_seconds)
     return cost(lease.price, lease.cells, min(params.penalty_seconds, cut))
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Sentences stay on one line: a terminal folds them, and a program that reads them need not."""
+    return Console(stderr=stderr, soft_wrap=True, highlight=False)
 
 
 def _all_cells(machine: Machine) -> int:
