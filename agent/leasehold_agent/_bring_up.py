@@ -176,6 +176,7 @@ async def _create(
         _check_disk(host)
         log_step(desired.lease, "image")
         image = await host.images.ensure(workload.image)
+        await _check_volumes(host, workload, image)
         mounts = await _datasets(host, desired, workload, folder, notes, record)
         record.waiting, record.progress = "start-failed", "creating the container"
         log_step(desired.lease, "create")
@@ -202,6 +203,19 @@ async def _create(
     if existing is None or existing.state == "created":
         await host.engine.put_files(name, secret_files(workload))
         await host.engine.make_folders(name, output_folders(workload))
+
+
+async def _check_volumes(host: Host, workload: Workload, image: str) -> None:
+    """An image's own volumes lie beside the container, where the engine holds no disk limit over them."""
+    if not host.facts.quota:
+        return
+    mounted = {mount.path for mount in workload.datasets}
+    for path in await host.engine.image_volumes(image):
+        if path.rstrip("/") not in mounted:
+            raise Declined(
+                "unsupported",
+                f"image: it declares a volume at {path}; build it without, and write there as elsewhere.",
+            )
 
 
 def _check_disk(host: Host) -> None:

@@ -81,13 +81,15 @@ class DatasetCache:
         try:
             size = await self._source.size(mount.cid, timeout=self._wait)
             await asyncio.to_thread(self._make_room, size, {*in_use, name})
+            # The size is the publisher's word. What is there of it already counts as well as what is free.
+            free = shutil.disk_usage(self._root).free + await asyncio.to_thread(_size, partial)
             await self._source.fetch(
                 mount.cid,
                 partial,
                 key=mount.key,
                 progress=progress,
                 timeout=self._wait,
-                max_bytes=self._room,
+                max_bytes=max(0, min(self._room, free - self._reserve)),
             )
         except DatasetUnavailable as error:
             raise Declined("dataset-missing", f"Nobody delivered the dataset {mount.cid} in time.") from error

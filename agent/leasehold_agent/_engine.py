@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 import socket
 import tarfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,11 @@ Client = Any
 """`docker.APIClient`, whose stubs leave half of its methods untyped."""
 CALL_SECONDS = 120
 _CONFLICT, _NOT_FOUND = 409, 404
+_LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
+_NAMED = re.compile(r"^(?:Loaded image:|The image) (\S+)", re.MULTILINE)
+"""What the engine says of a name: that it was given, and before that, that it was taken from another
+image.
+"""
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,7 @@ class Engine:
     def __init__(self, url: str) -> None:
         self.url = url
         self._client: Client | None = None
+        self._loading = threading.Lock()
 
     def close(self) -> None:
         if self._client is not None:
@@ -131,6 +139,12 @@ class Engine:
 
         return await self._call(ask)
 
+    async def image_volumes(self, image: str) -> tuple[str, ...]:
+        """Paths at which a local image wants volumes made for it, in their order."""
+        return await self._call(
+            lambda client: tuple(sorted((client.inspect_image(image)["Config"] or {}).get("Volumes") or ()))
+        )
+
     async def images(self) -> list[tuple[str, str]]:
         """(id, first tag) of every tagged local image."""
 
@@ -140,16 +154,34 @@ class Engine:
         found = await self._call(ask)
         return sorted((i, tag) for i, tag in found if "<none>" not in tag)
 
-    async def load_image(self, archive: Path) -> str:
-        """Load an image archive. Returns the id of the one image in it; EngineRefused for none or several."""
+    async def load_image(self, archive: Path, name: str) -> str:
+        """Load a stranger's image archive. Returns the id of the one image in it; EngineRefused for none
+        or several.
+
+        The names in it are a stranger's as well: those that images had before they keep, and the others
+        go. An image without one is then called `name`.
+        """
 
         def load(client: Client) -> str:
-            with open(archive, "rb") as file:
-                said = [str(line.get("stream", "")).strip() for line in client.load_image(file)]
-            found = [line.split(": ", 1)[1] for line in said if line.startswith("Loaded image")]
-            if len(found) != 1:
+            with self._loading:
+                before, had = _tags(client), {image["Id"] for image in client.images()}
+                with open(archive, "rb") as file:
+                    said = "\n".join(str(line.get("stream", "")) for line in client.load_image(file))
+                found = {_id_of(client, each) for each in _LOADED.findall(said)} - {None}
+                if len(found) == 1:
+                    (only,) = found
+                    client.tag(
+                        only, *name.rsplit(":", 1)
+                    )  # before the others go, and the image with the last
+                    _restore(client, before, _NAMED.findall(said))
+                    if len([tag for tag, image in _tags(client).items() if image == only]) > 1:
+                        client.remove_image(name)
+                    return str(only)
+                _restore(client, before, _NAMED.findall(said))
+                for each in found - had:
+                    with contextlib.suppress(APIError):  # gone with its last name, or part of another
+                        client.remove_image(each)
                 raise EngineRefused(f"the archive holds {len(found)} images, not one")
-            return str(client.inspect_image(found[0])["Id"])
 
         return await self._call(load)
 
@@ -304,6 +336,28 @@ class Engine:
                 raise EngineUnavailable(
                     f"The Docker engine at {self.url} does not answer: {error}"
                 ) from error
+
+
+def _tags(client: Client) -> dict[str, str]:
+    """Ids of the local images by each of their names."""
+    return {tag: image["Id"] for image in client.images() for tag in image.get("RepoTags") or ()}
+
+
+def _id_of(client: Client, reference: str) -> str | None:
+    try:
+        return str(client.inspect_image(reference)["Id"])
+    except ImageNotFound:
+        return None
+
+
+def _restore(client: Client, before: Mapping[str, str], names: Sequence[str]) -> None:
+    """Give `names` back to the images that had them `before`, or to none."""
+    now = _tags(client)
+    for tag in set(names) & set(now):
+        if tag not in before:
+            client.remove_image(tag)
+        elif before[tag] != now[tag]:
+            client.tag(before[tag], *tag.rsplit(":", 1), force=True)
 
 
 def _facts(client: Client) -> EngineFacts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -18,13 +19,16 @@ _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Images:
-    """Finds a workload's image. `root` remembers which image each archive of IPFS held."""
+    """Finds a workload's image. `root` remembers which image each archive of IPFS held. `reserve`: bytes
+    of free space that no archive gets.
+    """
 
-    def __init__(self, engine: Engine, source: Ipfs, root: Path, *, wait: float) -> None:
+    def __init__(self, engine: Engine, source: Ipfs, root: Path, *, wait: float, reserve: int = 0) -> None:
         self._engine = engine
         self._source = source
         self._root = root
         self._wait = wait
+        self._reserve = reserve
 
     async def ensure(self, image: str) -> str:
         """The engine's id or reference of `image`, fetched if need be. Raises Declined("image-unknown")."""
@@ -54,8 +58,10 @@ class Images:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=self._root, prefix=".fetch-") as folder:
             try:
-                await self._source.fetch(cid, Path(folder), timeout=self._wait)
-                loaded = await self._engine.load_image(Path(folder, cid))
+                # Half of what is free: the engine unpacks it beside.
+                room = max(0, shutil.disk_usage(folder).free - self._reserve) // 2
+                await self._source.fetch(cid, Path(folder), timeout=self._wait, max_bytes=room)
+                loaded = await self._engine.load_image(Path(folder, cid), f"leasehold/ipfs:{cid[:128]}")
             except _USELESS as error:
                 raise Declined("image-unknown", f"The image {cid} cannot be had: {error}") from error
             except FileNotFoundError as error:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -135,6 +138,76 @@ class TestImages:
             await Images(engine, ipfs, tmp_path / "images", wait=5).ensure(f"ipfs:{entry.cid}")
         assert refused.value.reason == "image-unknown"
 
+    async def test_a_strangers_archive_takes_no_names(
+        self, tmp_path: Path, ipfs: Ipfs, engine: Engine, docker_engine: DevEngine
+    ) -> None:
+        """Contact documents list images by name: a tenant must not put an image of its own under one."""
+        known = images.tiny()
+        layer = _layer(tmp_path)
+        for names in (["leasehold/tiny:1"], ["leasehold/tiny:1", "leasehold/base:9"]):
+            archive = tmp_path / "hostile.tar"
+            hostile = images.archive_of(layer, names[0], {"Cmd": names}, archive)
+            _rename(archive, names)
+            assert await engine.load_image(archive, "leasehold/ipfs:one") == hostile
+            found = await engine.images()
+            assert (known.id, "leasehold/tiny:1") in found
+            assert (hostile, "leasehold/ipfs:one") in found
+            assert "leasehold/base:9" not in {name for _, name in found}
+
+    async def test_an_archive_of_several_leaves_nothing(self, tmp_path: Path, engine: Engine) -> None:
+        layer = _layer(tmp_path)
+        first, second, both = (tmp_path / name for name in ("1.tar", "2.tar", "both.tar"))
+        ids = [
+            images.archive_of(layer, name, {"Cmd": ["several", name]}, path)
+            for name, path in (("leasehold/tiny:1", first), ("lht/second:1", second))
+        ]
+        _joined(first, second, both)
+        with pytest.raises(EngineRefused, match="2 images"):
+            await engine.load_image(both, "leasehold/ipfs:two")
+        assert [await engine.image_size(each) for each in ids] == [None, None]
+        assert (images.tiny().id, "leasehold/tiny:1") in await engine.images()
+
+    async def test_an_archive_larger_than_the_disk_has_room_for(
+        self, tmp_path: Path, ipfs: Ipfs, engine: Engine
+    ) -> None:
+        root = await ipfs.add_folder(folder(tmp_path, "large", 50_000))
+        (entry,) = await ipfs.ls(root.cid)
+        finder = Images(engine, ipfs, tmp_path / "images", wait=5, reserve=1 << 60)
+        with pytest.raises(Declined, match="cannot be had"):
+            await finder.ensure(f"ipfs:{entry.cid}")
+
+
+def _layer(tmp_path: Path) -> Path:
+    layer = tmp_path / "layer.tar"
+    with tarfile.open(layer, "w") as tar:
+        tar.addfile(tarfile.TarInfo("hostile"))
+    return layer
+
+
+def _entries(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as tar:
+        return {member.name: (tar.extractfile(member) or io.BytesIO()).read() for member in tar}
+
+
+def _write(archive: Path, entries: dict[str, bytes]) -> None:
+    with tarfile.open(archive, "w") as tar:
+        for name, data in entries.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+
+
+def _rename(archive: Path, names: list[str]) -> None:
+    entries = _entries(archive)
+    (described,) = json.loads(entries["manifest.json"])
+    _write(archive, {**entries, "manifest.json": json.dumps([{**described, "RepoTags": names}]).encode()})
+
+
+def _joined(first: Path, second: Path, both: Path) -> None:
+    one, two = _entries(first), _entries(second)
+    described = json.loads(one["manifest.json"]) + json.loads(two["manifest.json"])
+    _write(both, {**one, **two, "manifest.json": json.dumps(described).encode()})
+
 
 class TestEngine:
     async def test_asking_for_what_is_so_already(self, engine: Engine) -> None:
@@ -156,7 +229,7 @@ class TestEngine:
             await engine.start("lht-no-such-container")
         (tmp_path / "x").write_bytes(b"no archive")
         with pytest.raises(EngineRefused):
-            await engine.load_image(tmp_path / "x")
+            await engine.load_image(tmp_path / "x", "leasehold/ipfs:x")
 
     async def test_an_engine_that_is_not_there(self, tmp_path: Path) -> None:
         for url in (f"unix://{tmp_path}/none.sock", "tcp://127.0.0.1:1"):
