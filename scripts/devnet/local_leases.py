@@ -141,7 +141,8 @@ class ProcessStream:
         self._process = process
         self._terminal = terminal
         self._ready = asyncio.Event()
-        self.closed = False
+        self._closing = False
+        self.closed = False  # and its process has ended
 
     @property
     def pid(self) -> int:
@@ -227,9 +228,9 @@ class ProcessStream:
         return code if code >= 0 else 128 - code
 
     async def close(self) -> None:
-        if self.closed:
+        if self._closing:
             return
-        self.closed = True
+        self._closing = True
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -243,6 +244,7 @@ class ProcessStream:
             asyncio.get_running_loop().remove_reader(terminal)
             self._ready.set()
             os.close(terminal)
+        self.closed = True
 
 
 async def _pipes(
