@@ -11,6 +11,7 @@ import pytest
 from brownie import Accounts, Controller, ControllerExt, ControllerFactory, TestToken, chain, interface
 from eth_account import Account
 from eth_account.messages import encode_typed_data
+from web3.types import RPCEndpoint
 from world import CONTACT, DAY, ENDPOINT, HARDWARE, UNIT, LeaseRequest, Params, Terms, later, lease_of, now
 
 # Anvil's accounts, whose keys everybody knows.
@@ -69,6 +70,12 @@ def neighbour(people):
 def thief(people):
     """Anybody with money who wants more."""
     return people["thief"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def still_clock() -> None:
+    """The chain's clock stands still unless a test moves it: a slow machine bills no seconds more."""
+    brownie.web3.provider.make_request(RPCEndpoint("anvil_setBlockTimestampInterval"), [0])
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from brownie import ZERO_ADDRESS, chain, web3
+from brownie import ZERO_ADDRESS, web3
 from brownie.exceptions import VirtualMachineError
+from web3.types import RPCEndpoint
 
 UNIT = 10**18
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -91,7 +92,7 @@ def fee(amount: int, bps: int = Params().fee_bps) -> int:
 
 def now() -> int:
     """The timestamp of the newest block."""
-    return int(chain[-1].timestamp)
+    return int(web3.eth.get_block("latest")["timestamp"])
 
 
 def later(seconds: int) -> None:
@@ -101,7 +102,7 @@ def later(seconds: int) -> None:
 
 def at(timestamp: int) -> None:
     """Sets the clock: the next transaction is mined exactly at `timestamp`."""
-    web3.provider.make_request("evm_setNextBlockTimestamp", [timestamp])
+    web3.provider.make_request(RPCEndpoint("evm_setNextBlockTimestamp"), [timestamp])
 
 
 def plain(value: Any) -> Any:
