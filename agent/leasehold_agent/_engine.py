@@ -24,7 +24,7 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount
 
-from leasehold_agent._errors import EngineRefused, EngineUnavailable
+from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
 
 T = TypeVar("T")
 Client = Any
@@ -290,7 +290,7 @@ class Engine:
     async def copy_out(self, name: str, path: str, target: Path, limit: int) -> bool:
         """Write the tar of `path` inside the container to `target`. False if the path does not exist there.
 
-        EngineRefused when it is larger than `limit` bytes.
+        OutputTooLarge when it is larger than `limit` bytes.
         """
 
         def copy(client: Client) -> bool:
@@ -480,5 +480,5 @@ def _write_bounded(chunks: Iterator[bytes], file: BinaryIO, limit: int, path: st
     for chunk in chunks:
         written += len(chunk)
         if written > limit:
-            raise EngineRefused(f"{path} is larger than {limit} bytes, the most this host packs")
+            raise OutputTooLarge(f"{path} is larger than {limit} bytes, the most this host packs of it.")
         file.write(chunk)

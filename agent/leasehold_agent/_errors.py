@@ -36,6 +36,10 @@ class EngineRefused(AgentError):
     """The Docker engine says that this cannot be done; trying again will not help by itself."""
 
 
+class OutputTooLarge(EngineRefused):
+    """An output is larger than what this host packs for its lease."""
+
+
 class NotRunning(AgentError):
     """The lease has no running container."""
 

@@ -83,7 +83,13 @@ async def publish(host: Host, desired: Desired) -> None:
     if workload is not None and workload.outputs and not notes.outputs_packed:
         log_step(desired.lease, "pack")
         name = host.names.container(desired.lease)
-        await collect(host.engine, name, workload.outputs, folder.outputs, host.settings.output_limit)
+        # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
+        holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
+        limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
+        left = await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
+        if left:
+            _log.warning("outputs", lease=format_lease(desired.lease), left=left)
+            notes.failure_detail = " ".join(left)
         notes.result = await host.pack(folder.outputs, workload.outputs, format_lease(desired.lease))
         notes.outputs_packed = True
         folder.save(notes)

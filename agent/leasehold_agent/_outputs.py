@@ -7,6 +7,7 @@ They stay inside the container until the end, where the lease's own disk limit h
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
 import tarfile
 from collections.abc import Collection, Sequence
@@ -16,6 +17,7 @@ from typing import Protocol
 from leasehold.datasets import Ipfs
 from leasehold.workload import Output, pack_outputs
 from leasehold_agent._engine import Engine
+from leasehold_agent._errors import OutputTooLarge
 
 
 class PackOutputs(Protocol):
@@ -27,21 +29,34 @@ class PackOutputs(Protocol):
 
 
 async def collect(
-    engine: Engine, container: str, outputs: Sequence[Output], target: Path, limit: int
-) -> None:
-    """Copy each output that exists to `target` plus its path in the container.
+    engine: Engine, container: str, outputs: Sequence[Output], target: Path, limit: int, reserve: int
+) -> list[str]:
+    """Copy each output that exists to `target` plus its path in the container, `limit` bytes in all.
 
-    Raises EngineRefused when one is larger than `limit` bytes.
+    Returns what was left behind for being larger, a sentence each: trying again would not make it smaller.
+    Raises OSError where the copy and what is unpacked from it would take the disk's last `reserve` bytes.
     """
     await asyncio.to_thread(_empty, target)
-    archive = target.with_name("outputs.tar")
+    archive, left = target.with_name("outputs.tar"), []
     try:
         for output in outputs:
-            if await engine.copy_out(container, output.path, archive, limit):
+            room = (shutil.disk_usage(target).free - reserve) // 2
+            try:
+                there = await engine.copy_out(container, output.path, archive, min(limit, max(0, room)))
+            except OutputTooLarge as error:
+                if room < limit:
+                    raise OSError(
+                        errno.ENOSPC, "This host's disk has no room to pack the outputs."
+                    ) from error
+                left.append(str(error))
+                continue
+            if there:
+                limit -= archive.stat().st_size
                 parent = target / output.path.strip("/")
                 await asyncio.to_thread(_unpack, archive, parent.parent)
     finally:
         archive.unlink(missing_ok=True)
+    return left
 
 
 def _empty(target: Path) -> None:

@@ -19,6 +19,8 @@ from leasehold_agent._errors import DeclineReason
 from leasehold_agent._lease_dir import Notes
 
 WORKLOAD_LABEL = "leasehold.workload"
+_PUBLISH_SECONDS = 3_600
+"""The least time for publishing outputs, on a host that keeps nothing longer."""
 StopReason = Literal["ended", "cancelled", "unstarted", "gone"]
 
 
@@ -155,11 +157,12 @@ def _when_over(
         )
     if notes.gone_at is None or notes.gone_block is None or (container is not None and container.running):
         return Stop(lease, _why(desired))
-    if _owes_outputs(desired, actual):
-        return Publish(lease)
-    keep = _retention(desired, notes, rules)
+    owes = _owes_outputs(desired, actual)
+    keep = max(_retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
     final = chain.block >= notes.gone_block + rules.confirmations
-    return Delete(lease) if final and chain.now >= notes.gone_at + keep else None
+    if final and chain.now >= notes.gone_at + keep:
+        return Delete(lease)  # what could not be published by now does not hold the disk for ever
+    return Publish(lease) if owes else None
 
 
 def _why(desired: Desired | None) -> StopReason:

@@ -78,6 +78,20 @@ async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: 
     assert (handle.phase, handle.exit_code) == ("running", 0)
 
 
+async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
+    rig_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A sparse file takes no room in the container, and all of it on the host that packs it."""
+    rig: Rig = await rig_of(output_limit=1 << 20)
+    hole = {"path": "/hole", "recipients": RESULTS["recipients"]}
+    command = f"mkdir -p /hole; truncate -s 1G /hole/sparse; {ANSWER}"
+    lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", command], outputs=[hole, RESULTS]))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    assert await result(rig, lease, tmp_path) == "42\n"
+    assert "/hole is larger than" in rig.host.folder(lease).load().failure_detail
+    assert not (rig.host.folder(lease).path / "outputs.tar").exists()
+
+
 async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(retention_min=1_000, retention_max=2_000)
     lease = await rig.open(rig.workload(grace=0))

@@ -159,6 +159,11 @@ WHEN_OVER = {
         Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50), container("exited")),
         Delete(LEASE),
     ),
+    "retention over, outputs could never be published": (
+        ENDED,
+        Actual(replace(OVER, gone_at=NOW - 86_400, gone_block=50), container("exited")),
+        Delete(LEASE),
+    ),
     "retention as long as it was billed": (
         ENDED,
         Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50, billed=90_000)),
