@@ -81,7 +81,9 @@ class Sender:
 
     confirmations: blocks a transaction has to be deep, 1 is mined. timeout: seconds until TransactionTimeout.
     bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
-    is never exceeded. poll: seconds between looks. clock, sleep and random (an integer below its argument): for tests.
+    is never exceeded. poll: seconds between looks. lost_after: seconds for which every look must find the nonce
+    used up by another before the call is sent anew, which would pay twice if a node were merely behind. clock, sleep and random (an integer below its argument): for
+    tests.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Sender:
         bump_after: float = 45.0,
         max_fee: int = 10**13,
         poll: float = 0.5,
+        lost_after: float = 15.0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[int], int] = secrets.randbelow,
@@ -105,6 +108,7 @@ class Sender:
         self._bump_after = bump_after
         self._max_fee = max_fee
         self._poll = poll
+        self._lost_after = lost_after
         self._clock = clock
         self._sleep = sleep
         self._random = random
@@ -218,26 +222,25 @@ class Sender:
     async def _watch(self, flight: _Flight, intent: _Intent, deadline: float) -> Mapping[str, Any]:
         """The raw receipt of whichever of the flight's transactions is mined and deep enough."""
         bump_at = self._clock() + self._bump_after
-        lost = 0
+        lost_since: float | None = None
         while True:
             try:
                 count, raw = await self._look(flight)
-                if raw is not None:
-                    lost = 0
-                    if await self._deep_enough(raw):
-                        return raw
-                elif count > flight.nonce:
-                    # Nodes behind one address may disagree for a moment: believe it the second time.
-                    lost += 1
-                    if lost > 1:
+                if raw is None and count > flight.nonce:
+                    # Nodes behind one address may disagree: believe it when they have said so for a while.
+                    lost_since = self._clock() if lost_since is None else lost_since
+                    if self._clock() - lost_since >= self._lost_after and not await self._known(flight):
                         raise _NonceTaken
-                elif self._clock() >= bump_at:
-                    lost = 0
-                    bump_at = self._clock() + self._bump_after
-                    await self._replace(flight, intent)
                 else:
-                    lost = 0
-                    await self._keep_alive(flight, intent)
+                    lost_since = None
+                    if raw is not None:
+                        if await self._deep_enough(raw):
+                            return raw
+                    elif self._clock() >= bump_at:
+                        bump_at = self._clock() + self._bump_after
+                        await self._replace(flight, intent)
+                    else:
+                        await self._keep_alive(flight, intent)
             except (RpcUnavailable, RpcError, GasFundsLow):
                 pass  # what was sent may be mined all the same: keep looking
             if self._clock() >= deadline:
@@ -249,6 +252,11 @@ class Sender:
         count = int(await self._rpc.call("eth_getTransactionCount", [self.address, "latest"]), 16)
         receipts = await self._rpc.batch([("eth_getTransactionReceipt", [h]) for h in flight.hashes])
         return count, next((r for r in receipts if r is not None), None)
+
+    async def _known(self, flight: _Flight) -> bool:
+        """Whether a node still knows a transaction of the flight, mined or waiting."""
+        found = await self._rpc.batch([("eth_getTransactionByHash", [h]) for h in flight.hashes])
+        return any(transaction is not None for transaction in found)
 
     async def _deep_enough(self, raw: Mapping[str, Any]) -> bool:
         if self._confirmations <= 1:

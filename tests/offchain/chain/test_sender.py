@@ -151,10 +151,27 @@ async def test_another_process_with_the_same_key_takes_the_nonce(anvil: Anvil, r
         anvil.request("eth_sendRawTransaction", "0x" + raw.hex())
         anvil.mine()
 
-    steps = Steps(steal, None, None, None, anvil.mine)
+    steps = Steps(steal, *[None] * 20, anvil.mine)
     receipt = await sender_of(anvil, rpc, steps).send(SINK, value=1)
     assert receipt.status == 1
     assert await rpc.balance(SINK) == 101
+
+
+async def test_a_node_that_is_behind_makes_nothing_be_paid_twice(anvil: Anvil) -> None:
+    """One node of several behind an address counts the transaction, another has no receipt of it yet."""
+
+    class Behind(Rpc):
+        looks = 0
+
+        async def batch(self, calls: Any) -> list[Any]:
+            self.looks += 1
+            found = await super().batch(calls)
+            return found if self.looks > 10 else [None for _ in found]
+
+    async with Behind([anvil.url]) as rpc:
+        receipt = await sender_of(anvil, rpc, Steps(*[anvil.mine] * 20)).send(SINK, value=7)
+        assert receipt.status == 1
+        assert await rpc.balance(SINK) == 7
 
 
 async def test_two_senders_of_one_key_do_not_lose_a_transaction(anvil: Anvil, rpc: Rpc) -> None:
