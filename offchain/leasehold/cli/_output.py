@@ -11,13 +11,39 @@ from contextlib import contextmanager
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as _markup
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
 from leasehold.errors import LeaseholdError
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+
+# Escapes would be obeyed by the terminal, and marks that turn the direction of writing make it show another text.
+_STEERING = {
+    character: "\N{REPLACEMENT CHARACTER}"
+    for span in (
+        (0, 8),
+        (11, 31),
+        (0x7F, 0x9F),
+        (0x61C, 0x61C),
+        (0x200E, 0x200F),
+        (0x2028, 0x202E),
+        (0x2066, 0x2069),
+    )
+    for character in range(span[0], span[1] + 1)
+}
+
+
+def plain(text: str) -> str:
+    """`text` without what steers a terminal: much of what is shown was written by strangers."""
+    return text.translate(_STEERING)
+
+
+def escape(text: str) -> str:
+    """`text` for rich: plain, and without markup."""
+    return _markup(plain(text))
 
 
 class NotConfirmed(LeaseholdError):
@@ -38,7 +64,8 @@ class Output:
     def answer(self, document: Json) -> None:
         """The command's result for programs: printed with ``--json`` only."""
         if self.as_json:
-            typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+            said = json.dumps(document, indent=2, ensure_ascii=False)
+            typer.echo(said.translate({each: f"\\u{each:04x}" for each in _STEERING}))
 
     def say(self, text: str) -> None:
         """A line for people."""
@@ -83,7 +110,7 @@ class Output:
         if self.yes:
             return
         try:
-            agreed = typer.confirm(question, default=False, err=True)
+            agreed = typer.confirm(plain(question), default=False, err=True)
         except typer.Abort:
             raise NotConfirmed(
                 "Nobody confirmed, so nothing was sent: pass --yes to go ahead unasked."
@@ -96,7 +123,7 @@ class Output:
         if self.yes or self.as_json:
             return False
         try:
-            return typer.confirm(question, default=False, err=True)
+            return typer.confirm(plain(question), default=False, err=True)
         except typer.Abort:
             return False
 

@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 
 import typer
 
+from leasehold.cli._output import plain
 from leasehold.errors import LeaseholdError
 
 log = logging.getLogger("leasehold.cli")
@@ -40,7 +41,7 @@ def run(command: Coroutine[object, object, int | None], *, debug: bool = False) 
     except LeaseholdError as error:
         if debug:
             raise
-        typer.echo(str(error), err=True)
+        typer.echo(plain(str(error)), err=True)
         raise typer.Exit(error.exit_code) from error
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
@@ -52,6 +53,8 @@ def run(command: Coroutine[object, object, int | None], *, debug: bool = False) 
             raise
         log.debug("unexpected", exc_info=True)
         kind = type(error).__name__
-        typer.echo(f"Unexpected {kind}: {error}. Please report it, with what --debug prints.", err=True)
+        typer.echo(
+            f"Unexpected {kind}: {plain(str(error))}. Please report it, with what --debug prints.", err=True
+        )
         raise typer.Exit(1) from error
     raise typer.Exit(code or 0)
