@@ -152,6 +152,8 @@ class Door:
             "-o", "GlobalKnownHostsFile=/dev/null",
             "-o", "StrictHostKeyChecking=yes",
             "-o", "UpdateHostKeys=no",
+            "-o", "ForwardAgent=no",  # whoever owns the machine could sign with every key in it
+            "-o", "ForwardX11=no",
         ]  # fmt: skip
         if self.identity is not None:
             options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]

@@ -55,7 +55,9 @@ def results(
             await _connect(session, number)
             key = await _key(call, identity)
             with call.out.transferring(f"Fetching the results of lease {format_lease(number)}") as progress:
-                fetched = await fetch_results(cid, key, folder, session.ipfs, progress)
+                fetched = await fetch_results(
+                    cid, key, folder, session.ipfs, progress, lease=format_lease(number)
+                )
             remember_results(session.settings.home, session.deployment, number, cid)
             try:
                 await session.ipfs.pin(cid)
