@@ -81,9 +81,9 @@ class Sender:
 
     confirmations: blocks a transaction has to be deep, 1 is mined. timeout: seconds until TransactionTimeout.
     bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
-    is never exceeded. poll: seconds between looks. lost_after: seconds for which every look must find the nonce
-    used up by another before the call is sent anew, which would pay twice if a node were merely behind. clock, sleep and random (an integer below its argument): for
-    tests.
+    is never exceeded. poll: seconds between looks. lost_after: seconds for which every look must find the
+    nonce used up by another before the call is sent anew, which would pay twice if a node were merely
+    behind. clock, sleep and random (an integer below its argument): for tests.
     """
 
     def __init__(
