@@ -30,6 +30,7 @@ from leasehold_agent._host import Host, boot_id
 from leasehold_agent._identity import Identity, load_identity, write_private
 from leasehold_agent._image import Images
 from leasehold_agent._inventory import take_inventory
+from leasehold_agent._lease_dir import lease_dirs
 from leasehold_agent._network import Firewall
 from leasehold_agent._outputs import packer
 from leasehold_agent._reconciler import Reconciler
@@ -66,6 +67,8 @@ async def serve(settings: AgentSettings) -> None:
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
         gate = PoolGate(rpc, pool, index, identity.operator.address)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
+        # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
+        host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
         reconciler = Reconciler(host)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
