@@ -67,7 +67,7 @@ abstract contract Leases is Registry, IControllerMain {
 
     /// @inheritdoc IControllerMain
     /// @dev Billing begins here: both ends of the lease move to now.
-    function start(uint256 id, bytes32 endpoint) external {
+    function start(uint256 id, bytes32 endpoint) external nonReentrant {
         (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
         _only(_machines[head.machine()].operator);
         uint256 deadline = _startDeadline(head, body);
@@ -145,7 +145,7 @@ abstract contract Leases is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function setWorkload(uint256 id, bytes32 workload) external {
+    function setWorkload(uint256 id, bytes32 workload) external nonReentrant {
         (, LeaseHead head, LeaseBody body) = _lease(id);
         _only(head.tenant());
         if (head.state() != uint8(LeaseState.Opened)) {
@@ -185,7 +185,7 @@ abstract contract Leases is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function publishResult(uint256 id, bytes calldata cid) external {
+    function publishResult(uint256 id, bytes calldata cid) external nonReentrant {
         (, LeaseHead head,) = _lease(id);
         _only(_machines[head.machine()].operator);
         if (head.state() != uint8(LeaseState.Ended)) _require(id, head, LeaseState.Active);

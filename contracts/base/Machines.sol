@@ -11,6 +11,7 @@ import {Registry} from "./Registry.sol";
 
 /// @title Machines and their stake.
 /// @dev A machine's stake is its own. It leaves in `unstake`, to the provider's ledger, and by a fault.
+/// All is guarded, also what moves nothing: a token that calls out could put one call's events in front of another's.
 abstract contract Machines is Registry, IControllerMain {
     /// @inheritdoc IControllerMain
     function register(Terms calldata terms, uint8 gpus, bytes32 hardware, bytes32 contact, address operator)
@@ -45,7 +46,7 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function setTerms(uint32 id, Terms calldata terms) external {
+    function setTerms(uint32 id, Terms calldata terms) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _notRetired(id, head);
         uint16 version = _versionInForce();
@@ -58,7 +59,7 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function setHardware(uint32 id, bytes32 hardware) external {
+    function setHardware(uint32 id, bytes32 hardware) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _notRetired(id, head);
         uint16 revision = head.revision() + 1;
@@ -72,14 +73,14 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function setContact(uint32 id, bytes32 contact) external {
+    function setContact(uint32 id, bytes32 contact) external nonReentrant {
         _tended(id);
         emit ContactSet(id, contact);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev Also after `retire`: a leaked key must always be replaceable.
-    function setOperator(uint32 id, address operator) external {
+    function setOperator(uint32 id, address operator) external nonReentrant {
         (Machine storage machine,) = _owned(id);
         if (operator == address(0)) revert ZeroAddress();
         machine.operator = operator;
@@ -87,7 +88,7 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function withhold(uint32 id, uint64 cells) external {
+    function withhold(uint32 id, uint64 cells) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
         if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
         machine.care.withheld = cells;
@@ -96,21 +97,21 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function delist(uint32 id) external {
+    function delist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _notRetired(id, head);
         _setStatus(id, machine, head, head.status() | DELISTED);
     }
 
     /// @inheritdoc IControllerMain
-    function relist(uint32 id) external {
+    function relist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _notRetired(id, head);
         _setStatus(id, machine, head, head.status() & ~DELISTED);
     }
 
     /// @inheritdoc IControllerMain
-    function recover(uint32 id) external {
+    function recover(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
         if (head.status() & STALLED == 0) revert MachineNotStalled(id);
         _setStatus(id, machine, head, head.status() & ~STALLED);
@@ -138,7 +139,7 @@ abstract contract Machines is Registry, IControllerMain {
     /// @inheritdoc IControllerMain
     /// @dev Leases that still run, or wait for someone to settle them, keep the machine in service; `delist` stops new
     /// ones, and a lease past its end can be closed by anyone.
-    function retire(uint32 id) external {
+    function retire(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _notRetired(id, head);
         if (head.leased() != 0) revert MachineBusy(id, head.leased());

@@ -205,6 +205,23 @@ contract LedgerTest is Fixture {
         vm.assertEq(odd.balanceOf(address(eager)), 10);
     }
 
+    /// @dev Nor to change what the call it interrupts has yet to log: `LeaseStarted` never comes before `LeaseOpened`.
+    function test_events_keep_their_order() external {
+        EagerToken eager = new EagerToken();
+        IController odd = _poolOf(address(eager));
+        eager.mint(address(this), 1e30);
+        eager.approve(address(odd), type(uint256).max);
+        uint32 machine = odd.register(_terms(), 1, "hardware", "contact", address(eager));
+        uint256 lease = uint256(1) << 16;
+        eager.arm(address(odd), abi.encodeCall(IControllerMain.start, (lease, "endpoint")));
+        vm.assertEq(odd.open(_request(machine, 8, 3600)), lease);
+        vm.assertEq(eager.attempts(), 1);
+        vm.assertFalse(eager.succeeded());
+        vm.assertEq(
+            eager.answer(), abi.encodeWithSelector(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector)
+        );
+    }
+
     function test_a_pool_never_holds_more_than_96_bits() external {
         SizedToken vast = new SizedToken(18);
         IController odd = _poolOf(address(vast));
