@@ -9,6 +9,8 @@ import {Leases} from "./base/Leases.sol";
 import {Ledger} from "./base/Ledger.sol";
 import {Machines} from "./base/Machines.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
+import {IControllerExt} from "./interfaces/IControllerExt.sol";
+import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
 import {IControllerMain} from "./interfaces/IControllerMain.sol";
 
 /// @title A pool. Deployed once; each pool is a clone whose code holds its token and companions as arguments.
@@ -20,7 +22,10 @@ contract Controller is Machines, Leases {
     /// @notice The extension that every pool of this implementation uses, for ever.
     address public immutable extension;
 
+    /// @dev Both halves must believe the same `Accounts`. The factory sees only the extension's.
     constructor(IAccounts accounts_, address extension_) Ledger(accounts_) {
+        address other = IControllerExt(extension_).accounts();
+        if (other != address(accounts_)) revert IControllerFactory.WrongAccounts(other);
         extension = extension_;
     }
 

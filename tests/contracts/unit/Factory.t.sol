@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
+import {Accounts} from "../../../contracts/Accounts.sol";
+import {Controller} from "../../../contracts/Controller.sol";
 import {ControllerFactory} from "../../../contracts/ControllerFactory.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
@@ -25,6 +27,13 @@ contract FactoryTest is Fixture {
     function test_accounts_must_name_the_factory() external {
         _expect(abi.encodeWithSelector(IControllerFactory.WrongAccounts.selector, accounts));
         new ControllerFactory(address(implementation));
+    }
+
+    /// @dev Else the ledger could believe one that the factory has never seen.
+    function test_both_halves_believe_the_same_accounts() external {
+        Accounts another = new Accounts(factory);
+        _expect(abi.encodeWithSelector(IControllerFactory.WrongAccounts.selector, accounts));
+        new Controller(another, address(extension));
     }
 
     function test_createPool() external {
