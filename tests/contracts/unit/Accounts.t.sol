@@ -180,6 +180,17 @@ contract AccountsTest is Fixture {
         vm.assertEq(token.balanceOf(tenant), MINTED - 1);
     }
 
+    function test_a_proof_works_in_its_last_second() external {
+        vm.prank(tenant);
+        pool.deposit(tenant, 1);
+        IAccounts.Call[] memory calls = new IAccounts.Call[](1);
+        calls[0] = IAccounts.Call(address(pool), abi.encodeCall(IControllerMain.withdraw, (tenant, 1)));
+        bytes memory proof = _proof(tenant, calls, 0);
+        vm.warp(NOW + 60);
+        accounts.execute(tenant, calls, 0, NOW + 60, proof);
+        vm.assertEq(pool.balanceOf(tenant), 0);
+    }
+
     /// @dev A token that calls out in the midst of an `execute` finds no way to act in the account's name.
     function test_nothing_runs_inside_an_execute() external {
         EagerToken eager = new EagerToken();
