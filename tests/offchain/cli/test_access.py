@@ -190,6 +190,7 @@ def test_ssh_pins_the_key_of_the_contact_document(
     printed = served("ssh", "1", "--print", *key, "-L", "8080:localhost:80", "--", "ls", wallet=RENTER)
     assert printed.out.startswith("ssh -p ")
     assert "StrictHostKeyChecking=yes" in printed.out
+    assert "ForwardAgent=no" in printed.out
     assert "-L 8080:localhost:80" in printed.out
     assert printed.out.rstrip().endswith("1@127.0.0.1 -- ls")
     capfd.readouterr()
