@@ -324,3 +324,5 @@ async def _answers(host: Host, container: ContainerFacts, probe: HttpProbe) -> b
         return False
     finally:
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()

@@ -65,8 +65,12 @@ class EngineStreams:
         start: dict[str, object] = {"Detach": False, "Tty": tty}
         reader, writer = await self._take_over(f"/exec/{name}/start", start)
         stream = DockerExec(self, name, reader, writer, tty)
-        if size is not None and tty:
-            await stream.resize(*size)
+        try:
+            if size is not None and tty:
+                await stream.resize(*size)
+        except BaseException:
+            await stream.close()
+            raise
         return stream
 
     async def logs(self, container: str, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
@@ -134,21 +138,26 @@ class EngineStreams:
             + payload
         )
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            await _switched(reader)
+        except BaseException:  # a cancellation too: nobody else knows of the connection yet
             writer.close()
-            raise EngineUnavailable("The Docker engine closed the connection.") from error
-        status = int(head.split(b" ", 2)[1])
-        if status not in (101, 200):
-            problem = await reader.read(_CHUNK)
-            writer.close()
-            raise NotRunning(_sentence(problem))
+            raise
         return reader, writer
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._address.scheme == "unix":
             return await asyncio.open_unix_connection(self._address.path)
         return await asyncio.open_connection(self._address.hostname, self._address.port)
+
+
+async def _switched(reader: asyncio.StreamReader) -> None:
+    """Read the answer's header. Raises NotRunning for a refusal, EngineUnavailable for none."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if int(head.split(b" ", 2)[1]) not in (101, 200):
+            raise NotRunning(_sentence(await reader.read(_CHUNK)))
+    except (asyncio.IncompleteReadError, ConnectionError) as error:
+        raise EngineUnavailable("The Docker engine closed the connection.") from error
 
 
 class DockerExec:

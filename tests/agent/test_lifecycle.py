@@ -280,6 +280,7 @@ async def test_the_engine_goes_and_comes_back(rig: Rig, docker_engine: Engine) -
 async def test_the_chain_goes_and_nothing_is_torn_down(rig: Rig) -> None:
     lease = await rig.open(duration=60)
     container = await running(rig, lease)
+    await rig.reconciler.settle()  # what has begun would wait for the chain to come back
     rig.chain.anvil.stop()
     await rig.until(lambda: not rig.host.snapshot.current)
     rig.host.chain._seen_time += 1_000  # type: ignore[attr-defined]  # far past the lease's end, as far as it knows

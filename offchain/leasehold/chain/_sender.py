@@ -41,6 +41,8 @@ from leasehold.errors import (
 # A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
 # freed).
 _GAS_MARGIN_PERCENT = 130
+# A second later there may be something to pay out: two balances that were never used, 22,100 each.
+_GAS_SPARE = 50_000
 # Two processes that send the same call would sign the same bytes for the same nonce, and both would take the one
 # transaction for theirs. A little gas more or less tells them apart.
 _GAS_SALT = 1 << 12
@@ -153,7 +155,7 @@ class Sender:
             used = int(await self._rpc.call("eth_estimateGas", [call]), 16)
         except RpcError as error:
             raise await self._explained(error, 0) from error
-        return used * _GAS_MARGIN_PERCENT // 100
+        return used * _GAS_MARGIN_PERCENT // 100 + _GAS_SPARE
 
     async def _launch(self, intent: _Intent) -> _Flight:
         fees = (await suggest_fees(self._rpc)).capped(self._max_fee)
