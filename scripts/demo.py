@@ -94,7 +94,8 @@ class Demo:
             machine_file = self.host.describe()
             hardware = json.loads(machine_file.read_text())["hardware"]
             gpus = ", ".join(gpu["model"] for gpu in hardware["gpus"])
-            units = f"no GPU, so {hardware['cpu_units']} CPU units of {hardware['cpu']['model']}"
+            plural = "" if hardware["cpu_units"] == 1 else "s"
+            units = f"no GPU, so {hardware['cpu_units']} CPU unit{plural} of {hardware['cpu']['model']}"
             self.story.note(f"offers {gpus or units}")
             self.gpu = bool(hardware["gpus"])
             arguments = ("provider", "join", str(machine_file), "--price", PRICE, "--approve", "--yes")
@@ -119,7 +120,7 @@ class Demo:
 
     def rent(self) -> None:
         with self.story.step("The renter looks around and rents, in one transaction"):
-            found = self.type(self.renter, "machines", "price<3")
+            found = self.type(self.renter, "machines", "price<3", shown="machines 'price<3'")
             self.story.note(f"{len(found)} machine answers the search")
             self.type(
                 self.renter, "wallet", "approve", "unlimited", "--yes", shown="wallet approve unlimited"

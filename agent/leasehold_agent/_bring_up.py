@@ -83,8 +83,7 @@ def _take_on(folder: LeaseDir, desired: Desired) -> Notes:
     return notes
 
 
-# ------------------------------------------------------------------------------------------------------
-# the workload
+# ----------------------------------------------------------------------------------------------- the workload
 
 
 async def _workload(host: Host, desired: Desired, folder: LeaseDir, record: Record) -> Workload:
@@ -130,8 +129,7 @@ async def _sealed(host: Host, desired: Desired) -> bytes:
     return sealed
 
 
-# -----------------------------------------------------------------------------------------------------
-# the container
+# ---------------------------------------------------------------------------------------------- the container
 
 
 async def _run(
@@ -265,8 +263,7 @@ async def _inspected(host: Host, name: str) -> ContainerFacts:
     return container
 
 
-# --------------------------------------------------------------------------------------------------------
-# - readiness
+# -------------------------------------------------------------------------------------------------- readiness
 
 
 async def _until_ready(host: Host, container: ContainerFacts, readiness: Readiness) -> None:

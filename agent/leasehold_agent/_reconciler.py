@@ -108,8 +108,7 @@ class Reconciler:
         """Wait until the actions that are in progress have ended."""
         await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
 
-    # ----------------------------------------------------------------------------------------------------
-    # --- looking
+    # ------------------------------------------------------------------------------------------------ looking
 
     def _known(self) -> set[int]:
         return set(lease_dirs(self.host.leases_root)) | self.containers.keys()
@@ -148,8 +147,7 @@ class Reconciler:
             retention_max=settings.retention_max,
         )
 
-    # ----------------------------------------------------------------------------------------------------
-    # ---- acting
+    # ------------------------------------------------------------------------------------------------- acting
 
     def _begin(self, action: Action) -> None:
         work = self._work.setdefault(action.lease, _Work())

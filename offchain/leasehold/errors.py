@@ -438,8 +438,7 @@ class IpfsError(DatasetError):
         return f"The IPFS node refused {self.what}: {self.reason}. Check the CID or address and try again."
 
 
-# -----------------------------------------------------------------------------------------------------
-# proofs, typed data
+# ----------------------------------------------------------------------------------------- proofs, typed data
 
 
 class TypedDataError(LeaseholdError, ValueError):

@@ -135,8 +135,7 @@ class Rig:
         )
         return int(lease)
 
-    # -------------------------------------------------------------------------------------------------
-    # what is so
+    # --------------------------------------------------------------------------------------------- what is so
 
     async def until(self, ready: Callable[[], Any], seconds: float = 30.0) -> None:
         """Wait for `ready()`, which may be a coroutine; looks again with every pass of the loop."""

@@ -143,8 +143,7 @@ async def test_a_machine_that_missed_a_start_recovers_by_itself(rig: Rig) -> Non
     await rig.until(recovered)
 
 
-# -------------------------------------------------------------------------------------------------
-# reorganisations
+# -------------------------------------------------------------------------------------------- reorganisations
 
 
 async def test_a_lease_that_is_reorganised_away_stops_and_comes_back_with_its_data(rig: Rig) -> None:

@@ -178,8 +178,7 @@ class Rpc:
             call["from"] = sender
         return bytes.fromhex((await self.call("eth_call", [call, block]))[2:])
 
-    # ------------------------------------------------------------------------------------------------
-    # transport
+    # ---------------------------------------------------------------------------------------------- transport
 
     async def _ask(self, request: object) -> Any:
         body = orjson.dumps(request)

@@ -189,8 +189,7 @@ class EventWatcher:
                 retry = _FIRST_RETRY
                 await self._heads.wait(self._poll * 10 if self._heads.live else self._poll)
 
-    # --------------------------------------------------------------------------------------------------
-    # one look
+    # ----------------------------------------------------------------------------------------------- one look
 
     async def _advance(self) -> AsyncGenerator[list[Item], None]:
         """Everything up to the head as it is now."""

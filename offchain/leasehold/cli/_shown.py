@@ -68,13 +68,13 @@ MACHINE_COLUMNS = (
     "id",
     "model",
     ">free",
-    ">memory",
+    ">mem",
     ">cores",
     ">ram",
     ">disk",
-    "country",
+    "in",
     "state",
-    ">price/GPU-hour",
+    ">price",
 )
 
 

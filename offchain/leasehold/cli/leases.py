@@ -55,7 +55,7 @@ def leases(
             bills = [(each.lease, bill(each.lease, now)) for each in records]
             call.out.answer([lease_json(lease, account, money) for lease, account in bills])
             call.out.table(
-                ("lease", ">machine", "state", ">GPUs", ">left", ">used", ">unused", ">per hour"),
+                ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
                 [
                     (
                         format_lease(lease.id),
@@ -102,7 +102,8 @@ def show(ctx: typer.Context, lease: LeaseId, wallet: Wallet = None, as_json: Jso
             if as_json:
                 return
             rows = [
-                ("machine", f"{found.machine}, {format_share(found.cells)} GPU"),
+                ("machine", str(found.machine)),
+                ("share", format_share(found.cells)),
                 ("state", STATES[found.state] + (", under notice" if found.noticed else "")),
                 ("started" if found.state is not LeaseState.OPENED else "opened", utc(found.start)),
                 (

@@ -65,7 +65,7 @@ def machines(
                 if each.missing and not as_json:
                     call.out.warn(f"Machine {each.id}: {each.missing}")
             if found and not as_json:
-                call.out.say(f"Prices are in {session.money.symbol} for a whole GPU an hour.")
+                call.out.say(f"Prices are in {session.money.symbol} an hour for a whole GPU (or CPU unit).")
 
     call.run(command())
 

@@ -173,7 +173,8 @@ async def _rent(out: Output, session: Session, rental: Rental) -> None:
     leases = [each.lease for each in await index.leases(machine=listing.id, live=True)]
     offer, settle = await renter.quote(listing, wish, leases)
     await renter.check_funds(offer)
-    out.pairs(f"Machine {listing.id}: {listing.model or 'unknown model'}", _rows(offer, money))
+    unit = "CPU unit" if listing.sells_gpus is False else "GPU"
+    out.pairs(f"Machine {listing.id}: {listing.model or 'unknown model'}", _rows(offer, money, unit))
     if rental.dry_run:
         out.answer({**_quote_json(offer, money), "dry_run": True})
         return
@@ -258,10 +259,10 @@ async def _wait(out: Output, session: Session, opened: Opened, listing: Listing)
         return await session.renter().started(opened, report)
 
 
-def _rows(offer: Quote, money: Money) -> tuple[tuple[str, str], ...]:
+def _rows(offer: Quote, money: Money, unit: str) -> tuple[tuple[str, str], ...]:
     paid = f"{money.show(offer.from_ledger)} from the ledger, {money.show(offer.pulled)} from the wallet"
     return (
-        ("share", f"{format_share(offer.share)} GPU, for {format_duration(offer.duration)}"),
+        ("share", f"{format_share(offer.share)} {unit}, for {format_duration(offer.duration)}"),
         (
             "price",
             f"{money.show(offer.price)} per GPU-hour: {money.show(offer.hourly, places=6)} per hour for this",

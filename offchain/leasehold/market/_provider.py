@@ -89,8 +89,7 @@ class Provider:
     def money(self) -> Money:
         return Money.of(self._pool.deployment)
 
-    # ----------------------------------------------------------------------------------------------------
-    # joining
+    # ------------------------------------------------------------------------------------------------ joining
 
     async def quote(
         self, described: MachineFile, gpus: int, terms: Terms, known: Iterable[Machine]
@@ -153,8 +152,7 @@ class Provider:
             funding = await self._sender.send(described.operator, b"", gas)
         return Joined(machine, receipt, funding)
 
-    # ---------------------------------------------------------------------------------------------------
-    # managing
+    # ----------------------------------------------------------------------------------------------- managing
 
     async def own(self, machine: int) -> Machine:
         """The machine, if it is this account's.

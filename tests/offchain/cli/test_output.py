@@ -9,6 +9,7 @@ import typer
 
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
+from leasehold.cli._shown import MACHINE_COLUMNS
 from leasehold.market import NoMachineMatches
 
 HOSTILE = "H100\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202eegnahc"
@@ -36,6 +37,17 @@ def test_json_keeps_every_character_and_sends_none_of_them(capfd: pytest.Capture
     assert not set(said) & set("\x1b\x9b\x07\r\u202e")
     assert "Österreich" in said
     assert json.loads(said) == {"model": HOSTILE, "country": "Österreich"}
+
+
+def test_a_machine_fits_a_terminal_of_80_columns(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    row = ("12", "AMD EPYC", "1/1", "-", "2", "25.2 GB", "25.5 GB", "DE", "unverified", "2.4")
+    Output().table(MACHINE_COLUMNS, [row], empty="")
+    heading, line = capfd.readouterr().out.splitlines()
+    assert heading.split() == [each.lstrip(">") for each in MACHINE_COLUMNS]
+    assert line.split() == " ".join(row).split()
 
 
 async def _fails() -> None:

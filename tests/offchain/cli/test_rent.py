@@ -66,7 +66,7 @@ def test_a_machine_whose_documents_are_lost_is_listed_all_the_same(market: Cli) 
 def test_a_dry_run_shows_cost_and_refunds_and_sends_nothing(market: Cli) -> None:
     ran = market(*RENT, "--dry-run", wallet="renter")
     for said in ("2.5 TUSD per GPU-hour", "5 TUSD: 0 TUSD from the ledger, 5 TUSD from the wallet", "what comes back",
-                 "not started within 30m, or declined", "closed early"):  # fmt: skip
+                 "not started within 30m, or declined", "closed early", "1 GPU, for 2h"):  # fmt: skip
         assert said in ran.out
     quote = market(*RENT, "--dry-run", "--share", "1/4", "--json", wallet="renter").json
     assert (quote["deposit"], quote["hourly"], quote["cells"]) == ("1.25", "0.625", 2)

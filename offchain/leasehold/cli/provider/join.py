@@ -121,8 +121,10 @@ async def _join(
         if operator_gas is None
         else parse_amount(operator_gas, 18)
     )
+    unit = "GPU" if machine.hardware.get("gpus") else "CPU unit"
     call.out.pairs(
-        f"Joining with {gpus} GPUs, operator {machine.operator}", _rows(offer, terms, money, wanted)
+        f"Joining with {gpus} {unit}{'s' if gpus > 1 else ''}, operator {machine.operator}",
+        _rows(offer, terms, money, wanted),
     )
     document = {
         "stake": format_amount(offer.stake, money.decimals),
