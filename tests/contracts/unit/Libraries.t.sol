@@ -147,6 +147,8 @@ contract CellsTest {
         _place(0x03, 1, 2, 0x0104); // a broken quad before a whole one
         _place(0x0F, 1, 2, 0x0110); // a broken GPU before a whole one
         _place(0xFF, 1, 2, 0x0201); // the next GPU
+        _place(0x04, 1, 1, 0x0108); // not the lowest cell: the half of a broken pair above it
+        _place(0x30, 1, 1, 0x0140); // and what is left of a broken quad
         _place(0x0100, 1, 2, 0x0202); // whichever GPU has the hole
         _place(0x01, 2, 2, 0x010C);
         _place(0x0F, 2, 2, 0x0130);
