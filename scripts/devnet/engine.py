@@ -249,6 +249,7 @@ class Engine:
                     container.remove(force=True)
         self._signal(signal.SIGTERM)
         _end_processes_of(self.folder)
+        _end_containers_of(self.netns.name)
 
     def _remove_cgroups(self) -> None:
         _remove_cgroups(self.netns.name)
@@ -264,8 +265,11 @@ def reap() -> None:
             continue
         for process in _pids_in(space):
             _end_process(process, signal.SIGKILL)
-        for folder in _engine_folders(space.name):
+        folders = _engine_folders(space.name)
+        for folder in folders:
             _end_processes_of(folder)
+        _end_containers_of(space.name)
+        for folder in folders:
             _unmount_below(folder)
             shutil.rmtree(folder, ignore_errors=True)
         _remove_cgroups(space.name)
@@ -323,10 +327,22 @@ def _unmount_below(folder: Path) -> None:
             _run("umount", "--lazy", mount, check=False)
 
 
+def _cgroups_of(name: str) -> list[Path]:
+    """The engine's control groups, one for each controller; some lie below the group of whoever started it."""
+    return [Path(path, name) for path, folders, _ in os.walk(CGROUPS) if name in folders]
+
+
+def _end_containers_of(name: str) -> None:
+    """End what still runs in the engine's control groups: a container outlives its daemon and its shim."""
+    for top in _cgroups_of(name):
+        for procs in top.rglob("cgroup.procs"):
+            with contextlib.suppress(OSError):
+                for pid in procs.read_text().split():
+                    _end_process(int(pid), signal.SIGKILL)
+
+
 def _remove_cgroups(name: str) -> None:
-    for controller in [CGROUPS, *CGROUPS.iterdir()] if CGROUPS.is_dir() else []:
-        top = controller / name
-        if top.is_dir():
-            for path, _, _ in os.walk(top, topdown=False):
-                with contextlib.suppress(OSError):
-                    os.rmdir(path)
+    for top in _cgroups_of(name):
+        for path, _, _ in os.walk(top, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(path)

@@ -1,0 +1,45 @@
+"""The tests' own engine leaves nothing behind, not even when its process is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from devnet import engine as devnet_engine
+
+_SCRIPT = """
+import sys, time
+from devnet import images
+from devnet.engine import Engine
+engine = Engine(size_gib=2).__enter__()
+images.load(engine.url, images.tiny())
+with engine.client() as client:
+    made = client.containers.run("leasehold/tiny:1", ["sleep", "600"], detach=True)
+    made.reload()
+    print(engine.netns.name, engine.folder, made.attrs["State"]["Pid"], flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_a_killed_engine_left_is_reaped() -> None:
+    scripts = str(Path(devnet_engine.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": scripts}
+    with subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT], stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        name, folder, pid = process.stdout.readline().split()
+        process.send_signal(signal.SIGKILL)
+    assert Path("/proc", pid).exists()
+    devnet_engine.reap()
+    assert not (devnet_engine.NAMESPACES / name).exists()
+    assert not Path(folder).exists()
+    assert folder not in Path("/proc/mounts").read_text()
+    assert name not in subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
+    assert devnet_engine._cgroups_of(name) == []
+    # The container's processes are gone, or await process 1, which may be slow to take leave of them.
+    status = Path("/proc", pid, "stat")
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
