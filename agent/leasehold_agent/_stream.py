@@ -202,7 +202,9 @@ class DockerExec:
             self._ended.set()
 
     async def resize(self, rows: int, columns: int) -> None:
-        with contextlib.suppress(NotRunning):  # a command that has just ended has no terminal left
+        # A command that has just ended has no terminal left, which the engine reports in several ways; what is
+        # wrong with the engine itself the stream will tell.
+        with contextlib.suppress(NotRunning, EngineUnavailable):
             await self._engine.resize_exec(self._name, rows, columns)
 
     async def wait(self) -> int:

@@ -73,6 +73,14 @@ class TestExec:
         await stream.resize(10, 10)
         await stream.close()
 
+    async def test_a_command_that_ends_before_its_terminal_has_a_size(self, rig: Rig) -> None:
+        lease = await running(rig)
+        for code in range(5):
+            stream = await rig.runtime.exec(lease, ["sh", "-c", f"exit {code}"], tty=True, size=(24, 80))
+            await read_to_end(stream)
+            assert await stream.wait() == code
+            await stream.close()
+
     async def test_closing_ends_the_command(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["sleep", "4321"])
