@@ -79,6 +79,8 @@ def status(as_json: Json = False) -> None:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
     if not found["current"]:
         console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    if not found["leases"]:
+        console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")
     for lease in found["leases"]:
         ports = ", ".join(f"{port['host']}→{port['container']}" for port in lease["ports"])
@@ -92,7 +94,8 @@ def status(as_json: Json = False) -> None:
             why,
         )
         table.add_row(*row)
-    console.print(table)
+    if found["leases"]:
+        console.print(table)
     if found["gas"] and found["gas"]["warning"]:
         console.print(found["gas"]["warning"], style="yellow", markup=False)
 

@@ -256,9 +256,7 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
         _no_body(request)
         grant, handle = await api.grant(request, lease, "lease.logs")
         if handle.container_id is None:
-            raise NotRunning(
-                f"The lease is {handle.phase}; it has no log yet. Ask its status for the reason."
-            )
+            raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
         stream = await read_log(api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset)

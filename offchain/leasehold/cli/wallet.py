@@ -241,6 +241,8 @@ async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None, *,
     async with call.session(signs=not dry_run) as session:
         money, account = session.money, session.account
         ledger = await session.pool.balance_of(account)
+        if amount == "all" and ledger == 0:
+            raise NotEnoughFunds("There is nothing in the ledger to pay out: see `leasehold wallet balance`.")
         units = _positive(ledger if amount == "all" else parse_amount(amount, money.decimals))
         if units > ledger:
             raise NotEnoughFunds(

@@ -81,7 +81,7 @@ def test_approve_deposit_and_withdraw_move_exact_amounts(cli: Cli) -> None:
     cli("wallet", "withdraw", "0.5", "--yes", wallet="renter")
     cli("wallet", "withdraw", "all", "--yes", wallet="renter")
     assert cli("wallet", "balance", "--json", wallet="renter").json["wallet"] == "1000000"
-    assert cli("wallet", "withdraw", "all", "--yes", wallet="renter", ok=False).code == 2
+    assert cli("wallet", "withdraw", "all", "--yes", wallet="renter", ok=False).code == 9
 
 
 def test_deposits_for_others_and_with_approval_in_one_go(cli: Cli, pool: Pool) -> None:

@@ -14,7 +14,14 @@ from leasehold.cli._options import DryRun, JsonFlag, MachineId, PasswordFile, Wa
 from leasehold.cli._session import Session
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, transaction, utc
 from leasehold.cli.provider._terms import Longest, Price, Shortest, Trial, Until, changed_terms, terms_rows
-from leasehold.market import MachineUnavailable, check_terms, format_cells, parse_cells, unstakable_at
+from leasehold.market import (
+    MachineUnavailable,
+    check_terms,
+    format_cells,
+    format_duration,
+    parse_cells,
+    unstakable_at,
+)
 
 Change = Callable[[Session, Machine], Awaitable[Receipt]]
 
@@ -164,12 +171,16 @@ def retire(
 ) -> None:
     """Take a machine out of the market for good, which starts the delay after which its stake leaves."""
     call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-    _change(
-        call,
-        machine,
-        f"Retire machine {machine} for good? This cannot be undone.",
-        lambda s, m: s.pool.retire(m.id),
-    )
+
+    async def change(session: Session, found: Machine) -> Receipt:
+        delay = (await session.pool.params(found.params)).unstake_delay
+        receipt = await session.pool.retire(found.id)
+        call.out.say(
+            f"In {format_duration(delay)} its stake can leave: `leasehold provider unstake {found.id}`."
+        )
+        return receipt
+
+    _change(call, machine, f"Retire machine {machine} for good? This cannot be undone.", change)
 
 
 def unstake(
