@@ -90,6 +90,8 @@ class Party:
             stderr=subprocess.STDOUT,
             text=True,
             bufsize=1,
+            # What runs in the background ignores Ctrl-C and hands that on: a terminal does not.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 
