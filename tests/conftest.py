@@ -1,5 +1,6 @@
 """Fixtures that every area shares: a chain of one's own, bare or with a pool on it."""
 
+import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from devnet.pool import PoolChain
 from leasehold.chain import Deployment, Rpc
+
+# What runs in the background ignores Ctrl-C, and so do its children: those that a test presses it for must not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

@@ -284,13 +284,8 @@ def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Pa
     agent.do(agent.leases.say(1 << 16, b"first line\n"))
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
     command = [str(Path(sys.executable).with_name("leasehold")), "logs", "-f", "1"]
-    # What runs in the background ignores the signal and hands that on: a terminal does not.
     with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"first line\n"
