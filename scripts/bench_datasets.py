@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import statistics
 import subprocess
@@ -123,4 +122,8 @@ async def _fetch(api: str, cid: str, copy: Path) -> None:
 
 if __name__ == "__main__":
     asyncio.run(_fetch(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
-    print(json.dumps({"peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+    # VmHWM is this program's own; getrusage would hand down the peak of the process that started it.
+    (peak,) = (
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")
+    )
+    print(json.dumps({"peak_mib": int(peak.split()[1]) / 1024}))
