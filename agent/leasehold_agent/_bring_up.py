@@ -141,6 +141,7 @@ async def _run(
         await _create(host, desired, workload, folder, notes, record, refused)
         log_step(desired.lease, "start")
         record.progress = "starting the container"
+        await host.limits.settle()
         notes.launched, notes.stopped, notes.boot = True, False, host.boot
         folder.save(notes)
         try:
@@ -193,7 +194,8 @@ async def _create(
         )
         await host.engine.ensure_network(spec.network, host.names.bridge(desired.lease), spec.labels)
         try:
-            await host.engine.create(spec)
+            async with host.limits.held():
+                await host.engine.create(spec)
         except EngineRefused as error:
             full = "no space left" in str(error)
             reason: DeclineReason = "no-disk" if full else "start-failed"

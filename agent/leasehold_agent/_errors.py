@@ -3,6 +3,7 @@
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
 ├── NotRunning          the lease has no running container
+├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
@@ -42,6 +43,10 @@ class OutputTooLarge(EngineRefused):
 
 class NotRunning(AgentError):
     """The lease has no running container."""
+
+
+class LimitNotHeld(AgentError):
+    """The file system holds no container to its disk limit now; nothing starts until it does."""
 
 
 class StoreFull(AgentError):

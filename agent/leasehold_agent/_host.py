@@ -16,6 +16,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names, policy_of
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._desired import ChainGate, ChainSnapshot, Desired
+from leasehold_agent._disk_limits import DiskLimits
 from leasehold_agent._engine import Engine, EngineFacts
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._image import Images
@@ -49,6 +50,7 @@ class Host:
     settings: AgentSettings
     names: Names
     engine: Engine
+    limits: DiskLimits
     streams: EngineStreams
     firewall: Firewall
     chain: ChainGate

@@ -19,7 +19,7 @@ from leasehold_agent import _finish as finish
 from leasehold_agent._bring_up import bring_up
 from leasehold_agent._desired import ChainSnapshot
 from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._errors import Declined
+from leasehold_agent._errors import Declined, LimitNotHeld
 from leasehold_agent._host import Host
 from leasehold_agent._lease_dir import lease_dirs
 from leasehold_agent._plan import (
@@ -85,6 +85,8 @@ class Reconciler:
         """One look and what follows from it; returns the plan. Actions go on in tasks of their own."""
         host = self.host
         host.snapshot = await host.chain.snapshot(self._known())
+        with contextlib.suppress(LimitNotHeld):  # the log has it, and nothing starts meanwhile
+            await host.limits.mend()
         try:
             await self._look()
             await host.guard()

@@ -22,6 +22,7 @@ from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names
 from leasehold_agent._datasets import DatasetCache
+from leasehold_agent._disk_limits import DiskLimits
 from leasehold_agent._docker_runtime import DockerRuntime
 from leasehold_agent._engine import Engine, EngineFacts
 from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
@@ -90,6 +91,7 @@ async def make_host(
     engine = Engine(settings.docker)
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
+    layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     streams = EngineStreams(settings.docker)
     stack.push_async_callback(streams.aclose)
     cache = DatasetCache(
@@ -103,6 +105,7 @@ async def make_host(
         settings=settings,
         names=Names.of(deployment),
         engine=engine,
+        limits=DiskLimits(layers if facts.quota and layers.is_dir() else None),
         streams=streams,
         firewall=Firewall(settings.engine_netns),
         chain=gate,
