@@ -187,7 +187,7 @@ async def _create(
             host.names,
             image=image,
             share=share,
-            quota=host.facts.quota,
+            facts=host.facts,
             mounts=mounts,
             ports=ports,
             settings=host.settings,

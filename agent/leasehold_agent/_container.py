@@ -144,7 +144,7 @@ def spec_of(
     *,
     image: str,
     share: Share,
-    quota: bool,
+    facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
@@ -172,7 +172,7 @@ def spec_of(
         memory_bytes=memory,
         pids=settings.pids_limit,
         shm_bytes=workload.shm or min(_DEFAULT_SHM, memory),
-        disk_bytes=(workload.disk or share.disk_bytes) if quota else None,
+        disk_bytes=(workload.disk or share.disk_bytes) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=share.gpu_uuids,
         mounts=mounts,
@@ -180,4 +180,5 @@ def spec_of(
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         restart=_RESTART[workload.restart],
         grace=workload.grace,
+        seccomp=facts.seccomp,
     )

@@ -8,7 +8,7 @@ snapshots while the first count still runs: they are counted twice, and the kern
 them is deleted. And a crash, an older kernel or a tool may leave it so.
 
 So the count is turned on before there is anything to limit, no container is made or started while it is off or
-being taken, and none is taken while a container is being made. `mend` belongs into every pass of the agent's
+being taken, and none is taken while a container is being made. `mend` belongs in every pass of the agent's
 loop: it is what brings back the limits of those that run.
 
 Other file systems (xfs with project quotas, zfs) have no such state: here they always hold.

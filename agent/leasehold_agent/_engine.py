@@ -21,12 +21,15 @@ from urllib.parse import urlsplit
 
 import docker
 import requests
+import structlog
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount
 
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
+from leasehold_agent._seccomp import ProfileMissing, profile
 
 T = TypeVar("T")
+_log = structlog.get_logger("leasehold_agent")
 Client = Any
 """`docker.APIClient`, whose stubs leave half of its methods untyped."""
 CALL_SECONDS = 120
@@ -40,11 +43,14 @@ image.
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data."""
+    """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
+    is the profile without which a container would evade its disk limit, or None where the engine's own does.
+    """
 
     quota: bool
     runtimes: tuple[str, ...]
     root: Path
+    seccomp: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class ContainerSpec:
     dns: Sequence[str]
     restart: str
     grace: int
+    seccomp: str | None = None  # None is the engine's own
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -362,8 +369,18 @@ def _restore(client: Client, before: Mapping[str, str], names: Sequence[str]) ->
 
 def _facts(client: Client) -> EngineFacts:
     info = client.info()
+    driver, seccomp = info["Driver"], None
+    if driver == "btrfs":
+        try:
+            seccomp = profile()
+        except ProfileMissing as error:
+            _log.warning("disk limits", problem=f"none is promised, since a tenant could evade them: {error}")
+        quota = seccomp is not None
+    else:
+        quota = driver == "zfs" or _quota_probe(client)
     return EngineFacts(
-        quota=info["Driver"] in ("btrfs", "zfs") or _quota_probe(client),
+        quota=quota,
+        seccomp=seccomp,
         runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
         root=Path(info["DockerRootDir"]),
     )
@@ -415,7 +432,7 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
     host = client.create_host_config(
         cap_drop=["ALL"],
         cap_add=list(KEPT_CAPABILITIES),
-        security_opt=["no-new-privileges"],
+        security_opt=["no-new-privileges", *([f"seccomp={spec.seccomp}"] if spec.seccomp else [])],
         nano_cpus=int(spec.cpus * 1_000_000_000),
         mem_limit=spec.memory_bytes,
         memswap_limit=spec.memory_bytes,

@@ -143,7 +143,7 @@ class TestSpec:
             NAMES,
             image=IMAGE,
             share=share,
-            quota=quota,
+            facts=replace(FACTS, quota=quota),
             mounts=[],
             ports={},
             settings=SETTINGS,

@@ -1,0 +1,92 @@
+"""The system calls of a container on an engine whose layers lie on btrfs.
+
+There any process, without a privilege, may make a subvolume of its own, and no disk limit of the engine's reaches
+into that. The engine's own seccomp profile lets the call through, and a profile can only be replaced whole. So
+this takes the profile that containers/common keeps for Podman and others, and makes it as strict as the
+engine's: no namespaces, no mounts, no keyrings; and of btrfs's calls only those that copy by reference.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+SOURCE: Final = Path("/usr/share/containers/seccomp.json")
+"""Where Debian's golang-github-containers-common and others' containers-common put it."""
+
+# What that profile lets any container do, for the sake of containers in containers, and the engine's own does not.
+# What is on neither list does not exist for the container (ENOSYS), which is what programs fall back from.
+_REFUSED: Final = frozenset(
+    [
+        "fsconfig",
+        "fsmount",
+        "fsopen",
+        "fspick",
+        "get_mempolicy",
+        "keyctl",
+        "mbind",
+        "mount",
+        "mount_setattr",
+        "move_mount",
+        "open_tree",
+        "pidfd_getfd",
+        "pivot_root",
+        "reboot",
+        "set_mempolicy",
+        "setns",
+        "syslog",
+        "umount",
+        "umount2",
+        "unshare",
+    ]
+)
+_SPECIAL: Final = frozenset({"clone", "clone3", "ioctl"})
+_NAMESPACES: Final = 0x7E020000  # the flags of clone that make one
+_BTRFS: Final = 0x94  # the second byte of a request: whose call it is
+_BY_REFERENCE: Final = (
+    0x40049409,
+    0x4020940D,
+    0xC0189436,
+)  # FICLONE, FICLONERANGE, FIDEDUPERANGE: of every file system
+_EPERM: Final = 1
+
+Rule = dict[str, Any]  # as the engine reads it
+
+
+class ProfileMissing(RuntimeError):
+    """There is no profile at that place, or none that this knows how to make stricter."""
+
+
+def profile(source: Path = SOURCE) -> str:
+    """The profile as JSON, for the engine's `seccomp=`. Raises ProfileMissing."""
+    try:
+        document = json.loads(source.read_bytes())
+        return json.dumps(document | {"syscalls": _stricter(document["syscalls"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ProfileMissing(f"no seccomp profile at {source}: {error}") from error
+
+
+def _stricter(rules: list[Rule]) -> list[Rule]:
+    """Of rules for the same call the engine takes the more general, so what is narrowed leaves the wide ones."""
+    if not any("ioctl" in rule["names"] and not rule.get("args") for rule in rules):
+        raise ValueError("it does not say that any ioctl is allowed")
+    narrowed = _REFUSED | _SPECIAL
+    kept = [rule | {"names": [name for name in rule["names"] if name not in narrowed]} for rule in rules]
+    return [
+        *(rule for rule in kept if rule["names"]),
+        {"names": sorted(_REFUSED), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM, "args": []},
+        # (s390 has the flags of clone elsewhere; there is no GPU host of that kind.)
+        _allowed("clone", _masked(0, _NAMESPACES, 0)),
+        *(_allowed("ioctl", _masked(1, bit, ~(_BTRFS << 8) & bit)) for bit in (1 << n for n in range(8, 16))),
+        *(_allowed("ioctl", {"index": 1, "op": "SCMP_CMP_EQ", "value": number}) for number in _BY_REFERENCE),
+    ]
+
+
+def _allowed(name: str, condition: Rule) -> Rule:
+    return {"names": [name], "action": "SCMP_ACT_ALLOW", "args": [condition]}
+
+
+def _masked(index: int, mask: int, value: int) -> Rule:
+    """Argument `index`, of which only the bits of `mask` count, is `value`."""
+    return {"index": index, "op": "SCMP_CMP_MASKED_EQ", "value": mask, "valueTwo": value}

@@ -1,0 +1,134 @@
+"""A container on btrfs cannot evade its disk limit by a subvolume, and loses nothing else by that."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leasehold.chain import LeaseState
+from leasehold_agent._seccomp import ProfileMissing, profile
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+    from devnet.engine import Engine
+
+# Tries each call and prints its name and what came of it.
+_PROBE = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void say(const char *what, long result) {
+    printf("%s %s\n", what, result < 0 ? strerrorname_np(errno) : "done");
+}
+
+int main(void) {
+    static char volume[4096] = {0};
+    strcpy(volume + 8, "mine");                 /* btrfs_ioctl_vol_args */
+    static char volume2[4096] = {0};
+    strcpy(volume2 + 56, "mine2");              /* btrfs_ioctl_vol_args_v2 */
+    int root = open("/", O_RDONLY);
+    say("subvolume", ioctl(root, 0x5000940eUL, volume));
+    say("subvolume-sign-extended", syscall(SYS_ioctl, root, 0xffffffff5000940eUL, volume));
+    say("subvolume2", ioctl(root, 0x50009418UL, volume2));
+    say("snapshot", ioctl(root, 0x50009401UL, volume));
+    int one = open("/one", O_RDWR | O_CREAT, 0600), two = open("/two", O_RDWR | O_CREAT, 0600);
+    say("write", write(one, volume, sizeof volume));
+    say("reflink", ioctl(two, 0x40049409UL, one));
+    int pending;
+    say("pipe-size", ioctl(one, 0x541bUL, &pending));
+    say("user-namespace", unshare(CLONE_NEWUSER));
+    long child = syscall(SYS_clone, CLONE_NEWUSER | 17, 0, 0, 0, 0);
+    if (child == 0) _exit(0);
+    say("clone-namespace", child);
+    child = fork();
+    if (child == 0) _exit(0);
+    say("fork", child);
+    waitpid(child, 0, 0);
+    say("mount", mount("none", "/tmp", "tmpfs", 0, ""));
+    say("keyring", syscall(SYS_keyctl, 0, -3, 1));
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("probe")
+    (folder / "probe.c").write_text(_PROBE)
+    subprocess.run(["cc", "-static", "-o", folder / "probe", folder / "probe.c"], check=True)
+    return (folder / "probe").read_bytes()
+
+
+async def test_from_inside(rig: Rig, probe: bytes) -> None:
+    lease = await rig.open(rig.workload(disk="64MiB"), share=4)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    name = rig.host.names.container(lease)
+    await rig.host.engine.put_files(name, {"/probe": probe})
+    code, text = await rig.inside(lease, "cp /probe /run-me && chmod 755 /run-me && /run-me")
+    assert code == 0, text
+    said = dict(line.split() for line in text.splitlines())
+    for refused in ("subvolume", "subvolume-sign-extended", "subvolume2", "snapshot"):
+        assert said[refused] in ("ENOSYS", "EPERM"), (refused, said)
+    for refused in ("user-namespace", "clone-namespace", "mount", "keyring"):
+        assert said[refused] in ("EPERM", "ENOSYS"), (refused, said)
+    assert said["write"] == said["reflink"] == said["fork"] == "done"
+    assert said["pipe-size"] == "done"
+
+
+def test_the_probe_finds_what_it_looks_for(probe: bytes, docker_engine: Engine) -> None:
+    """Nobody confines it here, and it makes its subvolume: the test above can fail."""
+    root = docker_engine.folder / "data" / "probe"
+    root.mkdir()
+    program = root / "probe"
+    program.write_bytes(probe)
+    program.chmod(0o755)
+    run = subprocess.run(["chroot", root, "/probe"], capture_output=True, text=True, check=True)
+    assert "subvolume done" in run.stdout
+    for made in sorted(root.glob("mine*")):
+        subprocess.run(["btrfs", "subvolume", "delete", made], check=True, capture_output=True)
+    shutil.rmtree(root)
+
+
+class TestProfile:
+    def test_no_rule_allows_what_another_refuses(self) -> None:
+        rules = json.loads(profile())["syscalls"]
+        for name in ("ioctl", "clone"):
+            assert all(rule["args"] for rule in rules if name in rule["names"])
+        refused = {name for rule in rules if rule["action"] == "SCMP_ACT_ERRNO" for name in rule["names"]}
+        assert {"mount", "unshare", "keyctl", "setns"} <= refused
+        allowed = {
+            name
+            for rule in rules
+            if rule["action"] == "SCMP_ACT_ALLOW" and not rule.get("args") and not rule.get("includes")
+            for name in rule["names"]
+        }
+        assert "clone3" not in allowed
+        assert {"read", "execve", "futex"} <= allowed
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "{}", '{"syscalls": []}', '{"syscalls": [{"names": ["read"], "action": "SCMP_ACT_ALLOW"}]}'],
+    )
+    def test_a_file_that_is_none(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "seccomp.json").write_text(text)
+        with pytest.raises(ProfileMissing, match=r"seccomp\.json"):
+            profile(tmp_path / "seccomp.json")
+
+    def test_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ProfileMissing, match="No such file"):
+            profile(tmp_path / "none")
