@@ -47,6 +47,17 @@ interface IControllerErrors {
     error NothingToClaim(uint256 lease);
     error WrongMachine(uint256 lease, uint32 machine);
     error SlotExhausted(uint256 lease);
+    error MachineDown(uint32 machine, uint256 since);
+    error NotSpot(uint32 machine);
+    error WrongBackup(uint256 lease);
+    error NothingLeftFor(uint256 lease, uint256 needed, uint256 left);
+    error OfferExpired(uint256 deadline);
+    error OfferUsed(uint256 nonce);
+    error OfferMismatch(bytes32 field);
+    error AcceptanceUsed(bytes32 digest);
+    error TrialRunning(uint256 lease, uint256 until);
+    error Unlicensed(address provider);
+    error WrongProof(address account);
     error NoProposal();
     error ProposalPending(uint256 inForceAt);
 }

@@ -34,6 +34,12 @@ interface IControllerEvents {
     /// @notice One of the bits that decide whether the machine takes new leases has changed.
     event MachineStatusSet(uint32 indexed machine, uint8 status, bool delisted, bool underStaked, bool stalled);
     event StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96 stake);
+    /// @notice An outage runs since `from`: what accrues after it is not billed while it does.
+    event MachineDown(uint32 indexed machine, uint32 from);
+    event MachineUp(uint32 indexed machine, uint32 at);
+    /// @notice Until `until`, claims on the machine stop at `from`, and only tenants close its leases.
+    event MachineHeld(uint32 indexed machine, uint32 from, uint32 until);
+    event PendingSlashesSet(uint32 indexed machine, uint8 count);
     event MachineRetired(uint32 indexed machine, uint32 retiredAt);
     /// @notice A fault, or a ruling on one, has given `amount` of the machine's stake to the ledger of `to`.
     event StakeMoved(uint32 indexed machine, address indexed to, uint256 amount, uint96 stake);
@@ -66,6 +72,26 @@ interface IControllerEvents {
     event LeaseExtended(
         uint256 indexed lease, uint32 indexed machine, address indexed payer, uint32 end, uint96 deposit, uint256 pulled
     );
+    /// @notice A new share, from now on. `deposit` is what the lease holds for its whole life, as everywhere.
+    /// @param settled total billed so far, all of it credited; `paid + fee == settled`
+    /// @param pulled what was taken from the tenant's wallet by allowance
+    /// @param refunded what came back to the tenant's ledger
+    event LeaseResized(
+        uint256 indexed lease,
+        uint32 indexed machine,
+        uint16 placement,
+        uint96 settled,
+        uint96 paid,
+        uint96 fee,
+        uint96 deposit,
+        uint256 pulled,
+        uint96 refunded
+    );
+    /// @notice An outage's time was taken off the lease's bill. `paused` is the segment's total.
+    event LeasePaused(uint256 indexed lease, uint32 indexed machine, uint32 paused);
+    /// @notice The lease ended (`LeaseClosed`) and its standby opened in its place (`LeaseOpened`).
+    event FailedOver(uint256 indexed lease, uint256 indexed backup);
+    event LeaseTransferred(uint256 indexed lease, address indexed from, address indexed to);
     event WorkloadSet(uint256 indexed lease, uint32 indexed machine, bytes32 workload);
     event LeaseTerminated(uint256 indexed lease, uint32 indexed machine, uint32 end, uint96 penalty);
     /// @param paid total the provider has had from this lease, net of `fee`; paid + fee + refunded == deposit
@@ -79,6 +105,10 @@ interface IControllerEvents {
 
     // ------------------------------------------------------------------------------------------------- events: pool
 
+    event OffersCancelled(address indexed provider, uint256 indexed word, uint256 mask);
+    event OfferTaken(address indexed provider, uint256 indexed nonce, uint256 indexed lease);
+    event Charged(address indexed from, address indexed companion, uint256 amount, uint256 balance);
+    event GatedSet(bool gated);
     event ParamsProposed(uint16 indexed version, uint40 inForceAt, Params params);
     event ParamsCancelled(uint16 indexed version);
     event PausedSet(bool paused);

@@ -19,6 +19,8 @@ interface IControllerFactory {
     function pools(uint256 offset, uint256 limit) external view returns (address[] memory);
     function poolCount() external view returns (uint256);
     function isPool(address controller) external view returns (bool);
+    /// @notice Whether `target` is a pool or a companion of one.
+    function isPoolContract(address target) external view returns (bool);
     function accounts() external view returns (address);
     function implementation() external view returns (address);
 }

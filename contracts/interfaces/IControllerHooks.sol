@@ -9,9 +9,27 @@ interface IControllerHooks {
     /// @notice Gives a new pool its owner, treasury and first parameters, which are in force at once. Works once.
     function initialize(address owner, address treasury, Params calldata params) external;
 
-    /// @notice The committee has measured the machine as it is described by `revision`.
-    function markVerified(uint32 machine, uint16 revision) external;
+    /// @notice Committee and Faults take a stake, a fee or a bond from the ledger of the account that calls *them*, into
+    /// their own ledger. `Companion._charge` is the only place that calls it.
+    function charge(address from, uint256 amount) external;
 
-    /// @notice Faults give stake of a machine to others' ledgers. Too little left bars the machine from new leases.
+    /// @notice Committee: what was measured agrees with `revision`, or does not.
+    function setVerified(uint32 machine, uint16 revision, bool verified) external;
+
+    /// @notice Faults: gives stake of a machine to others' ledgers. Too little left bars the machine from new leases.
     function moveStake(uint32 machine, address[] calldata to, uint96[] calldata amounts) external;
+
+    /// @notice Faults: an outage runs since `from`, or, with 0, none does (any more). Clears a stall when it ends.
+    function setDown(uint32 machine, uint32 from) external;
+
+    /// @notice Faults: until `until`, claims on the machine stop at `from` and only tenants close its leases. An earlier
+    /// `from` and a later `until` of a hold that has not passed stay.
+    function hold(uint32 machine, uint32 from, uint32 until) external;
+
+    /// @notice Faults: how many faults of the machine are not settled. Above 0 it is not unstaked.
+    function setPendingSlashes(uint32 machine, uint8 count) external;
+
+    /// @notice Faults: takes `[from, to)` off the bill of a running lease, as far as it lies in its present segment.
+    /// Once for each lease and outage: Faults sees to that.
+    function pause(uint256 lease, uint32 from, uint32 to) external;
 }

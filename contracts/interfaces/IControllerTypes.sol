@@ -27,12 +27,12 @@ struct Terms {
 /// @param placement `gpuMask << 8 | cellMask` to name the place, or 0 to let the contract choose
 /// @param duration seconds, counted from `start`
 /// @param maxPrice the most the tenant accepts, token units per GPU-hour
-/// @param spot rent at the spot price, to be ended with notice (not served yet)
+/// @param spot rent at the spot price; the provider may end it with notice, for nothing
 /// @param allowUnverified accept a machine that no committee has measured
 /// @param workload SHA-256 of the sealed workload
 /// @param settle leases on this machine whose end has passed, to close first
 /// @param reuse an ended lease of the tenant's own whose slot is taken over, or 0
-/// @param backup `keccak256(machine, revision, placement, workload)` of the standby (not served yet), or 0
+/// @param backup `keccak256(abi.encode(machine, revision, placement, workload))` of the standby (`failover`), or 0
 struct LeaseRequest {
     uint32 machine;
     uint16 revision;
@@ -66,6 +66,32 @@ struct Params {
     uint24 appealWindow;
     uint24 rulingWindow;
     uint32 unstakeDelay; // >= filing + challenge + appeal + ruling
+    uint96 bond; // of a challenge and of an appeal, token units, at most minStakePerGpu
+    uint32 reverifyInterval; // seconds between two verifications of a machine
+    // slot 2
+    uint96 seatStake; // of a validator's seat, token units
+    uint96 verificationFee; // token units
+    uint8 committeeSize; // seats drawn for a verification, odd, 3 to 15
+}
+
+/// @notice Terms that a provider signed for one tenant, or for anyone. Works once.
+/// @param price token units per GPU-hour
+/// @param cells the largest share
+/// @param duration the longest lease, seconds
+/// @param spot the lease may be ended with notice, for nothing
+/// @param tenant who may use it, or zero for anyone
+/// @param nonce `word << 8 | bit` in the provider's bitmap, in no order
+/// @param expiresAt last timestamp at which it works
+struct Offer {
+    uint32 machine;
+    uint16 revision;
+    uint80 price;
+    uint8 cells;
+    uint32 duration;
+    bool spot;
+    address tenant;
+    uint256 nonce;
+    uint64 expiresAt;
 }
 
 enum MachineStatus {
@@ -101,6 +127,11 @@ struct MachineView {
     uint64 withheld;
     uint32 retiredAt;
     Terms terms;
+    uint32 downSince; // since when an outage runs, or 0
+    uint32 heldFrom; // until `heldUntil` has passed, claims stop here and only tenants close
+    uint32 heldUntil;
+    uint32 lastVerified;
+    uint8 pendingSlashes; // faults that are not settled yet: no `unstake`
 }
 
 /// @notice A lease as readers see it. While Opened, `start` is when it was opened and `end - start` its duration.
@@ -119,6 +150,9 @@ struct LeaseView {
     uint16 params;
     uint96 settled;
     bytes32 backup;
+    uint32 paused; // seconds of outages since `segmentStart` that are not billed
+    uint32 segmentStart; // when the share was last changed, else `start`
+    uint96 segmentSettled; // what had accrued by then
 }
 
 /// @notice What a provider's leases have left on its account.

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+/// @title What every companion of a pool has.
+interface ICompanion {
+    error NotAuthorized(address actor);
+
+    /// @notice The pool that it belongs to, which names it too (`IControllerExt.companions`).
+    function controller() external view returns (address);
+}

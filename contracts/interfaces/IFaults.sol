@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {ICompanion} from "./ICompanion.sol";
+
+enum FaultKind {
+    None,
+    SelfReported, // the operator said so, from then on
+    Challenged, // the operator did not answer a tenant: the lowest tier, whatever it lasts
+    Attested, // a quorum of seats said so
+    FalseHardware // a committee measured something else than what was declared
+}
+
+enum FaultState {
+    None,
+    Running, // an outage that has not ended
+    Filed, // may be appealed until `filedAt + appealWindow`, then executed
+    Appealed, // may be ruled on until `deadline`, then executed
+    Upheld, // the arbiter let it stand: may be executed
+    Executed,
+    Dropped // the arbiter took it back, or it cost nothing
+}
+
+/// @param machine what failed
+/// @param from begin of the outage
+/// @param to its end, exclusive; 0 while Running
+/// @param filedAt when what it costs was fixed
+/// @param deadline until when the arbiter may rule, while Appealed
+/// @param amount of stake to be moved, token units
+/// @param bond of the appeal, token units
+/// @param pot what the tenants share, token units, once Executed
+/// @param weight sum of the tenants' cell-seconds
+/// @param arbiter who rules on an appeal, named when the fault was opened
+/// @param reporters `keccak256(abi.encode(address[]))` of who shares a tenth, or 0 for nobody
+struct Fault {
+    uint32 machine;
+    FaultKind kind;
+    FaultState state;
+    uint32 from;
+    uint32 to;
+    uint32 filedAt;
+    uint32 deadline;
+    uint96 amount;
+    uint96 bond;
+    uint96 pot;
+    uint128 weight;
+    address arbiter;
+    bytes32 reporters;
+}
+
+/// @param id counts a pool's challenges; an `Answer` names it
+struct Challenge {
+    address challenger;
+    uint96 bond;
+    uint32 at;
+    uint256 id;
+}
+
+/// @title Outages, what they cost, and appeals. The only contract that can move a machine's stake to anyone but its owner.
+/// @notice The scale, in basis points of the machine's stake, by its downtime over the last seven whole days and today:
+/// up to 7 minutes, 48 hours, 120 hours, more. Self-reported 200, 400, 3000, 5000; proven 400, 800, 6000, 10000; false
+/// hardware 10000. Less what those days already cost; at most `maxSlashBps` in them, and after retirement in all.
+interface IFaults is ICompanion {
+    event Challenged(
+        uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256 lease, uint96 bond
+    );
+    event Answered(uint32 indexed machine, uint256 indexed challenge);
+    event OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address arbiter);
+    /// @notice A running outage is now known from a quorum, perhaps from an earlier time.
+    event OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from);
+    /// @notice The outage has ended. `amount` may be 0: then nothing follows.
+    event FaultFiled(
+        uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16 bps, uint96 amount
+    );
+    event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint128 weight);
+    event Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline);
+    event Ruled(uint256 indexed fault, bool stands);
+    event FaultExecuted(
+        uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96 reported, uint96 toTreasury
+    );
+    event Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount);
+    event ArbiterSet(address indexed arbiter);
+
+    error UnknownFault(uint256 fault);
+    error WrongFaultState(uint256 fault, FaultState state);
+    error AlreadyDown(uint32 machine, uint256 fault);
+    error NotDown(uint32 machine);
+    error ChallengeStands(uint32 machine, uint256 until);
+    error NoChallenge(uint32 machine);
+    error ChallengeLapsed(uint32 machine, uint256 deadline);
+    error NotATenant(uint256 lease, address actor);
+    error WrongLease(uint256 lease, uint32 machine);
+    error NoQuorum();
+    error OutageOutOfRange(uint256 from, uint256 to);
+    error OutageTooShort(uint256 until);
+    error AppealOver(uint256 fault, uint256 deadline);
+    error AppealOpen(uint256 fault, uint256 deadline);
+    error RulingOver(uint256 fault, uint256 deadline);
+    error WrongReporters(uint256 fault);
+    error AlreadyApplied(uint256 fault, uint256 lease);
+    error NothingToApply(uint256 fault);
+    error NoFalseHardware(uint256 round);
+    error WrongSignature(address account);
+
+    /// @notice The operator says that the machine is down from now on. Not while a challenge stands.
+    function reportOutage(uint32 machine) external returns (uint256 fault);
+    /// @notice A tenant of the machine asks its operator for a sign of life, with a bond out of the ledger.
+    function challenge(uint32 machine, uint256 lease) external returns (uint256 id);
+    /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(machine, fault, issuedAt)`, where
+    /// `fault` is the challenge's id. The bond goes to the treasury, a tenth of it to the provider.
+    function answer(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
+    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge. Anyone may send it.
+    function prove(uint32 machine) external returns (uint256 fault);
+    /// @notice More than two thirds of the matured seats, of at least five validators, signed `Outage(machine, from, to)`.
+    /// @param to 0 if it is still down
+    function attest(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
+        external
+        returns (uint256 fault);
+    /// @notice Ends the outage now. Sent by the operator or the provider, or by anyone with the operator's proof over
+    /// `Recover(machine, issuedAt)`, issued since the outage began.
+    function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
+    /// @notice Files an outage that has reached the highest tier, or whose machine has retired, and, unless it has retired,
+    /// lets another one run on from now. Anyone may send it.
+    function roll(uint32 machine) external;
+    /// @notice A committee's round ended with agreement on other hardware than was declared. Anyone may send it, once.
+    function reportFalseHardware(uint256 round) external returns (uint256 fault);
+
+    /// @notice Takes the outage off what the leases owe and, until the appeal window ends, registers what their tenants
+    /// lost. Leases that have it already, or that it does not touch, are passed over.
+    function applyOutage(uint256 fault, uint256[] calldata leases) external;
+    /// @notice The provider appeals, with a bond out of the ledger.
+    function appeal(uint256 fault) external;
+    /// @notice The fault's arbiter rules. Silence lets it stand.
+    function rule(uint256 fault, bool stands) external;
+    /// @notice Moves the stake: at most half to tenants (`compensate`), a tenth to reporters, the rest to the treasury.
+    function execute(uint256 fault, address[] calldata reporters) external;
+    /// @notice Credits tenants with their part, by cell-seconds lost. Leases that have nothing coming are passed over.
+    function compensate(uint256 fault, uint256[] calldata leases) external;
+    /// @notice The pool's owner names who rules on appeals against faults from now on.
+    function setArbiter(address arbiter) external;
+
+    function faultOf(uint256 fault) external view returns (Fault memory);
+    function faultCount() external view returns (uint256);
+    /// @notice The machine's running outage, or 0.
+    function runningFault(uint32 machine) external view returns (uint256 fault);
+    function challengeOf(uint32 machine) external view returns (Challenge memory);
+    /// @notice What a challenge of `challenger` must hold: twice the last one if that was answered within 24 hours.
+    function bondOf(uint32 machine, address challenger) external view returns (uint96);
+    /// @notice Downtime and basis points charged over the last seven whole days and today.
+    function windowOf(uint32 machine) external view returns (uint256 downtime, uint256 chargedBps);
+    /// @notice All that a provider was slashed, halving every 90 days, token units.
+    function slashedOf(address provider) external view returns (uint256);
+    function arbiter() external view returns (address);
+}
