@@ -35,8 +35,8 @@ interface IControllerEvents {
     event MachineStatusSet(uint32 indexed machine, uint8 status, bool delisted, bool underStaked, bool stalled);
     event StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96 stake);
     /// @notice An outage runs since `from`: what accrues after it is not billed while it does.
-    event MachineDown(uint32 indexed machine, uint32 from);
-    event MachineUp(uint32 indexed machine, uint32 at);
+    event MachineWentDown(uint32 indexed machine, uint32 from);
+    event MachineCameUp(uint32 indexed machine, uint32 at);
     /// @notice Until `until`, claims on the machine stop at `from`, and only tenants close its leases.
     event MachineHeld(uint32 indexed machine, uint32 from, uint32 until);
     event PendingSlashesSet(uint32 indexed machine, uint8 count);
