@@ -6,6 +6,7 @@ one dataclass for each event. `--check` writes nothing and fails when a committe
 
 import argparse
 import json
+import keyword
 import re
 import subprocess
 import sys
@@ -17,8 +18,15 @@ from leasehold._sentences import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("offchain/leasehold")
-INTERFACES = ("IController", "IAccounts", "IControllerFactory")
-PYTHON_KEYWORDS = {"from"}
+INTERFACES = (
+    "IController",
+    "IAccounts",
+    "IControllerFactory",
+    "ICommittee",
+    "IFaults",
+    "IReputation",
+    "IDirectory",
+)
 Abi = list[dict[str, Any]]
 
 # What the token and OpenZeppelin's libraries revert with on paths that a caller of ours can reach.
@@ -61,7 +69,7 @@ def compile_abis(root: Path = ROOT) -> dict[str, Abi]:
 def snake(name: str) -> str:
     """`maxPrice` to `max_price`; a Python keyword gets an underscore behind it."""
     snaked = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-    return snaked + "_" if snaked in PYTHON_KEYWORDS else snaked
+    return snaked + "_" if keyword.iskeyword(snaked) else snaked
 
 
 def canonical(item: dict[str, Any]) -> str:
@@ -72,27 +80,38 @@ def canonical(item: dict[str, Any]) -> str:
     return "(" + ",".join(canonical(c) for c in item["components"]) + ")" + kind[5:]
 
 
+def is_enum(item: dict[str, Any]) -> bool:
+    return str(item.get("internalType", "")).startswith("enum ")
+
+
 def python_type(item: dict[str, Any]) -> str:
     kind: str = item["type"]
     if kind.endswith("[]"):
         return f"tuple[{python_type({**item, 'type': kind[:-2]})}, ...]"
     if kind == "tuple":
         return str(item["internalType"]).removeprefix("struct ").split(".")[-1]
+    if is_enum(item):
+        return str(item["internalType"]).removeprefix("enum ").split(".")[-1]
     if kind.startswith(("uint", "int")):
         return "int"
     return {"address": "str", "bool": "bool", "string": "str"}.get(kind, "bytes")
 
 
 def entries(abis: dict[str, Abi], kind: str) -> list[dict[str, Any]]:
-    """Every error or event of the ABIs once, by signature, in the order of the interfaces."""
-    found = {
-        f"{e['name']}({','.join(canonical(i) for i in e['inputs'])})": e
-        for abi in abis.values()
-        for e in abi
-        if e["type"] == kind
-    }
+    """Every error or event of the ABIs once, by signature, in the order of the interfaces.
+
+    Several interfaces may declare the same one: the first of them names its arguments.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for abi in abis.values():
+        for e in abi:
+            if e["type"] == kind:
+                signature = f"{e['name']}({','.join(canonical(i) for i in e['inputs'])})"
+                found.setdefault(signature, e)
     names = [e["name"] for e in found.values()]
-    assert len(set(names)) == len(names), f"two {kind}s share a name"
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise SystemExit(f"{kind}s that share a name and not a signature: {', '.join(twice)}")
     return list(found.values())
 
 
@@ -134,21 +153,23 @@ def render_errors(abis: dict[str, Abi]) -> str:
             f'    """`{e["name"]}({shown})`."""',
             "",
             f'    signature: ClassVar[str] = "{e["name"]}({",".join(canonical(i) for i in e["inputs"])})"',
-            *(f"    {snake(i['name'])}: {python_type(i)}" for i in e["inputs"]),
+            *(f"    {snake(i['name'])}: {'int' if is_enum(i) else python_type(i)}" for i in e["inputs"]),
         ]
     return "\n".join(lines) + "\n"
 
 
 def render_events(abis: dict[str, Abi]) -> str:
     events = entries(abis, "event")
-    structs = sorted({python_type(i) for e in events for i in e["inputs"] if i["type"] == "tuple"})
+    named = sorted(
+        {python_type(i) for e in events for i in e["inputs"] if i["type"] == "tuple" or is_enum(i)}
+    )
     lines = [
         '"""The contracts\' events. Made by scripts/abi.py: do not edit."""',
         "",
         "from dataclasses import dataclass",
         "",
         "from leasehold.chain._log import Event",
-        f"from leasehold.chain._types import {', '.join(structs)}",
+        f"from leasehold.chain._types import {', '.join(named)}",
         "",
         "__all__ = [",
         *(f'    "{name}",' for name in sorted(e["name"] for e in events)),
@@ -156,7 +177,7 @@ def render_events(abis: dict[str, Abi]) -> str:
     ]
     for e in events:
         shown = ", ".join(
-            f"{python_type(i) if i['type'] == 'tuple' else i['type']} "
+            f"{python_type(i) if i['type'] == 'tuple' or is_enum(i) else i['type']} "
             f"{'indexed ' if i['indexed'] else ''}{i['name']}"
             for i in e["inputs"]
         )

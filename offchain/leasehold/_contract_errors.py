@@ -6,7 +6,20 @@ from typing import ClassVar
 from leasehold._errors import ContractError
 
 __all__ = [
+    "AcceptanceUsed",
+    "AlreadyApplied",
+    "AlreadyCommitted",
+    "AlreadyDown",
     "AlreadyInitialized",
+    "AppealOpen",
+    "AppealOver",
+    "BlockNotMined",
+    "CapExceeded",
+    "ChallengeLapsed",
+    "ChallengeStands",
+    "CommitOver",
+    "DelegationExpired",
+    "DuplicateSignature",
     "DurationOutOfRange",
     "ERC20InsufficientAllowance",
     "ERC20InsufficientBalance",
@@ -20,34 +33,69 @@ __all__ = [
     "InvalidParams",
     "InvalidPlacement",
     "InvalidProof",
+    "InvalidScore",
     "InvalidShare",
+    "InvalidSigners",
+    "InvalidStars",
     "InvalidTarget",
     "InvalidTerms",
+    "InvalidThreshold",
     "LeaseNotOver",
     "LeaseOver",
     "MachineBusy",
     "MachineDelisted",
+    "MachineDown",
+    "MachineNotInService",
     "MachineNotRetired",
     "MachineNotStalled",
     "MachineRetiredAlready",
     "MachineStalled",
     "MachineUnderStaked",
     "MachineUnverified",
+    "MalformedProof",
+    "MalleableSignature",
     "Nested",
     "NoCalls",
+    "NoChallenge",
+    "NoFalseHardware",
     "NoFreeCells",
     "NoProposal",
+    "NoQuorum",
+    "NotATenant",
     "NotAuthorized",
     "NotAvailableUntil",
+    "NotDeployed",
+    "NotDown",
+    "NotDrawn",
+    "NotRateable",
+    "NotSpot",
+    "NothingLeftFor",
+    "NothingToApply",
     "NothingToClaim",
+    "OfferExpired",
+    "OfferMismatch",
+    "OfferUsed",
+    "OutageOutOfRange",
+    "OutageTooShort",
     "ParamsOutdated",
     "Paused",
     "PriceTooHigh",
     "ProposalPending",
+    "RatedAlready",
     "ReentrancyGuardReentrantCall",
+    "RevealNotOpen",
+    "RevealOver",
     "RevisionChanged",
+    "RoundOpen",
+    "RoundRunning",
+    "RulingOver",
     "SafeCastOverflowedUintDowncast",
     "SafeERC20FailedOperation",
+    "ScopeExceeded",
+    "SeatLeavingAlready",
+    "SeatLocked",
+    "SeatNotLeaving",
+    "SeatNotMatured",
     "SelfTransfer",
     "SlotExhausted",
     "StakeLocked",
@@ -55,13 +103,32 @@ __all__ = [
     "StartWindowPassed",
     "TokenDecimals",
     "TokenTakesFee",
+    "TooFewSeats",
+    "TooSoon",
     "TrialOver",
+    "TrialRunning",
     "UnderNotice",
+    "UnknownFault",
+    "UnknownKind",
     "UnknownLease",
     "UnknownMachine",
+    "UnknownRound",
+    "UnknownSeat",
+    "Unlicensed",
+    "UnorderedSignatures",
     "Unsupported",
     "WrongAccounts",
+    "WrongBackup",
+    "WrongFaultState",
+    "WrongGroup",
+    "WrongLease",
     "WrongMachine",
+    "WrongProof",
+    "WrongReporters",
+    "WrongReveal",
+    "WrongRevision",
+    "WrongRoundState",
+    "WrongSignature",
     "WrongState",
     "ZeroAddress",
     "ZeroAmount",
@@ -69,10 +136,123 @@ __all__ = [
 
 
 @dataclass(eq=False)
+class AcceptanceUsed(ContractError):
+    """`AcceptanceUsed(bytes32 digest)`."""
+
+    signature: ClassVar[str] = "AcceptanceUsed(bytes32)"
+    digest: bytes
+
+
+@dataclass(eq=False)
+class AlreadyApplied(ContractError):
+    """`AlreadyApplied(uint256 fault, uint256 lease)`."""
+
+    signature: ClassVar[str] = "AlreadyApplied(uint256,uint256)"
+    fault: int
+    lease: int
+
+
+@dataclass(eq=False)
+class AlreadyCommitted(ContractError):
+    """`AlreadyCommitted(uint256 round, uint32 seat)`."""
+
+    signature: ClassVar[str] = "AlreadyCommitted(uint256,uint32)"
+    round: int
+    seat: int
+
+
+@dataclass(eq=False)
+class AlreadyDown(ContractError):
+    """`AlreadyDown(uint32 machine, uint256 fault)`."""
+
+    signature: ClassVar[str] = "AlreadyDown(uint32,uint256)"
+    machine: int
+    fault: int
+
+
+@dataclass(eq=False)
 class AlreadyInitialized(ContractError):
     """`AlreadyInitialized()`."""
 
     signature: ClassVar[str] = "AlreadyInitialized()"
+
+
+@dataclass(eq=False)
+class AppealOpen(ContractError):
+    """`AppealOpen(uint256 fault, uint256 deadline)`."""
+
+    signature: ClassVar[str] = "AppealOpen(uint256,uint256)"
+    fault: int
+    deadline: int
+
+
+@dataclass(eq=False)
+class AppealOver(ContractError):
+    """`AppealOver(uint256 fault, uint256 deadline)`."""
+
+    signature: ClassVar[str] = "AppealOver(uint256,uint256)"
+    fault: int
+    deadline: int
+
+
+@dataclass(eq=False)
+class BlockNotMined(ContractError):
+    """`BlockNotMined(uint256 block_)`."""
+
+    signature: ClassVar[str] = "BlockNotMined(uint256)"
+    block_: int
+
+
+@dataclass(eq=False)
+class CapExceeded(ContractError):
+    """`CapExceeded(uint256 spent, uint256 cap)`."""
+
+    signature: ClassVar[str] = "CapExceeded(uint256,uint256)"
+    spent: int
+    cap: int
+
+
+@dataclass(eq=False)
+class ChallengeLapsed(ContractError):
+    """`ChallengeLapsed(uint32 machine, uint256 deadline)`."""
+
+    signature: ClassVar[str] = "ChallengeLapsed(uint32,uint256)"
+    machine: int
+    deadline: int
+
+
+@dataclass(eq=False)
+class ChallengeStands(ContractError):
+    """`ChallengeStands(uint32 machine, uint256 until)`."""
+
+    signature: ClassVar[str] = "ChallengeStands(uint32,uint256)"
+    machine: int
+    until: int
+
+
+@dataclass(eq=False)
+class CommitOver(ContractError):
+    """`CommitOver(uint256 round, uint256 until)`."""
+
+    signature: ClassVar[str] = "CommitOver(uint256,uint256)"
+    round: int
+    until: int
+
+
+@dataclass(eq=False)
+class DelegationExpired(ContractError):
+    """`DelegationExpired(uint256 expiry)`."""
+
+    signature: ClassVar[str] = "DelegationExpired(uint256)"
+    expiry: int
+
+
+@dataclass(eq=False)
+class DuplicateSignature(ContractError):
+    """`DuplicateSignature(uint256 index)`."""
+
+    signature: ClassVar[str] = "DuplicateSignature(uint256)"
+    index: int
 
 
 @dataclass(eq=False)
@@ -190,11 +370,35 @@ class InvalidProof(ContractError):
 
 
 @dataclass(eq=False)
+class InvalidScore(ContractError):
+    """`InvalidScore(uint16 score)`."""
+
+    signature: ClassVar[str] = "InvalidScore(uint16)"
+    score: int
+
+
+@dataclass(eq=False)
 class InvalidShare(ContractError):
     """`InvalidShare(uint8 share)`."""
 
     signature: ClassVar[str] = "InvalidShare(uint8)"
     share: int
+
+
+@dataclass(eq=False)
+class InvalidSigners(ContractError):
+    """`InvalidSigners(uint256 index)`."""
+
+    signature: ClassVar[str] = "InvalidSigners(uint256)"
+    index: int
+
+
+@dataclass(eq=False)
+class InvalidStars(ContractError):
+    """`InvalidStars(uint8 stars)`."""
+
+    signature: ClassVar[str] = "InvalidStars(uint8)"
+    stars: int
 
 
 @dataclass(eq=False)
@@ -211,6 +415,15 @@ class InvalidTerms(ContractError):
 
     signature: ClassVar[str] = "InvalidTerms(bytes32)"
     field: bytes
+
+
+@dataclass(eq=False)
+class InvalidThreshold(ContractError):
+    """`InvalidThreshold(uint8 threshold, uint256 signers)`."""
+
+    signature: ClassVar[str] = "InvalidThreshold(uint8,uint256)"
+    threshold: int
+    signers: int
 
 
 @dataclass(eq=False)
@@ -245,6 +458,23 @@ class MachineDelisted(ContractError):
     """`MachineDelisted(uint32 machine)`."""
 
     signature: ClassVar[str] = "MachineDelisted(uint32)"
+    machine: int
+
+
+@dataclass(eq=False)
+class MachineDown(ContractError):
+    """`MachineDown(uint32 machine, uint256 since)`."""
+
+    signature: ClassVar[str] = "MachineDown(uint32,uint256)"
+    machine: int
+    since: int
+
+
+@dataclass(eq=False)
+class MachineNotInService(ContractError):
+    """`MachineNotInService(uint32 machine)`."""
+
+    signature: ClassVar[str] = "MachineNotInService(uint32)"
     machine: int
 
 
@@ -297,6 +527,21 @@ class MachineUnverified(ContractError):
 
 
 @dataclass(eq=False)
+class MalformedProof(ContractError):
+    """`MalformedProof()`."""
+
+    signature: ClassVar[str] = "MalformedProof()"
+
+
+@dataclass(eq=False)
+class MalleableSignature(ContractError):
+    """`MalleableSignature(address signer)`."""
+
+    signature: ClassVar[str] = "MalleableSignature(address)"
+    signer: str
+
+
+@dataclass(eq=False)
 class Nested(ContractError):
     """`Nested()`."""
 
@@ -308,6 +553,22 @@ class NoCalls(ContractError):
     """`NoCalls()`."""
 
     signature: ClassVar[str] = "NoCalls()"
+
+
+@dataclass(eq=False)
+class NoChallenge(ContractError):
+    """`NoChallenge(uint32 machine)`."""
+
+    signature: ClassVar[str] = "NoChallenge(uint32)"
+    machine: int
+
+
+@dataclass(eq=False)
+class NoFalseHardware(ContractError):
+    """`NoFalseHardware(uint256 round)`."""
+
+    signature: ClassVar[str] = "NoFalseHardware(uint256)"
+    round: int
 
 
 @dataclass(eq=False)
@@ -324,6 +585,22 @@ class NoProposal(ContractError):
     """`NoProposal()`."""
 
     signature: ClassVar[str] = "NoProposal()"
+
+
+@dataclass(eq=False)
+class NoQuorum(ContractError):
+    """`NoQuorum()`."""
+
+    signature: ClassVar[str] = "NoQuorum()"
+
+
+@dataclass(eq=False)
+class NotATenant(ContractError):
+    """`NotATenant(uint256 lease, address actor)`."""
+
+    signature: ClassVar[str] = "NotATenant(uint256,address)"
+    lease: int
+    actor: str
 
 
 @dataclass(eq=False)
@@ -344,11 +621,111 @@ class NotAvailableUntil(ContractError):
 
 
 @dataclass(eq=False)
+class NotDeployed(ContractError):
+    """`NotDeployed(address account)`."""
+
+    signature: ClassVar[str] = "NotDeployed(address)"
+    account: str
+
+
+@dataclass(eq=False)
+class NotDown(ContractError):
+    """`NotDown(uint32 machine)`."""
+
+    signature: ClassVar[str] = "NotDown(uint32)"
+    machine: int
+
+
+@dataclass(eq=False)
+class NotDrawn(ContractError):
+    """`NotDrawn(uint256 round, uint32 seat)`."""
+
+    signature: ClassVar[str] = "NotDrawn(uint256,uint32)"
+    round: int
+    seat: int
+
+
+@dataclass(eq=False)
+class NotRateable(ContractError):
+    """`NotRateable(uint256 lease)`."""
+
+    signature: ClassVar[str] = "NotRateable(uint256)"
+    lease: int
+
+
+@dataclass(eq=False)
+class NotSpot(ContractError):
+    """`NotSpot(uint32 machine)`."""
+
+    signature: ClassVar[str] = "NotSpot(uint32)"
+    machine: int
+
+
+@dataclass(eq=False)
+class NothingLeftFor(ContractError):
+    """`NothingLeftFor(uint256 lease, uint256 needed, uint256 left)`."""
+
+    signature: ClassVar[str] = "NothingLeftFor(uint256,uint256,uint256)"
+    lease: int
+    needed: int
+    left: int
+
+
+@dataclass(eq=False)
+class NothingToApply(ContractError):
+    """`NothingToApply(uint256 fault)`."""
+
+    signature: ClassVar[str] = "NothingToApply(uint256)"
+    fault: int
+
+
+@dataclass(eq=False)
 class NothingToClaim(ContractError):
     """`NothingToClaim(uint256 lease)`."""
 
     signature: ClassVar[str] = "NothingToClaim(uint256)"
     lease: int
+
+
+@dataclass(eq=False)
+class OfferExpired(ContractError):
+    """`OfferExpired(uint256 deadline)`."""
+
+    signature: ClassVar[str] = "OfferExpired(uint256)"
+    deadline: int
+
+
+@dataclass(eq=False)
+class OfferMismatch(ContractError):
+    """`OfferMismatch(bytes32 field)`."""
+
+    signature: ClassVar[str] = "OfferMismatch(bytes32)"
+    field: bytes
+
+
+@dataclass(eq=False)
+class OfferUsed(ContractError):
+    """`OfferUsed(uint256 nonce)`."""
+
+    signature: ClassVar[str] = "OfferUsed(uint256)"
+    nonce: int
+
+
+@dataclass(eq=False)
+class OutageOutOfRange(ContractError):
+    """`OutageOutOfRange(uint256 from, uint256 to)`."""
+
+    signature: ClassVar[str] = "OutageOutOfRange(uint256,uint256)"
+    from_: int
+    to: int
+
+
+@dataclass(eq=False)
+class OutageTooShort(ContractError):
+    """`OutageTooShort(uint256 until)`."""
+
+    signature: ClassVar[str] = "OutageTooShort(uint256)"
+    until: int
 
 
 @dataclass(eq=False)
@@ -385,10 +762,36 @@ class ProposalPending(ContractError):
 
 
 @dataclass(eq=False)
+class RatedAlready(ContractError):
+    """`RatedAlready(uint256 lease)`."""
+
+    signature: ClassVar[str] = "RatedAlready(uint256)"
+    lease: int
+
+
+@dataclass(eq=False)
 class ReentrancyGuardReentrantCall(ContractError):
     """`ReentrancyGuardReentrantCall()`."""
 
     signature: ClassVar[str] = "ReentrancyGuardReentrantCall()"
+
+
+@dataclass(eq=False)
+class RevealNotOpen(ContractError):
+    """`RevealNotOpen(uint256 round, uint256 from)`."""
+
+    signature: ClassVar[str] = "RevealNotOpen(uint256,uint256)"
+    round: int
+    from_: int
+
+
+@dataclass(eq=False)
+class RevealOver(ContractError):
+    """`RevealOver(uint256 round, uint256 until)`."""
+
+    signature: ClassVar[str] = "RevealOver(uint256,uint256)"
+    round: int
+    until: int
 
 
 @dataclass(eq=False)
@@ -397,6 +800,33 @@ class RevisionChanged(ContractError):
 
     signature: ClassVar[str] = "RevisionChanged(uint16)"
     current: int
+
+
+@dataclass(eq=False)
+class RoundOpen(ContractError):
+    """`RoundOpen(uint256 round, uint256 until)`."""
+
+    signature: ClassVar[str] = "RoundOpen(uint256,uint256)"
+    round: int
+    until: int
+
+
+@dataclass(eq=False)
+class RoundRunning(ContractError):
+    """`RoundRunning(uint32 machine, uint256 round)`."""
+
+    signature: ClassVar[str] = "RoundRunning(uint32,uint256)"
+    machine: int
+    round: int
+
+
+@dataclass(eq=False)
+class RulingOver(ContractError):
+    """`RulingOver(uint256 fault, uint256 deadline)`."""
+
+    signature: ClassVar[str] = "RulingOver(uint256,uint256)"
+    fault: int
+    deadline: int
 
 
 @dataclass(eq=False)
@@ -414,6 +844,48 @@ class SafeERC20FailedOperation(ContractError):
 
     signature: ClassVar[str] = "SafeERC20FailedOperation(address)"
     token: str
+
+
+@dataclass(eq=False)
+class ScopeExceeded(ContractError):
+    """`ScopeExceeded(bytes4 selector)`."""
+
+    signature: ClassVar[str] = "ScopeExceeded(bytes4)"
+    selector: bytes
+
+
+@dataclass(eq=False)
+class SeatLeavingAlready(ContractError):
+    """`SeatLeavingAlready(uint32 seat)`."""
+
+    signature: ClassVar[str] = "SeatLeavingAlready(uint32)"
+    seat: int
+
+
+@dataclass(eq=False)
+class SeatLocked(ContractError):
+    """`SeatLocked(uint32 seat, uint256 until)`."""
+
+    signature: ClassVar[str] = "SeatLocked(uint32,uint256)"
+    seat: int
+    until: int
+
+
+@dataclass(eq=False)
+class SeatNotLeaving(ContractError):
+    """`SeatNotLeaving(uint32 seat)`."""
+
+    signature: ClassVar[str] = "SeatNotLeaving(uint32)"
+    seat: int
+
+
+@dataclass(eq=False)
+class SeatNotMatured(ContractError):
+    """`SeatNotMatured(uint32 seat, uint256 maturesAt)`."""
+
+    signature: ClassVar[str] = "SeatNotMatured(uint32,uint256)"
+    seat: int
+    matures_at: int
 
 
 @dataclass(eq=False)
@@ -476,6 +948,24 @@ class TokenTakesFee(ContractError):
 
 
 @dataclass(eq=False)
+class TooFewSeats(ContractError):
+    """`TooFewSeats(uint256 seats, uint256 needed)`."""
+
+    signature: ClassVar[str] = "TooFewSeats(uint256,uint256)"
+    seats: int
+    needed: int
+
+
+@dataclass(eq=False)
+class TooSoon(ContractError):
+    """`TooSoon(uint32 machine, uint256 nextAt)`."""
+
+    signature: ClassVar[str] = "TooSoon(uint32,uint256)"
+    machine: int
+    next_at: int
+
+
+@dataclass(eq=False)
 class TrialOver(ContractError):
     """`TrialOver(uint256 lease, uint256 deadline)`."""
 
@@ -485,11 +975,36 @@ class TrialOver(ContractError):
 
 
 @dataclass(eq=False)
+class TrialRunning(ContractError):
+    """`TrialRunning(uint256 lease, uint256 until)`."""
+
+    signature: ClassVar[str] = "TrialRunning(uint256,uint256)"
+    lease: int
+    until: int
+
+
+@dataclass(eq=False)
 class UnderNotice(ContractError):
     """`UnderNotice(uint256 lease)`."""
 
     signature: ClassVar[str] = "UnderNotice(uint256)"
     lease: int
+
+
+@dataclass(eq=False)
+class UnknownFault(ContractError):
+    """`UnknownFault(uint256 fault)`."""
+
+    signature: ClassVar[str] = "UnknownFault(uint256)"
+    fault: int
+
+
+@dataclass(eq=False)
+class UnknownKind(ContractError):
+    """`UnknownKind(bytes32 kind)`."""
+
+    signature: ClassVar[str] = "UnknownKind(bytes32)"
+    kind: bytes
 
 
 @dataclass(eq=False)
@@ -509,6 +1024,38 @@ class UnknownMachine(ContractError):
 
 
 @dataclass(eq=False)
+class UnknownRound(ContractError):
+    """`UnknownRound(uint256 round)`."""
+
+    signature: ClassVar[str] = "UnknownRound(uint256)"
+    round: int
+
+
+@dataclass(eq=False)
+class UnknownSeat(ContractError):
+    """`UnknownSeat(uint32 seat)`."""
+
+    signature: ClassVar[str] = "UnknownSeat(uint32)"
+    seat: int
+
+
+@dataclass(eq=False)
+class Unlicensed(ContractError):
+    """`Unlicensed(address provider)`."""
+
+    signature: ClassVar[str] = "Unlicensed(address)"
+    provider: str
+
+
+@dataclass(eq=False)
+class UnorderedSignatures(ContractError):
+    """`UnorderedSignatures(uint256 index)`."""
+
+    signature: ClassVar[str] = "UnorderedSignatures(uint256)"
+    index: int
+
+
+@dataclass(eq=False)
 class Unsupported(ContractError):
     """`Unsupported(bytes32 what)`."""
 
@@ -525,12 +1072,97 @@ class WrongAccounts(ContractError):
 
 
 @dataclass(eq=False)
+class WrongBackup(ContractError):
+    """`WrongBackup(uint256 lease)`."""
+
+    signature: ClassVar[str] = "WrongBackup(uint256)"
+    lease: int
+
+
+@dataclass(eq=False)
+class WrongFaultState(ContractError):
+    """`WrongFaultState(uint256 fault, uint8 state)`."""
+
+    signature: ClassVar[str] = "WrongFaultState(uint256,uint8)"
+    fault: int
+    state: int
+
+
+@dataclass(eq=False)
+class WrongGroup(ContractError):
+    """`WrongGroup(address account, address derived)`."""
+
+    signature: ClassVar[str] = "WrongGroup(address,address)"
+    account: str
+    derived: str
+
+
+@dataclass(eq=False)
+class WrongLease(ContractError):
+    """`WrongLease(uint256 lease, uint32 machine)`."""
+
+    signature: ClassVar[str] = "WrongLease(uint256,uint32)"
+    lease: int
+    machine: int
+
+
+@dataclass(eq=False)
 class WrongMachine(ContractError):
     """`WrongMachine(uint256 lease, uint32 machine)`."""
 
     signature: ClassVar[str] = "WrongMachine(uint256,uint32)"
     lease: int
     machine: int
+
+
+@dataclass(eq=False)
+class WrongProof(ContractError):
+    """`WrongProof(address account)`."""
+
+    signature: ClassVar[str] = "WrongProof(address)"
+    account: str
+
+
+@dataclass(eq=False)
+class WrongReporters(ContractError):
+    """`WrongReporters(uint256 fault)`."""
+
+    signature: ClassVar[str] = "WrongReporters(uint256)"
+    fault: int
+
+
+@dataclass(eq=False)
+class WrongReveal(ContractError):
+    """`WrongReveal(uint256 round, uint32 seat)`."""
+
+    signature: ClassVar[str] = "WrongReveal(uint256,uint32)"
+    round: int
+    seat: int
+
+
+@dataclass(eq=False)
+class WrongRevision(ContractError):
+    """`WrongRevision(uint16 current)`."""
+
+    signature: ClassVar[str] = "WrongRevision(uint16)"
+    current: int
+
+
+@dataclass(eq=False)
+class WrongRoundState(ContractError):
+    """`WrongRoundState(uint256 round, uint8 state)`."""
+
+    signature: ClassVar[str] = "WrongRoundState(uint256,uint8)"
+    round: int
+    state: int
+
+
+@dataclass(eq=False)
+class WrongSignature(ContractError):
+    """`WrongSignature(address signer)`."""
+
+    signature: ClassVar[str] = "WrongSignature(address)"
+    signer: str
 
 
 @dataclass(eq=False)

@@ -41,8 +41,16 @@ class ContractError(ChainError):
             yield field.name, getattr(self, field.name)
 
 
+_STATES = {
+    "state": ("none", "opened", "active", "ended", "cancelled", "rejected"),
+    "fault": ("none", "running", "filed", "appealed", "upheld", "executed", "dropped"),
+    "round": ("none", "requested", "drawn", "passed", "failed", "inconclusive"),
+}
+
+
 class _Sentence(string.Formatter):
-    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, `state`."""
+    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, and the names of
+    states: `state` of a lease, `fault`, `round`."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         if isinstance(value, bytes):
@@ -56,8 +64,8 @@ class _Sentence(string.Formatter):
         if format_spec == "lease":
             slot, generation = value >> 16, value & 0xFFFF
             return f"{slot}.{generation}" if generation else str(slot)
-        if format_spec == "state":
-            names = ("none", "opened", "active", "ended", "cancelled", "rejected")
+        if format_spec in _STATES:
+            names = _STATES[format_spec]
             return names[value] if value < len(names) else str(value)
         return cast(str, super().format_field(value, format_spec))
 
@@ -72,6 +80,6 @@ def _utc(seconds: int) -> str:
 def _text(value: bytes) -> str:
     """A short ASCII code in a bytes32 as text, anything else as hex."""
     stripped = value.rstrip(b"\0")
-    if stripped and stripped.isascii() and stripped.decode("ascii").isprintable():
+    if len(value) == 32 and stripped and stripped.isascii() and stripped.decode("ascii").isprintable():
         return stripped.decode("ascii")
     return "0x" + value.hex()

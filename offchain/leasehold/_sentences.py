@@ -1,7 +1,7 @@
 """What each of the contracts' errors means for the person who meets it, and what to do next.
 
 Arguments stand in braces; `:utc` shows a time, `:span` a number of seconds, `:lease` a lease's id, `:state` a lease's
-state. Amounts are in token units. A new custom error needs a sentence here before scripts/abi.py accepts it.
+state, `:fault` a fault's, `:round` a verification's. Amounts are in token units. A new custom error needs a sentence here before scripts/abi.py accepts it.
 """
 
 # ruff: noqa: E501
@@ -63,6 +63,21 @@ SENTENCES: dict[str, str] = {
     "NothingToClaim": "Lease {lease:lease} has nothing to claim yet: try again later.",
     "WrongMachine": "Lease {lease:lease} is not on machine {machine}: leave it out of the leases to settle.",
     "SlotExhausted": "The slot of lease {lease:lease} has been used up: open the lease without `reuse`.",
+    "MachineDown": "Machine {machine} has been down since {since:utc}: wait until it is back, or choose another.",
+    "NotSpot": "Machine {machine} sells no spot leases: leave `spot` out, or choose another machine.",
+    "WrongBackup": (
+        "That is not the backup that lease {lease:lease} named when it was opened: give its machine, revision, placement and workload exactly."
+    ),
+    "NothingLeftFor": (
+        "Lease {lease:lease} has {left} token units left and its backup needs {needed} for its shortest lease: rent another machine instead."
+    ),
+    "TrialRunning": "The trial of lease {lease:lease} runs until {until:utc}: resize after that, or reject it and rent another share.",
+    "OfferExpired": "The offer expired {deadline:utc}: ask the provider for a new one.",
+    "OfferUsed": "The offer with nonce {nonce} is used up or was cancelled: ask the provider for a new one.",
+    "OfferMismatch": "The offer does not cover what is asked for (`{field}`): stay inside the offer, or ask for another.",
+    "AcceptanceUsed": "That acceptance ({digest}) has been used once: let the new tenant sign again with another deadline.",
+    "Unlicensed": "{provider} has no licence for this pool: ask its owner for one, or join a pool that is open to all.",
+    "WrongProof": "The signature is not one of {account}, over exactly this: let it sign again.",
     # the pool
     "NoProposal": "No parameters are proposed: there is nothing to cancel.",
     "ProposalPending": "Parameters are already proposed, in force at {in_force_at:utc}: cancel them first, or wait.",
@@ -75,7 +90,70 @@ SENTENCES: dict[str, str] = {
     "InvalidProof": "The signature is not one of {account}: sign with its key, over exactly these calls.",
     "InvalidTarget": "{target} is not a pool of this factory: signed calls reach only pools.",
     "NoCalls": "There are no calls to make: name at least one.",
+    "MalformedProof": "The proof cannot be read: put the signatures together again with `leasehold group execute`.",
+    "InvalidThreshold": "{threshold} of {signers} signers make no group: name 1 to 16 signers, and a threshold of at most so many.",
+    "InvalidSigners": "Signer {index} of the group is zero, named twice or out of order: name each signer once, in ascending order.",
+    "WrongGroup": "These signers make the group {derived}, not {account}: check the threshold, the signers and the salt.",
+    "UnorderedSignatures": "Signature {index} is out of order: put the signatures in the order of the group's signers.",
+    "DuplicateSignature": "Signature {index} is of a signer who has signed before: collect one of another signer.",
+    "MalleableSignature": "The signature of {signer} has a high s, which could be altered: let it sign again with an up-to-date wallet.",
+    "WrongSignature": "The signature is not one of {signer}, over exactly this: let it sign again.",
+    "NotDeployed": "The account {account} is not deployed yet: run `leasehold group deploy` first.",
+    "ScopeExceeded": (
+        "A delegate may not make the call {selector}: only open, extend, close, reject, resize and setWorkload; let the account itself make it."
+    ),
+    "CapExceeded": (
+        "The delegate would have spent {spent} token units of the {cap} it may: wait for the next period, or let the account raise the cap."
+    ),
+    "DelegationExpired": "The delegation ended {expiry:utc}: let the account set it anew with `leasehold delegate set`.",
     "Nested": "Signed calls cannot contain signed calls: put them into one list.",
+    # verification by committee
+    "UnknownSeat": "There is no seat {seat} in this pool: see `leasehold validator list`.",
+    "SeatNotMatured": "Seat {seat} matures {matures_at:utc}: try again after that.",
+    "SeatLeavingAlready": "Seat {seat} is leaving already: take its stake out with `exit` once its time is up.",
+    "SeatNotLeaving": "Seat {seat} has not begun to leave: run `leave` first.",
+    "SeatLocked": "The stake of seat {seat} is locked until {until:utc}: exit after that.",
+    "UnknownRound": "There is no verification {round} in this pool: check its number.",
+    "WrongRoundState": "Verification {round} is {state:round}, in which this cannot be done: look at it again.",
+    "TooSoon": "Machine {machine} was verified lately: ask again after {next_at:utc}.",
+    "WrongRevision": "The machine is at revision {current} now: look at it and ask again for that one.",
+    "MachineNotInService": "Machine {machine} is not in service, so there is nothing to measure: choose another.",
+    "RoundRunning": "Machine {machine} is being verified already (verification {round}): wait until it has ended.",
+    "BlockNotMined": "The committee is drawn with the hash of block {block_}: try again once it is mined.",
+    "TooFewSeats": "There are {seats} seats that may be drawn and {needed} are needed: try again when more validators have joined.",
+    "NotDrawn": "Seat {seat} is not of the committee of verification {round}: use the seat that was drawn.",
+    "CommitOver": "Verification {round} took commitments until {until:utc}: there is nothing left to commit.",
+    "RevealNotOpen": "Verification {round} takes reveals from {from_:utc} on: reveal then.",
+    "RevealOver": "Verification {round} took reveals until {until:utc}: it is too late to reveal.",
+    "RoundOpen": "Verification {round} runs until {until:utc}: finalize it after that.",
+    "AlreadyCommitted": "Seat {seat} has committed in verification {round} already: reveal that commitment.",
+    "WrongReveal": "That is not what seat {seat} committed in verification {round}: reveal the very values and salt.",
+    "InvalidScore": "A score is 0 to 1000, not {score}: correct it.",
+    # outages and faults
+    "UnknownFault": "There is no fault {fault} in this pool: check its number.",
+    "WrongFaultState": "Fault {fault} is {state:fault}, in which this cannot be done: look at it again.",
+    "AlreadyDown": "Machine {machine} is down already (fault {fault}): there is nothing to report.",
+    "NotDown": "Machine {machine} is not down: there is nothing to end or to roll.",
+    "ChallengeStands": "Machine {machine} is challenged until {until:utc}: answer that first.",
+    "NoChallenge": "Machine {machine} is not challenged: there is nothing to answer or to prove.",
+    "ChallengeLapsed": "The challenge of machine {machine} had to be answered by {deadline:utc}: recover the machine instead.",
+    "NotATenant": "{actor} has no running lease {lease:lease}: only a tenant of the machine challenges it.",
+    "WrongLease": "Lease {lease:lease} is not on machine {machine}: name one of that machine.",
+    "NoQuorum": "Too few validators have signed: collect more than two thirds of the matured seats, of at least five validators.",
+    "OutageOutOfRange": "An outage from {from_:utc} to {to:utc} cannot be filed: name a time after the last one and inside the filing window.",
+    "OutageTooShort": "The outage has not reached the highest tier: file it after {until:utc}, or let it end.",
+    "AppealOver": "Fault {fault} could be appealed until {deadline:utc}: it stands now.",
+    "AppealOpen": "Fault {fault} may still be appealed or ruled on until {deadline:utc}: execute it after that.",
+    "RulingOver": "Fault {fault} could be ruled on until {deadline:utc}: it stands now.",
+    "WrongReporters": "These are not the reporters of fault {fault}: name those of its report, in their order.",
+    "AlreadyApplied": "The outage of fault {fault} has been applied to lease {lease:lease} already: leave that lease out.",
+    "NothingToApply": "Fault {fault} takes nothing off these leases: name leases that ran during the outage.",
+    "NoFalseHardware": "Verification {round} found no other hardware than declared, or was reported already: there is nothing to report.",
+    # reputation and directory
+    "InvalidStars": "A rating has 1 to 5 stars, not {stars}: correct it.",
+    "NotRateable": "Lease {lease:lease} cannot be rated: rate leases of your own that have ended and were paid.",
+    "RatedAlready": "Lease {lease:lease} has been rated: a lease is rated once.",
+    "UnknownKind": "There is no service of the kind `{kind}`: use access, scheduler, gateway, ipfs or seed.",
     # the token and OpenZeppelin's libraries
     "ERC20InsufficientBalance": (
         "{sender} holds {balance} token units and {needed} are needed: get more of the token, then try again."

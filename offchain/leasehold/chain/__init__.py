@@ -9,6 +9,9 @@ async with Rpc(["http://127.0.0.1:8545"]) as rpc:
 """
 
 from leasehold.chain import _events
+from leasehold.chain._accounts import AccountsContract
+from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
+from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._decode import decode_log
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._events import *  # noqa: F403
@@ -17,7 +20,7 @@ from leasehold.chain._indexer import IndexBroken, IndexConflict, Indexer
 from leasehold.chain._keystore import KeyInfo, Keystore
 from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain._log import Event, LogMeta
-from leasehold.chain._pool import AccountsContract, FactoryContract, Pool, ProposedParams
+from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
 from leasehold.chain._records import LeaseRecord, Ledger, LedgerEntry, MachineRecord, ParamsRecord, PoolRecord
 from leasehold.chain._rpc import BlockHeader, Rpc
 from leasehold.chain._sender import Sender
@@ -28,15 +31,28 @@ from leasehold.chain._types import (
     ZERO_ADDRESS,
     ZERO_DIGEST,
     Call,
+    Challenge,
+    Companions,
+    Delegation,
+    Fault,
+    FaultKind,
+    FaultState,
     Lease,
     LeaseRequest,
     LeaseState,
+    Licence,
     Machine,
     MachineStatus,
     Params,
     ProviderAccount,
     Receipt,
+    Round,
+    RoundState,
+    Seat,
+    SlashWindow,
     Terms,
+    backup_digest,
+    commitment,
     cost,
 )
 from leasehold.chain._watcher import Applied, Block, EventWatcher, Item, RolledBack
@@ -51,10 +67,21 @@ __all__ = [
     "Block",
     "BlockHeader",
     "Call",
+    "CallUnreadable",
+    "Challenge",
+    "Committee",
+    "Companions",
+    "DecodedCall",
+    "Delegation",
     "Deployment",
+    "Directory",
     "Event",
     "EventWatcher",
     "FactoryContract",
+    "Fault",
+    "FaultKind",
+    "FaultState",
+    "Faults",
     "IndexBroken",
     "IndexConflict",
     "Indexer",
@@ -69,6 +96,7 @@ __all__ = [
     "LeaseState",
     "Ledger",
     "LedgerEntry",
+    "Licence",
     "LocalSigner",
     "LogMeta",
     "Machine",
@@ -81,17 +109,26 @@ __all__ = [
     "ProposedParams",
     "ProviderAccount",
     "Receipt",
+    "Reputation",
     "RolledBack",
+    "Round",
+    "RoundState",
     "Rpc",
+    "Seat",
     "Sender",
     "Signer",
+    "SlashWindow",
     "Terms",
     "Token",
     "TypedData",
+    "backup_digest",
     "cid_from_bytes",
     "cid_of_digest",
     "cid_to_bytes",
+    "commitment",
     "cost",
+    "decode_call",
+    "decode_calls",
     "decode_log",
     "digest_of_cid",
     "format_lease",

@@ -1,6 +1,7 @@
 """The ABIs that ship with the package, as encoders and decoders made once for each function."""
 
 import json
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +11,25 @@ from typing import Any
 
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
+from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-_KEYWORDS = frozenset({"from"})
+CONTRACTS = (
+    "Controller",
+    "Accounts",
+    "ControllerFactory",
+    "Committee",
+    "Faults",
+    "Reputation",
+    "Directory",
+)
 
 
 def snake(name: str) -> str:
     """`maxPrice` to `max_price`; a Python keyword gets an underscore behind it."""
     snaked = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-    return snaked + "_" if snaked in _KEYWORDS else snaked
+    return snaked + "_" if keyword.iskeyword(snaked) else snaked
 
 
 def canonical(item: Mapping[str, Any]) -> str:
@@ -32,7 +42,7 @@ def canonical(item: Mapping[str, Any]) -> str:
 
 @cache
 def load_abi(contract: str) -> tuple[Mapping[str, Any], ...]:
-    """The ABI of `Controller`, `Accounts` or `ControllerFactory`."""
+    """The ABI of one of `CONTRACTS`."""
     text = (files("leasehold.chain") / f"abi/{contract}.json").read_text()
     return tuple(json.loads(text))
 
@@ -50,6 +60,22 @@ class Function:
         """The calldata. Raises ValueError or an eth_abi error when a value does not fit its type."""
         plain = [_plain(item, value) for item, value in zip(self.inputs, values, strict=True)]
         return self.selector + abi_encode([canonical(item) for item in self.inputs], plain)
+
+    def arguments(self, data: bytes) -> dict[str, Any]:
+        """The arguments in calldata of this function, by their snake_case names.
+
+        Raises ValueError when the bytes say anything but exactly these arguments: whoever is shown them sees all.
+        """
+        types = [canonical(item) for item in self.inputs]
+        try:
+            values = abi_decode(types, data[4:])
+        except (DecodingError, OverflowError) as error:
+            raise ValueError(str(error)) from error
+        if data[:4] != self.selector or abi_encode(types, values) != data[4:]:
+            raise ValueError("the bytes hold more than the arguments")
+        return {
+            snake(item["name"]): _shaped(item, value) for item, value in zip(self.inputs, values, strict=True)
+        }
 
     def decode(self, data: bytes) -> tuple[Any, ...]:
         """The returned values."""

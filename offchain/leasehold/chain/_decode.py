@@ -14,12 +14,13 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from leasehold.chain import _events
-from leasehold.chain._abi import canonical, load_abi
+from leasehold.chain._abi import CONTRACTS, canonical, load_abi
 from leasehold.chain._log import Event, LogMeta
-from leasehold.chain._types import Params, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, Terms
 
 _WORD = 64  # hex digits
 _STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params}
+_ENUMS: Mapping[str, Callable[[int], object]] = {"FaultKind": FaultKind, "RoundState": RoundState}
 
 # Takes the field's own hex digits, and the whole data's for what is dynamic.
 Reader = Callable[[str, str], object]
@@ -71,6 +72,24 @@ def _bytes(word: str, data: str) -> bytes:
     return bytes.fromhex(data[start + _WORD : start + _WORD + length])
 
 
+def _enum(make: Callable[[int], object]) -> Reader:
+    def read(word: str, data: str) -> object:
+        return make(int(word, 16))
+
+    return read
+
+
+def _array(read_one: Reader) -> Reader:
+    """Of values that take a word each."""
+
+    def read(word: str, data: str) -> object:
+        start = int(word, 16) * 2 + _WORD
+        end = start + int(data[start - _WORD : start], 16) * _WORD
+        return tuple([read_one(data[at : at + _WORD], data) for at in range(start, end, _WORD)])
+
+    return read
+
+
 _READERS: Mapping[str, Reader] = {
     "address": _address,
     "bool": _boolean,
@@ -82,9 +101,13 @@ _READERS: Mapping[str, Reader] = {
 def _reader(item: Mapping[str, Any]) -> tuple[Reader, int]:
     """What reads a field, and how many words the field takes."""
     kind: str = item["type"]
+    if str(item["internalType"]).startswith("enum "):
+        return _enum(_ENUMS[item["internalType"].removeprefix("enum ")]), 1
+    if kind.endswith("[]"):
+        return _array(_reader({**item, "type": kind[:-2]})[0]), 1
     if kind in _READERS:
         return _READERS[kind], 1
-    if kind.startswith("uint") and not kind.endswith("]"):
+    if kind.startswith("uint"):
         return _integer, 1
     if kind == "tuple" and all(c["type"].startswith("uint") for c in item["components"]):
         words = len(item["components"])
@@ -110,7 +133,7 @@ def _layout(entry: Mapping[str, Any]) -> _Layout:
 def _layouts() -> Mapping[str, _Layout]:
     """By topic 0."""
     found = {}
-    for contract in ("Controller", "Accounts", "ControllerFactory"):
+    for contract in CONTRACTS:
         for entry in load_abi(contract):
             if entry["type"] == "event":
                 signature = f"{entry['name']}({','.join(canonical(i) for i in entry['inputs'])})"

@@ -14,7 +14,7 @@ class Deployment:
     """One pool on one history of one chain.
 
     genesis: hash of block 0, since development chains repeat ids and addresses. block: where the pool was
-    made.
+    made. lens: the contract for reading much at once, where there is one.
     """
 
     chain_id: int
@@ -26,6 +26,7 @@ class Deployment:
     block: int
     token_symbol: str
     token_decimals: int
+    lens: str | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "Deployment":
@@ -48,11 +49,17 @@ class Deployment:
             raise SettingsError(f"The deployment file {path} holds no object: get it anew.")
         values: dict[str, object] = {}
         for field in fields(cls):
+            if field.name == "lens":
+                continue
             value = raw.get(field.name)
             if not isinstance(value, field.type if isinstance(field.type, type) else object):
                 raise SettingsError(f"The deployment file {path} lacks a valid `{field.name}`: get it anew.")
             values[field.name] = value
-        for name in ("factory", "accounts", "controller", "token"):
+        addresses = ["factory", "accounts", "controller", "token"]
+        if raw.get("lens") is not None:
+            values["lens"] = raw["lens"]
+            addresses.append("lens")
+        for name in addresses:
             if not is_address(values[name]):
                 raise SettingsError(f"`{name}` in {path} is not an address: get the file anew.")
             values[name] = to_checksum_address(str(values[name]))
@@ -63,5 +70,6 @@ class Deployment:
         """Writes `<folder>/<chain id>.json` and returns its path."""
         path = Path(folder) / f"{self.chain_id}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n")
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        path.write_text(json.dumps(known, indent=2) + "\n")
         return path

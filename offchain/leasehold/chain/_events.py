@@ -3,13 +3,29 @@
 from dataclasses import dataclass
 
 from leasehold.chain._log import Event
-from leasehold.chain._types import Params, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, Terms
 
 __all__ = [
+    "Answered",
+    "Appealed",
+    "ArbiterSet",
+    "Challenged",
+    "Charged",
+    "Committed",
+    "CommitteeDrawn",
+    "Compensated",
     "ContactSet",
+    "DelegateSet",
+    "DelegateSpent",
     "Deposited",
+    "DrawMissed",
     "Executed",
+    "FailedOver",
+    "FaultExecuted",
+    "FaultFiled",
     "FeesPulled",
+    "GatedSet",
+    "GroupDeployed",
     "HardwareSet",
     "LeaseCancelled",
     "LeaseClaimed",
@@ -17,30 +33,64 @@ __all__ = [
     "LeaseDeclined",
     "LeaseExtended",
     "LeaseOpened",
+    "LeasePaused",
     "LeaseRejected",
+    "LeaseResized",
     "LeaseStarted",
     "LeaseTerminated",
+    "LeaseTransferred",
+    "LicenceIssued",
+    "MachineCameUp",
+    "MachineHeld",
     "MachineRegistered",
     "MachineRetired",
     "MachineStatusSet",
+    "MachineWentDown",
+    "OfferTaken",
+    "OffersCancelled",
     "OperatorSet",
+    "OutageApplied",
+    "OutageAttested",
+    "OutageOpened",
     "OwnershipTransferStarted",
     "OwnershipTransferred",
     "ParamsCancelled",
     "ParamsProposed",
     "PausedSet",
+    "PendingSlashesSet",
     "PoolCreated",
+    "Rated",
     "ResultPublished",
+    "Revealed",
+    "RoundFinalized",
+    "Ruled",
+    "SeatExited",
+    "SeatJoined",
+    "SeatLeaving",
+    "SeatPenalized",
+    "SeatToppedUp",
+    "ServiceAnnounced",
     "StakeAdded",
     "StakeMoved",
     "TermsSet",
     "Transferred",
     "TreasurySet",
     "Unstaked",
+    "VerificationRequested",
     "Withdrawn",
     "Withheld",
     "WorkloadSet",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Charged(Event):
+    """`Charged(address indexed from, address indexed companion, uint256 amount, uint256 balance)`."""
+
+    from_: str
+    companion: str
+    amount: int
+    balance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +112,27 @@ class Deposited(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FailedOver(Event):
+    """`FailedOver(uint256 indexed lease, uint256 indexed backup)`."""
+
+    lease: int
+    backup: int
+
+
+@dataclass(frozen=True, slots=True)
 class FeesPulled(Event):
     """`FeesPulled(address indexed provider, address indexed treasury, uint256 amount)`."""
 
     provider: str
     treasury: str
     amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class GatedSet(Event):
+    """`GatedSet(bool gated)`."""
+
+    gated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +223,15 @@ class LeaseOpened(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LeasePaused(Event):
+    """`LeasePaused(uint256 indexed lease, uint32 indexed machine, uint32 paused)`."""
+
+    lease: int
+    machine: int
+    paused: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseRejected(Event):
     """`LeaseRejected(uint256 indexed lease, uint32 indexed machine, uint96 paid, uint96 fee, uint96
     refunded)`."""
@@ -166,6 +240,22 @@ class LeaseRejected(Event):
     machine: int
     paid: int
     fee: int
+    refunded: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseResized(Event):
+    """`LeaseResized(uint256 indexed lease, uint32 indexed machine, uint16 placement, uint96 settled, uint96
+    paid, uint96 fee, uint96 deposit, uint256 pulled, uint96 refunded)`."""
+
+    lease: int
+    machine: int
+    placement: int
+    settled: int
+    paid: int
+    fee: int
+    deposit: int
+    pulled: int
     refunded: int
 
 
@@ -189,6 +279,32 @@ class LeaseTerminated(Event):
     machine: int
     end: int
     penalty: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTransferred(Event):
+    """`LeaseTransferred(uint256 indexed lease, address indexed from, address indexed to)`."""
+
+    lease: int
+    from_: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCameUp(Event):
+    """`MachineCameUp(uint32 indexed machine, uint32 at)`."""
+
+    machine: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineHeld(Event):
+    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 until)`."""
+
+    machine: int
+    from_: int
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +338,32 @@ class MachineStatusSet(Event):
     delisted: bool
     under_staked: bool
     stalled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MachineWentDown(Event):
+    """`MachineWentDown(uint32 indexed machine, uint32 from)`."""
+
+    machine: int
+    from_: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfferTaken(Event):
+    """`OfferTaken(address indexed provider, uint256 indexed nonce, uint256 indexed lease)`."""
+
+    provider: str
+    nonce: int
+    lease: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffersCancelled(Event):
+    """`OffersCancelled(address indexed provider, uint256 indexed word, uint256 mask)`."""
+
+    provider: str
+    word: int
+    mask: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +410,14 @@ class PausedSet(Event):
     """`PausedSet(bool paused)`."""
 
     paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSlashesSet(Event):
+    """`PendingSlashesSet(uint32 indexed machine, uint8 count)`."""
+
+    machine: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,12 +514,47 @@ class WorkloadSet(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DelegateSet(Event):
+    """`DelegateSet(address indexed account, address indexed pool, address indexed delegate, uint96 cap,
+    uint32 period, uint40 expiry)`."""
+
+    account: str
+    pool: str
+    delegate: str
+    cap: int
+    period: int
+    expiry: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateSpent(Event):
+    """`DelegateSpent(address indexed account, address indexed pool, address indexed delegate, uint256 amount,
+    uint96 spent)`."""
+
+    account: str
+    pool: str
+    delegate: str
+    amount: int
+    spent: int
+
+
+@dataclass(frozen=True, slots=True)
 class Executed(Event):
     """`Executed(address indexed account, uint256 indexed nonce, address indexed submitter)`."""
 
     account: str
     nonce: int
     submitter: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDeployed(Event):
+    """`GroupDeployed(address indexed account, uint8 threshold, address[] signers, bytes32 salt)`."""
+
+    account: str
+    threshold: int
+    signers: tuple[str, ...]
+    salt: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,3 +567,257 @@ class PoolCreated(Event):
     token: str
     owner: str
     treasury: str
+
+
+@dataclass(frozen=True, slots=True)
+class Committed(Event):
+    """`Committed(uint256 indexed round, uint32 indexed seat, bytes32 commitment)`."""
+
+    round: int
+    seat: int
+    commitment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CommitteeDrawn(Event):
+    """`CommitteeDrawn(uint256 indexed round, uint32[] seats, uint32 commitUntil, uint32 revealUntil)`."""
+
+    round: int
+    seats: tuple[int, ...]
+    commit_until: int
+    reveal_until: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawMissed(Event):
+    """`DrawMissed(uint256 indexed round, uint64 block_)`."""
+
+    round: int
+    block_: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed(Event):
+    """`Revealed(uint256 indexed round, uint32 indexed seat, bool pass, bytes32 spec, uint16 score)`."""
+
+    round: int
+    seat: int
+    pass_: bool
+    spec: bytes
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFinalized(Event):
+    """`RoundFinalized(uint256 indexed round, uint32 indexed machine, RoundState state, bytes32 spec, uint16
+    score, uint8 agreed)`."""
+
+    round: int
+    machine: int
+    state: RoundState
+    spec: bytes
+    score: int
+    agreed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatExited(Event):
+    """`SeatExited(uint32 indexed seat, address indexed validator, uint96 stake)`."""
+
+    seat: int
+    validator: str
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatJoined(Event):
+    """`SeatJoined(uint32 indexed seat, address indexed validator, uint96 stake)`."""
+
+    seat: int
+    validator: str
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatLeaving(Event):
+    """`SeatLeaving(uint32 indexed seat, uint32 leavesAt)`."""
+
+    seat: int
+    leaves_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatPenalized(Event):
+    """`SeatPenalized(uint32 indexed seat, uint256 indexed round, uint96 amount, uint96 stake)`."""
+
+    seat: int
+    round: int
+    amount: int
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatToppedUp(Event):
+    """`SeatToppedUp(uint32 indexed seat, uint96 stake)`."""
+
+    seat: int
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationRequested(Event):
+    """`VerificationRequested(uint256 indexed round, uint32 indexed machine, uint16 revision, address indexed
+    requester, uint96 fee, uint64 block_)`."""
+
+    round: int
+    machine: int
+    revision: int
+    requester: str
+    fee: int
+    block_: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """`Answered(uint32 indexed machine, uint256 indexed challenge)`."""
+
+    machine: int
+    challenge: int
+
+
+@dataclass(frozen=True, slots=True)
+class Appealed(Event):
+    """`Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline)`."""
+
+    fault: int
+    machine: int
+    deadline: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArbiterSet(Event):
+    """`ArbiterSet(address indexed arbiter)`."""
+
+    arbiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged(Event):
+    """`Challenged(uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256
+    lease, uint96 bond)`."""
+
+    machine: int
+    challenge: int
+    challenger: str
+    lease: int
+    bond: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compensated(Event):
+    """`Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount)`."""
+
+    fault: int
+    lease: int
+    tenant: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultExecuted(Event):
+    """`FaultExecuted(uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96
+    reported, uint96 toTreasury)`."""
+
+    fault: int
+    machine: int
+    amount: int
+    pot: int
+    reported: int
+    to_treasury: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultFiled(Event):
+    """`FaultFiled(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to,
+    uint16 bps, uint96 amount)`."""
+
+    fault: int
+    machine: int
+    kind: FaultKind
+    from_: int
+    to: int
+    bps: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutageApplied(Event):
+    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint128
+    weight)`."""
+
+    fault: int
+    lease: int
+    tenant: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutageAttested(Event):
+    """`OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from)`."""
+
+    fault: int
+    machine: int
+    from_: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutageOpened(Event):
+    """`OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address
+    arbiter)`."""
+
+    fault: int
+    machine: int
+    kind: FaultKind
+    from_: int
+    arbiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled(Event):
+    """`Ruled(uint256 indexed fault, bool stands)`."""
+
+    fault: int
+    stands: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rated(Event):
+    """`Rated(address indexed provider, uint256 indexed lease, address indexed tenant, uint8 stars, bytes32
+    comment, uint96 fee)`."""
+
+    provider: str
+    lease: int
+    tenant: str
+    stars: int
+    comment: bytes
+    fee: int
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceIssued(Event):
+    """`LicenceIssued(address indexed account, bytes32 indexed kind, uint32 seats, uint40 expiresAt)`."""
+
+    account: str
+    kind: bytes
+    seats: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAnnounced(Event):
+    """`ServiceAnnounced(address indexed account, bytes32 indexed kind, bytes32 endpoint, bytes peerId)`."""
+
+    account: str
+    kind: bytes
+    endpoint: bytes
+    peer_id: bytes

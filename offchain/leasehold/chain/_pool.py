@@ -5,19 +5,18 @@ would refuse is raised as the `ContractError` of that name before anything is se
 units, durations seconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
-from leasehold.chain._abi import Function, functions
-from leasehold.chain._decode import decode_log
+from leasehold.chain._companions import Committee, Directory, Faults, Reputation
+from leasehold.chain._contract import Contract, code
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._events import LeaseOpened, MachineRegistered
-from leasehold.chain._log import Event
+from leasehold.chain._events import FailedOver, LeaseOpened, MachineRegistered, PoolCreated
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._sender import Sender
+from leasehold.chain._typed import Offer
 from leasehold.chain._types import (
-    Call,
+    Companions,
     Lease,
     LeaseRequest,
     LeaseState,
@@ -28,9 +27,6 @@ from leasehold.chain._types import (
     Receipt,
     Terms,
 )
-from leasehold.errors import ChainError, WalletError
-
-E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,44 +37,6 @@ class ProposedParams:
     in_force_at: int
 
 
-class Contract:
-    """A contract at an address. `sender` may be left out where only reads are wanted."""
-
-    _abi: str
-
-    def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
-        self.address = address
-        self._rpc = rpc
-        self._sender = sender
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.address})"
-
-    @classmethod
-    def encode(cls, function: str, *values: object) -> bytes:
-        """The calldata of a function, named as in Solidity, for `multicall` and `Accounts.execute`."""
-        return cls._function(function).encode(*values)
-
-    @classmethod
-    def _function(cls, name: str) -> Function:
-        return functions(cls._abi)[name]
-
-    async def _read(self, name: str, *values: object) -> Any:
-        function = self._function(name)
-        answer = await self._rpc.eth_call(self.address, function.encode(*values))
-        if not answer:
-            raise ChainError(
-                f"There is no contract at {self.address}: check the deployment file and the RPC address."
-            )
-        decoded = function.decode(answer)
-        return decoded[0] if len(decoded) == 1 else decoded
-
-    async def _write(self, name: str, *values: object) -> Receipt:
-        if self._sender is None:
-            raise WalletError(f"`{name}` needs a key and none is unlocked: name a wallet.")
-        return await self._sender.send(self.address, self._function(name).encode(*values))
-
-
 class Pool(Contract):
     """A pool of machines: `IController`. Its documentation stands in contracts/interfaces/IController.sol."""
 
@@ -87,6 +45,7 @@ class Pool(Contract):
     def __init__(self, rpc: Rpc, deployment: Deployment, sender: Sender | None = None) -> None:
         super().__init__(rpc, deployment.controller, sender)
         self.deployment = deployment
+        self._companions: Companions | None = None
 
     # ------------------------------------------------------------------------------------------------- ledger
 
@@ -171,7 +130,7 @@ class Pool(Contract):
 
     async def decline(self, lease: int, reason: str) -> Receipt:
         """Refunds a lease that cannot be run. reason: a short ASCII code such as `image-unknown`."""
-        return await self._write("decline", lease, reason.encode("ascii").ljust(32, b"\0"))
+        return await self._write("decline", lease, code(reason))
 
     async def cancel_unstarted(self, lease: int) -> Receipt:
         return await self._write("cancelUnstarted", lease)
@@ -196,6 +155,33 @@ class Pool(Contract):
     async def claim(self, leases: Sequence[int]) -> Receipt:
         return await self._write("claim", list(leases))
 
+    async def open_with_offer(self, request: LeaseRequest, offer: Offer, proof: bytes) -> tuple[int, Receipt]:
+        """`open` at terms that the provider signed. proof: the provider's, over the offer."""
+        receipt = await self._write("openWithOffer", request, offer, proof)
+        return self._event(receipt, LeaseOpened).lease, receipt
+
+    async def cancel_offers(self, word: int, mask: int) -> Receipt:
+        """Spoils offers of one's own: each bit of `mask` is the nonce `word << 8 | bit`."""
+        return await self._write("cancelOffers", word, mask)
+
+    async def resize(self, lease: int, share: int, placement: int = 0) -> Receipt:
+        """Another share (cells) from now on, at the same price and until the same end."""
+        return await self._write("resize", lease, share, placement)
+
+    async def failover(
+        self, lease: int, machine: int, revision: int, placement: int, workload: bytes
+    ) -> tuple[int, Receipt]:
+        """While the lease's machine is down, opens its backup in its place; returns the backup's id.
+
+        The arguments are what the lease's `backup` is the digest of.
+        """
+        receipt = await self._write("failover", lease, machine, revision, placement, workload)
+        return self._event(receipt, FailedOver).backup, receipt
+
+    async def transfer_lease(self, lease: int, to: str, deadline: int, proof: bytes) -> Receipt:
+        """Gives the lease to `to`. proof: its, over `AcceptTransfer` in the domain of `Accounts`."""
+        return await self._write("transferLease", lease, to, deadline, proof)
+
     async def publish_result(self, lease: int, cid: bytes) -> Receipt:
         """cid: the output's CID in its binary form."""
         return await self._write("publishResult", lease, cid)
@@ -213,6 +199,10 @@ class Pool(Contract):
 
     async def set_paused(self, paused: bool) -> Receipt:
         return await self._write("setPaused", paused)
+
+    async def set_gated(self, gated: bool) -> Receipt:
+        """Whether registering takes a licence from now on."""
+        return await self._write("setGated", gated)
 
     async def set_treasury(self, treasury: str) -> Receipt:
         return await self._write("setTreasury", treasury)
@@ -255,6 +245,13 @@ class Pool(Contract):
         version, in_force_at = await self._read("proposedParams")
         return ProposedParams(int(version), int(in_force_at))
 
+    async def offers_of(self, provider: str, word: int) -> int:
+        """Bits of the provider's offers `word << 8 | bit` that are used or cancelled."""
+        return int(await self._read("offersOf", provider, word))
+
+    async def offer_digest(self, offer: Offer) -> bytes:
+        return bytes(await self._read("offerDigest", offer))
+
     async def machine_count(self) -> int:
         return int(await self._read("machineCount"))
 
@@ -263,6 +260,10 @@ class Pool(Contract):
 
     async def paused(self) -> bool:
         return bool(await self._read("paused"))
+
+    async def gated(self) -> bool:
+        """Whether registering takes a licence."""
+        return bool(await self._read("gated"))
 
     async def treasury(self) -> str:
         return str(await self._read("treasury"))
@@ -282,49 +283,41 @@ class Pool(Contract):
     async def extsload(self, slots: Sequence[bytes]) -> tuple[bytes, ...]:
         return tuple(await self._read("extsload", list(slots)))
 
-    # ------------------------------------------------------------------------------------------------- events
+    # ---------------------------------------------------------------------------------------------- companions
 
-    def events(self, receipt: Receipt) -> list[Event]:
-        """The pool's events in a receipt, in order."""
-        mine = (log for log in receipt.logs if str(log["address"]).lower() == self.address.lower())
-        return [event for log in mine if (event := decode_log(log)) is not None]
+    async def companions(self) -> Companions:
+        """Asked of the chain once: a pool's companions never change."""
+        if self._companions is None:
+            self._companions = Companions(*await self._read("companions"))
+        return self._companions
 
-    def _event(self, receipt: Receipt, kind: type[E]) -> E:
-        return first_event(self.events(receipt), kind)
+    async def committee(self) -> Committee:
+        return Committee(self._rpc, (await self.companions()).committee, self._sender)
 
+    async def faults(self) -> Faults:
+        return Faults(self._rpc, (await self.companions()).faults, self._sender)
 
-def first_event(events: Iterable[Event], kind: type[E]) -> E:
-    """The first event of a kind. Raises ChainError when there is none."""
-    for event in events:
-        if isinstance(event, kind):
-            return event
-    raise ChainError(f"The transaction left no {kind.__name__}: check that the deployment file names a pool.")
+    async def reputation(self) -> Reputation:
+        return Reputation(self._rpc, (await self.companions()).reputation, self._sender)
 
+    async def directory(self) -> Directory:
+        return Directory(self._rpc, (await self.companions()).directory, self._sender)
 
-class AccountsContract(Contract):
-    """Who may act for an account: `IAccounts`."""
+    async def contracts(self) -> dict[str, str]:
+        """What `decode_call` wants to know: which contract lives at which of the pool's addresses."""
+        own = await self.companions()
+        return {
+            self.address: "Controller",
+            self.deployment.accounts: "Accounts",
+            own.committee: "Committee",
+            own.faults: "Faults",
+            own.reputation: "Reputation",
+            own.directory: "Directory",
+        }
 
-    _abi = "Accounts"
-
-    async def execute(
-        self, account: str, calls: Sequence[Call], nonce: int, deadline: int, proof: bytes
-    ) -> Receipt:
-        """Makes `calls` as `account`, whoever sends them. proof: over the `Execute` digest."""
-        return await self._write("execute", account, list(calls), nonce, deadline, proof)
-
-    async def is_authorized(self, account: str, digest: bytes, proof: bytes) -> bool:
-        """Whether `proof` shows that `account` approved `digest`."""
-        return bool(await self._read("isAuthorized", account, digest, proof))
-
-    async def nonce_of(self, account: str, key: int = 0) -> int:
-        """The next nonce of `key`, already shifted: `key << 64 | sequence`."""
-        return int(await self._read("nonceOf", account, key))
-
-    async def actor(self) -> str:
-        return str(await self._read("actor"))
-
-    async def execute_digest(self, account: str, calls: Sequence[Call], nonce: int, deadline: int) -> bytes:
-        return bytes(await self._read("executeDigest", account, list(calls), nonce, deadline))
+    async def event_sources(self) -> list[str]:
+        """Whose events the index is made of: what an `EventWatcher` watches."""
+        return list(await self.contracts())
 
 
 class FactoryContract(Contract):
@@ -341,8 +334,14 @@ class FactoryContract(Contract):
     async def is_pool(self, controller: str) -> bool:
         return bool(await self._read("isPool", controller))
 
+    async def is_pool_contract(self, target: str) -> bool:
+        """Whether `target` is a pool or a companion of one."""
+        return bool(await self._read("isPoolContract", target))
+
     async def accounts(self) -> str:
         return str(await self._read("accounts"))
 
-    async def create_pool(self, token: str, owner: str, treasury: str, params: Params) -> Receipt:
-        return await self._write("createPool", token, owner, treasury, params)
+    async def create_pool(self, token: str, owner: str, treasury: str, params: Params) -> tuple[str, Receipt]:
+        """Makes a pool with its companions; returns its address."""
+        receipt = await self._write("createPool", token, owner, treasury, params)
+        return self._event(receipt, PoolCreated).controller, receipt

@@ -7,6 +7,9 @@ a GPU). Addresses are checksummed strings, digests 32 bytes.
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from eth_abi.abi import encode as abi_encode
+from eth_utils.crypto import keccak
+
 ZERO_ADDRESS = "0x" + "00" * 20
 ZERO_DIGEST = bytes(32)
 CELLS_PER_GPU = 8
@@ -32,6 +35,42 @@ class LeaseState(IntEnum):
     def live(self) -> bool:
         """Whether the lease holds cells."""
         return self in (LeaseState.OPENED, LeaseState.ACTIVE)
+
+
+class FaultKind(IntEnum):
+    NONE = 0
+    SELF_REPORTED = 1
+    CHALLENGED = 2
+    ATTESTED = 3
+    FALSE_HARDWARE = 4
+
+
+class FaultState(IntEnum):
+    NONE = 0
+    RUNNING = 1
+    FILED = 2
+    APPEALED = 3
+    UPHELD = 4
+    EXECUTED = 5
+    DROPPED = 6
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing can follow any more but what tenants are owed."""
+        return self in (FaultState.EXECUTED, FaultState.DROPPED)
+
+
+class RoundState(IntEnum):
+    NONE = 0
+    REQUESTED = 1
+    DRAWN = 2
+    PASSED = 3
+    FAILED = 4
+    INCONCLUSIVE = 5
+
+    @property
+    def over(self) -> bool:
+        return self >= RoundState.PASSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +133,20 @@ class Params:
     appeal_window: int
     ruling_window: int
     unstake_delay: int
+    bond: int
+    reverify_interval: int
+    seat_stake: int
+    verification_fee: int
+    committee_size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine. `busy` is leased and withheld cells together, bit `8 × gpu + cell`."""
+    """A machine. `busy` is leased and withheld cells together, bit `8 × gpu + cell`.
+
+    down_since: since when an outage runs, or 0. held_from, held_until: until `held_until` has passed, claims stop at
+    `held_from` and only tenants close. pending_slashes: faults that are not settled, which keep its stake.
+    """
 
     id: int
     provider: str
@@ -116,6 +164,16 @@ class Machine:
     withheld: int
     retired_at: int
     terms: Terms
+    down_since: int = 0
+    held_from: int = 0
+    held_until: int = 0
+    last_verified: int = 0
+    pending_slashes: int = 0
+
+    @property
+    def down(self) -> bool:
+        """Whether an outage runs."""
+        return self.down_since != 0
 
     @property
     def free_cells(self) -> int:
@@ -125,7 +183,7 @@ class Machine:
     @property
     def open_for_leases(self) -> bool:
         retired = self.status in (MachineStatus.NONE, MachineStatus.RETIRED)
-        return not (retired or self.delisted or self.under_staked or self.stalled)
+        return not (retired or self.delisted or self.under_staked or self.stalled or self.down)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +191,8 @@ class Lease:
     """A lease. While it is OPENED, `start` is when it was opened and `end - start` its duration.
 
     settled: what has been billed so far of `deposit`. noticed: the provider has given notice.
+    segment_start: when the share was last changed, else `start`; segment_settled: what had accrued by then.
+    paused: seconds of outages since `segment_start` that are not billed.
     """
 
     id: int
@@ -150,6 +210,9 @@ class Lease:
     params: int
     settled: int
     backup: bytes
+    paused: int = 0
+    segment_start: int = 0
+    segment_settled: int = 0
 
     @property
     def cells(self) -> int:
@@ -166,6 +229,116 @@ class ProviderAccount:
     terminated: int
     unstarted: int
     declined: int
+
+
+@dataclass(frozen=True, slots=True)
+class Companions:
+    """Addresses of the contracts that belong to a pool."""
+
+    committee: str
+    faults: str
+    reputation: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An outage, or another fault, of a machine.
+
+    to: end of the outage, exclusive; 0 while it runs. deadline: until when the arbiter may rule, while Appealed.
+    amount: of stake to be moved. bond: of the appeal. pot: what the tenants share, once Executed.
+    weight: sum of the tenants' cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
+    """
+
+    id: int
+    machine: int
+    kind: FaultKind
+    state: FaultState
+    from_: int
+    to: int
+    filed_at: int
+    deadline: int
+    amount: int
+    bond: int
+    pot: int
+    weight: int
+    arbiter: str
+    reporters: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A tenant's question whether a machine's operator lives. `challenger` is zero where none stands."""
+
+    challenger: str
+    bond: int
+    at: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlashWindow:
+    """What a machine was down (seconds) and charged (bps of its stake) over seven whole days and today."""
+
+    downtime: int
+    charged_bps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A validator's stake. `full` is what it takes; `leaves_at` is 0 while the seat stays."""
+
+    id: int
+    validator: str
+    stake: int
+    full: int
+    joined_at: int
+    leaves_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A verification of a machine.
+
+    block_: whose hash draws the committee. spec: what the majority measured. score: 0 to 1000.
+    """
+
+    id: int
+    machine: int
+    revision: int
+    state: RoundState
+    misses: int
+    requested_at: int
+    block_: int
+    commit_until: int
+    reveal_until: int
+    fee: int
+    score: int
+    size: int
+    requester: str
+    spec: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """seats: how many at a time, for software. expires_at: last timestamp at which it counts."""
+
+    seats: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """What a delegate may spend.
+
+    cap: most that may leave the account's ledger in a `period` (seconds; 0: ever). spent: since `since`.
+    """
+
+    cap: int
+    period: int
+    expiry: int
+    since: int
+    spent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +360,28 @@ class Receipt:
     gas_price: int
     status: int
     logs: tuple[dict[str, object], ...] = field(repr=False)
+
+
+def backup_digest(machine: int, revision: int, placement: int, workload: bytes) -> bytes:
+    """What a lease stores of its standby (`LeaseRequest.backup`), and `Pool.failover` takes apart again."""
+    return keccak(
+        abi_encode(["uint32", "uint16", "uint16", "bytes32"], [machine, revision, placement, workload])
+    )
+
+
+def commitment(
+    chain_id: int,
+    controller: str,
+    round_: int,
+    seat: int,
+    passed: bool,
+    spec: bytes,
+    score: int,
+    salt: bytes,
+) -> bytes:
+    """What a validator commits to in a verification; `Committee.reveal` takes the same values."""
+    types = ["uint256", "address", "uint256", "uint32", "bool", "bytes32", "uint16", "bytes32"]
+    return keccak(abi_encode(types, [chain_id, controller, round_, seat, passed, spec, score, salt]))
 
 
 def cost(price: int, cells: int, seconds: int, *, up: bool = False) -> int:

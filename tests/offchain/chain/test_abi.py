@@ -11,9 +11,18 @@ from eth_utils.crypto import keccak
 
 from leasehold import _contract_errors, errors
 from leasehold._sentences import SENTENCES
-from leasehold.chain import Deployment, Pool
-from leasehold.chain._abi import functions, load_abi, snake
-from leasehold.chain._pool import AccountsContract, Contract, FactoryContract
+from leasehold.chain import (
+    AccountsContract,
+    Committee,
+    Deployment,
+    Directory,
+    FactoryContract,
+    Faults,
+    Pool,
+    Reputation,
+)
+from leasehold.chain._abi import CONTRACTS, functions, load_abi, snake
+from leasehold.chain._contract import Contract
 from leasehold.errors import ContractError, Panicked, Reverted, UnknownRevert, decode_revert
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,9 +54,12 @@ def test_an_error_without_a_sentence_is_refused(
 
 
 def sample(kind: str) -> object:
-    return {"address": "0x" + "ab" * 20, "bytes32": b"some-field".ljust(32, b"\0"), "string": "no"}.get(
-        kind, 3
-    )
+    return {
+        "address": "0x" + "ab" * 20,
+        "bytes4": b"Abcd",
+        "bytes32": b"some-field".ljust(32, b"\0"),
+        "string": "no",
+    }.get(kind, 3)
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.__name__)
@@ -65,6 +77,23 @@ def test_every_error_comes_back_from_its_bytes_and_says_what_to_do(leaf: type[Co
     for field, kind in zip(dataclasses.fields(leaf), kinds, strict=True):  # type: ignore[arg-type]
         if kind == "address":
             assert getattr(error, field.name) == "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB"
+
+
+def test_what_two_interfaces_declare_is_generated_once(generator: ModuleType) -> None:
+    def error(argument: str, kind: str) -> dict[str, object]:
+        return {"type": "error", "name": "Refused", "inputs": [{"name": argument, "type": kind}]}
+
+    same = {"A": [error("actor", "address")], "B": [error("caller", "address")]}
+    (found,) = generator.entries(same, "error")
+    assert found["inputs"][0]["name"] == "actor", "the first names the arguments"
+    with pytest.raises(SystemExit, match="Refused"):
+        generator.entries({"A": [error("actor", "address")], "B": [error("at", "uint256")]}, "error")
+
+
+def test_states_in_sentences_have_names() -> None:
+    assert "is appealed," in str(errors.WrongFaultState(fault=1, state=3))
+    assert "is drawn," in str(errors.WrongRoundState(round=1, state=2))
+    assert "0x41626364" in str(errors.ScopeExceeded(selector=b"Abcd")), "a selector is no text"
 
 
 def test_no_sentence_is_left_over() -> None:
@@ -115,7 +144,22 @@ def test_the_other_errors_speak_too() -> None:
     assert issubclass(errors.WrongPassword, errors.WalletError)
 
 
-@pytest.mark.parametrize("binding", [Pool, AccountsContract, FactoryContract])
+BINDINGS: list[type[Contract]] = [
+    Pool,
+    AccountsContract,
+    FactoryContract,
+    Committee,
+    Faults,
+    Reputation,
+    Directory,
+]
+
+
+def test_every_contract_has_a_binding() -> None:
+    assert {binding._abi for binding in BINDINGS} == set(CONTRACTS)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
 def test_the_bindings_cover_every_function(binding: type[Contract]) -> None:
     missing = {
         name
@@ -132,6 +176,18 @@ def test_a_deployment_survives_its_file(tmp_path: Path) -> None:
     loaded = Deployment.load(path)
     assert loaded.controller.lower() == deployment.controller
     assert (loaded.chain_id, loaded.genesis, loaded.block) == (1, deployment.genesis, 5)
+
+
+def test_a_lens_is_optional_and_checked(tmp_path: Path) -> None:
+    deployment = Deployment(1, "0x" + "ab" * 32, *(["0x" + "00" * 19 + "aa"] * 4), 5, "USD", 6)
+    assert Deployment.load(deployment.save(tmp_path)).lens is None
+    assert "lens" not in (tmp_path / "1.json").read_text()
+    with_lens = dataclasses.replace(deployment, lens="0x" + "00" * 19 + "bb")
+    loaded = Deployment.load(with_lens.save(tmp_path))
+    assert loaded.lens == "0x00000000000000000000000000000000000000bb"
+    (tmp_path / "1.json").write_text((tmp_path / "1.json").read_text().replace("bb", "zz"))
+    with pytest.raises(errors.SettingsError, match="`lens`"):
+        Deployment.load(tmp_path / "1.json")
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,20 @@ from eth_utils.crypto import keccak
 from web3 import Web3
 
 from leasehold.chain import InvalidLeaseId, _events, cost, decode_log, format_lease, parse_lease
-from leasehold.chain._abi import canonical, load_abi, snake
+from leasehold.chain._abi import CONTRACTS, canonical, load_abi, snake
 from leasehold.chain._decode import topic_of
 
-EVENTS = [
-    entry
-    for contract in ("Controller", "Accounts", "ControllerFactory")
-    for entry in load_abi(contract)
-    if entry["type"] == "event"
-]
+EVENTS = [entry for contract in CONTRACTS for entry in load_abi(contract) if entry["type"] == "event"]
 
 
 def value_of(item: dict[str, Any], rng: random.Random) -> Any:
     kind: str = item["type"]
     if kind == "tuple":
         return tuple(value_of(part, rng) for part in item["components"])
+    if kind.endswith("[]"):
+        return [value_of({**item, "type": kind[:-2]}, rng) for _ in range(rng.choice((0, 1, 5)))]
+    if str(item["internalType"]).startswith("enum "):
+        return rng.randrange(5)
     if kind == "address":
         return "0x" + rng.randbytes(20).hex()
     if kind == "bool":
@@ -73,6 +72,8 @@ def test_every_event_decodes_as_web3_does(entry: dict[str, Any]) -> None:
             if item["type"] == "tuple":
                 got = {name: getattr(got, snake(name)) for name in (c["name"] for c in item["components"])}
                 wanted = dict(wanted)
+            if item["type"].endswith("[]"):
+                wanted = tuple(wanted)
             assert got == wanted
         meta = event.log
         assert meta.block_number == int(raw["blockNumber"], 16)

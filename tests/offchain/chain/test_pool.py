@@ -8,7 +8,6 @@ from eth_account import Account
 from devnet.pool import PoolChain
 from leasehold.chain import (
     AccountsContract,
-    Call,
     FactoryContract,
     LeaseRequest,
     LeaseState,
@@ -18,7 +17,7 @@ from leasehold.chain import (
     Token,
     Withdrawn,
 )
-from leasehold.chain._pool import first_event
+from leasehold.chain._contract import first_event
 from leasehold.errors import (
     ChainError,
     ERC20InsufficientAllowance,
@@ -239,10 +238,10 @@ async def test_the_factory(chain: PoolChain) -> None:
 
 async def test_acting_for_an_account(chain: PoolChain) -> None:
     await joined(chain)
-    me, controller = chain.address(RENTER), chain.deployment.controller
+    me = chain.address(RENTER)
     await chain.pool(RENTER).deposit(me, 5 * UNIT)
     accounts = AccountsContract(chain.rpc, chain.deployment.accounts, chain.sender(6))
-    calls = [Call(controller, Pool.encode("transfer", chain.address(7), UNIT))]
+    calls = [chain.pool().call("transfer", chain.address(7), UNIT)]
     nonce, deadline = await accounts.nonce_of(me), chain.anvil.timestamp + 600
     digest = await accounts.execute_digest(me, calls, nonce, deadline)
     signed = Account.unsafe_sign_hash(digest, chain.anvil.accounts[RENTER].key)

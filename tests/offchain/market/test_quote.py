@@ -61,6 +61,11 @@ PARAMS = Params(
     appeal_window=172_800,
     ruling_window=86_400,
     unstake_delay=400_000,
+    bond=5_000_000,
+    reverify_interval=86_400,
+    seat_stake=500_000_000,
+    verification_fee=5_000_000,
+    committee_size=5,
 )
 MACHINE = Machine(
     id=3,

@@ -1,0 +1,258 @@
+"""A pool's companions: verification, outages, reputation, directory.
+
+`Pool.committee`, `faults`, `reputation` and `directory` make them. Their documentation stands in
+contracts/interfaces. Money that they take comes out of the sender's ledger in the pool, never out of its wallet.
+"""
+
+from collections.abc import Sequence
+
+from leasehold.chain._contract import Contract, code
+from leasehold.chain._events import (
+    Challenged,
+    FaultFiled,
+    OutageAttested,
+    OutageOpened,
+    SeatJoined,
+    VerificationRequested,
+)
+from leasehold.chain._types import (
+    Challenge,
+    Fault,
+    FaultKind,
+    FaultState,
+    Licence,
+    Receipt,
+    Round,
+    RoundState,
+    Seat,
+    SlashWindow,
+)
+from leasehold.errors import ChainError
+
+
+class Companion(Contract):
+    """What every companion has."""
+
+    async def controller(self) -> str:
+        """The pool that it belongs to."""
+        return str(await self._read("controller"))
+
+
+class Committee(Companion):
+    """Validators' seats, and verification of machines: `ICommittee`."""
+
+    _abi = "Committee"
+
+    async def join(self) -> tuple[int, Receipt]:
+        """Stakes a seat, which matures in three days; returns its id."""
+        receipt = await self._write("join")
+        return self._event(receipt, SeatJoined).seat, receipt
+
+    async def top_up(self, seat: int, amount: int) -> Receipt:
+        return await self._write("topUp", seat, amount)
+
+    async def leave(self, seat: int) -> Receipt:
+        """Begins to leave; `exit` in seven days."""
+        return await self._write("leave", seat)
+
+    async def exit(self, seat: int) -> Receipt:
+        """Gives the stake back to the validator's ledger. Anyone may send it."""
+        return await self._write("exit", seat)
+
+    async def request_verification(self, machine: int, revision: int) -> tuple[int, Receipt]:
+        """Asks for the machine to be measured, for the pool's fee; returns the round."""
+        receipt = await self._write("requestVerification", machine, revision)
+        return self._event(receipt, VerificationRequested).round, receipt
+
+    async def draw(self, round_: int) -> Receipt:
+        """Draws the committee, or names another block if the last one is too old. Anyone may send it."""
+        return await self._write("draw", round_)
+
+    async def commit(self, round_: int, seat: int, commitment: bytes) -> Receipt:
+        """commitment: made by `leasehold.chain.commitment`."""
+        return await self._write("commit", round_, seat, commitment)
+
+    async def reveal(
+        self, round_: int, seat: int, passed: bool, spec: bytes, score: int, salt: bytes
+    ) -> Receipt:
+        return await self._write("reveal", round_, seat, passed, spec, score, salt)
+
+    async def finalize(self, round_: int) -> Receipt:
+        """Counts. Anyone may send it."""
+        return await self._write("finalize", round_)
+
+    async def seat_of(self, seat: int) -> Seat:
+        return Seat(id=seat, **await self._read("seatOf", seat))
+
+    async def seat_count(self) -> int:
+        """The greatest id that a seat has had: ids are 1 to this."""
+        return int(await self._read("seatCount"))
+
+    async def matured_seats(self) -> int:
+        """How many seats have matured and not exited."""
+        return int(await self._read("maturedSeats"))
+
+    async def round_of(self, round_: int) -> Round:
+        view = await self._read("roundOf", round_)
+        return Round(id=round_, state=RoundState(view.pop("state")), **view)
+
+    async def round_count(self) -> int:
+        return int(await self._read("roundCount"))
+
+    async def drawn_for(self, round_: int) -> tuple[int, ...]:
+        """The seats of the round's committee."""
+        return tuple(await self._read("drawnFor", round_))
+
+    async def is_quorum(self, digest: bytes, seats: Sequence[int], proofs: Sequence[bytes]) -> bool:
+        """Whether enough validators signed `digest`. seats: strictly ascending, one proof for each."""
+        return bool(await self._read("isQuorum", digest, list(seats), list(proofs)))
+
+    async def validators_of(self, seats: Sequence[int]) -> tuple[str, ...]:
+        """The seats' validators, each once, in the order of the seats."""
+        return tuple(await self._read("validatorsOf", list(seats)))
+
+
+class Faults(Companion):
+    """Outages, challenges, slashes, appeals: `IFaults`."""
+
+    _abi = "Faults"
+
+    async def report_outage(self, machine: int) -> tuple[int, Receipt]:
+        """The operator says that the machine is down from now on; returns the fault."""
+        return self._fault(await self._write("reportOutage", machine))
+
+    async def challenge(self, machine: int, lease: int) -> tuple[int, Receipt]:
+        """A tenant asks for a sign of life, with a bond; returns the challenge's id."""
+        receipt = await self._write("challenge", machine, lease)
+        return self._event(receipt, Challenged).challenge, receipt
+
+    async def answer(self, machine: int, issued_at: int = 0, proof: bytes = b"") -> Receipt:
+        """The operator lives. Without a proof over `Answer`, the operator itself has to send it."""
+        return await self._write("answer", machine, issued_at, proof)
+
+    async def prove(self, machine: int) -> tuple[int, Receipt]:
+        """Nobody answered in time: an outage runs. Returns the fault."""
+        return self._fault(await self._write("prove", machine))
+
+    async def attest(
+        self, machine: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes]
+    ) -> tuple[int, Receipt]:
+        """A quorum of seats (strictly ascending) signed `Outage(machine, from, to)`; `to` 0: still down.
+
+        Returns the fault.
+        """
+        return self._fault(await self._write("attest", machine, from_, to, list(seats), list(proofs)))
+
+    async def recover(self, machine: int, issued_at: int = 0, proof: bytes = b"") -> Receipt:
+        """Ends the outage. Without the operator's proof over `Recover`, it or the provider has to send it."""
+        return await self._write("recover", machine, issued_at, proof)
+
+    async def roll(self, machine: int) -> Receipt:
+        """Files an outage that has reached the highest tier, or whose machine has retired."""
+        return await self._write("roll", machine)
+
+    async def report_false_hardware(self, round_: int) -> tuple[int, Receipt]:
+        """A committee measured other hardware than was declared; returns the fault."""
+        return self._fault(await self._write("reportFalseHardware", round_))
+
+    async def apply_outage(self, fault: int, leases: Sequence[int]) -> Receipt:
+        """Takes the outage off what the leases owe, and registers what their tenants lost."""
+        return await self._write("applyOutage", fault, list(leases))
+
+    async def appeal(self, fault: int) -> Receipt:
+        """The provider appeals, with a bond."""
+        return await self._write("appeal", fault)
+
+    async def rule(self, fault: int, stands: bool) -> Receipt:
+        """The fault's arbiter rules."""
+        return await self._write("rule", fault, stands)
+
+    async def execute(self, fault: int, reporters: Sequence[str]) -> Receipt:
+        """Moves the stake. reporters: the list whose digest the fault holds, empty where it is zero."""
+        return await self._write("execute", fault, list(reporters))
+
+    async def compensate(self, fault: int, leases: Sequence[int]) -> Receipt:
+        """Credits the leases' tenants with their part."""
+        return await self._write("compensate", fault, list(leases))
+
+    async def set_arbiter(self, arbiter: str) -> Receipt:
+        """The pool's owner names who rules on faults from now on."""
+        return await self._write("setArbiter", arbiter)
+
+    async def fault_of(self, fault: int) -> Fault:
+        view = await self._read("faultOf", fault)
+        kind, state = FaultKind(view.pop("kind")), FaultState(view.pop("state"))
+        return Fault(id=fault, kind=kind, state=state, **view)
+
+    async def fault_count(self) -> int:
+        return int(await self._read("faultCount"))
+
+    async def running_fault(self, machine: int) -> int:
+        """The machine's running outage, or 0."""
+        return int(await self._read("runningFault", machine))
+
+    async def challenge_of(self, machine: int) -> Challenge:
+        return Challenge(**await self._read("challengeOf", machine))
+
+    async def bond_of(self, machine: int, challenger: str) -> int:
+        """What a challenge of `challenger` must hold now."""
+        return int(await self._read("bondOf", machine, challenger))
+
+    async def window_of(self, machine: int) -> SlashWindow:
+        downtime, charged = await self._read("windowOf", machine)
+        return SlashWindow(int(downtime), int(charged))
+
+    async def slashed_of(self, provider: str) -> int:
+        """All that the provider was slashed, halving every 90 days."""
+        return int(await self._read("slashedOf", provider))
+
+    async def arbiter(self) -> str:
+        return str(await self._read("arbiter"))
+
+    def _fault(self, receipt: Receipt) -> tuple[int, Receipt]:
+        for event in self.events(receipt):
+            if isinstance(event, OutageOpened | OutageAttested | FaultFiled):
+                return event.fault, receipt
+        raise ChainError("The transaction left no fault: check that the deployment file names a pool.")
+
+
+class Reputation(Companion):
+    """Scores, and ratings: `IReputation`."""
+
+    _abi = "Reputation"
+
+    async def rate(self, lease: int, stars: int, comment: bytes = bytes(32)) -> Receipt:
+        """stars: 1 to 5. comment: its SHA-256, or zeros."""
+        return await self._write("rate", lease, stars, comment)
+
+    async def score_of(self, provider: str) -> int:
+        """0 to 1000."""
+        return int(await self._read("scoreOf", provider))
+
+    async def discount_bps_of(self, provider: str) -> int:
+        """By how much the least stake of the provider's machines is lowered."""
+        return int(await self._read("discountBpsOf", provider))
+
+    async def is_rated(self, lease: int) -> bool:
+        return bool(await self._read("isRated", lease))
+
+
+class Directory(Companion):
+    """Services, and licences: `IDirectory`."""
+
+    _abi = "Directory"
+
+    async def announce(self, kind: str, endpoint: bytes, peer_id: bytes = b"") -> Receipt:
+        """kind: access, scheduler, gateway, ipfs or seed. endpoint: SHA-256 of its document; zeros end the service."""
+        return await self._write("announce", code(kind), endpoint, peer_id)
+
+    async def issue_licence(self, account: str, kind: str, seats: int, expires_at: int) -> Receipt:
+        """kind: `provider`, or a software's name. An expiry in the past takes the licence back."""
+        return await self._write("issueLicence", account, code(kind), seats, expires_at)
+
+    async def licence_of(self, account: str, kind: str) -> Licence:
+        return Licence(**await self._read("licenceOf", account, code(kind)))
+
+    async def is_licensed(self, account: str) -> bool:
+        """Whether `account` may register machines in a gated pool."""
+        return bool(await self._read("isLicensed", account))
