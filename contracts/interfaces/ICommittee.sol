@@ -4,9 +4,10 @@ pragma solidity 0.8.30;
 import {ICompanion} from "./ICompanion.sol";
 
 /// @param validator who staked
-/// @param stake what is left of it, token units; under half of `full` the seat is not drawn
+/// @param stake what is left of it, token units; a seat that falls under half of `full` leaves of itself
 /// @param joinedAt matures `MATURITY` later
-/// @param leavesAt from when `exit` gives the stake back; 0 while it stays. Until then it may be drawn and must reveal.
+/// @param leavesAt from when `exit` gives the stake back; 0 while it stays. It is drawn for no round whose block is named
+/// after it began to leave; where it was drawn before, it must reveal.
 struct Seat {
     address validator;
     uint96 stake;
@@ -18,14 +19,17 @@ struct Seat {
 enum RoundState {
     None,
     Requested, // to be drawn with the hash of `block_`
-    Drawn, // commits until `commitUntil`, reveals until `revealUntil`
+    Drawn, // commits before `commitUntil`, then reveals before `revealUntil`
     Passed,
     Failed,
     Inconclusive
 }
 
+/// @param misses blocks that were named and did not lead to a draw
+/// @param fee what of it is still held, token units
+/// @param size seats to be drawn
 /// @param spec what the majority measured: a digest of the hardware document, or 0 for what could not be measured
-/// @param score median of the majority's scores, 0 to 1000
+/// @param score median of the majority's scores (of an even number the lower one), 0 to 1000
 struct Round {
     uint32 machine;
     uint16 revision;
@@ -89,7 +93,7 @@ interface ICommittee is ICompanion {
 
     /// @notice Stakes a seat out of the actor's ledger. It matures in three days.
     function join() external returns (uint32 seat);
-    /// @notice Adds to a seat's stake out of the actor's ledger, up to what is full.
+    /// @notice Adds to a seat's stake out of the actor's ledger, up to what is full. Anyone may.
     function topUp(uint32 seat, uint96 amount) external;
     /// @notice Begins to leave, once matured. `exit` in seven days.
     function leave(uint32 seat) external;
@@ -99,16 +103,20 @@ interface ICommittee is ICompanion {
     /// @notice Asks for the machine to be measured as `revision` describes it, for `verificationFee` out of the actor's
     /// ledger. One round a machine at a time, and one in `reverifyInterval`, unless the last was inconclusive.
     function requestVerification(uint32 machine, uint16 revision) external returns (uint256 round);
-    /// @notice Draws the committee with the hash of the round's block, or names another block if that one is too old.
-    /// Rewarded out of the fee, more for each miss. Anyone may send it.
+    /// @notice Draws the committee with the hash of the round's block, for a reward out of the fee that grows with each
+    /// miss. If that block is too old, or its hash leads to too few seats, names another block, for nothing; after
+    /// `MAX_MISSES` of these the round is inconclusive and the whole fee goes back. Anyone may send it.
     function draw(uint256 round) external;
     /// @param commitment `keccak256(abi.encode(chain id, controller, round, seat, pass, spec, score, salt))`
     function commit(uint256 round, uint32 seat, bytes32 commitment) external;
     function reveal(uint256 round, uint32 seat, bool pass, bytes32 spec, uint16 score, bytes32 salt) external;
-    /// @notice Counts. An outcome needs more than half of those drawn to agree on (pass, spec). Anyone may send it.
+    /// @notice Counts. An outcome needs more than half of those drawn to agree on (pass, spec). They share what is left of
+    /// the fee; the others lose a tenth of a full stake to the treasury. Without an outcome nobody loses anything, and what
+    /// is left of the fee goes back. Anyone may send it.
     function finalize(uint256 round) external;
 
     function seatOf(uint32 seat) external view returns (Seat memory);
+    /// @notice The highest seat there has been. The number of one that exited goes to a later one.
     function seatCount() external view returns (uint32);
     /// @notice Seats that have matured and not exited.
     function maturedSeats() external view returns (uint256);
@@ -117,7 +125,8 @@ interface ICommittee is ICompanion {
     function drawnFor(uint256 round) external view returns (uint32[] memory seats);
     /// @notice Whether more than two thirds of the matured seats, of at least five validators, have signed `digest`.
     /// @param seats strictly ascending
-    /// @param proofs of their validators, as `Accounts.isAuthorized` takes them
+    /// @param proofs of their validators, as `Accounts.isAuthorized` takes them, one a seat. For a further seat of one of
+    /// the first five validators it is not looked at and may be empty.
     function isQuorum(bytes32 digest, uint32[] calldata seats, bytes[] calldata proofs) external view returns (bool);
     /// @notice The validators of `seats`, each once, in the order of the seats.
     function validatorsOf(uint32[] calldata seats) external view returns (address[] memory);
