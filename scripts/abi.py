@@ -26,6 +26,7 @@ INTERFACES = (
     "IFaults",
     "IReputation",
     "IDirectory",
+    "ILens",
 )
 Abi = list[dict[str, Any]]
 

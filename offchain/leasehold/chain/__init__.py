@@ -19,6 +19,7 @@ from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_
 from leasehold.chain._indexer import IndexBroken, IndexConflict, Indexer
 from leasehold.chain._keystore import KeyInfo, Keystore
 from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
+from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
 from leasehold.chain._records import LeaseRecord, Ledger, LedgerEntry, MachineRecord, ParamsRecord, PoolRecord
@@ -96,7 +97,9 @@ __all__ = [
     "LeaseState",
     "Ledger",
     "LedgerEntry",
+    "Lens",
     "Licence",
+    "ListedMachine",
     "LocalSigner",
     "LogMeta",
     "Machine",
@@ -106,8 +109,10 @@ __all__ = [
     "ParamsRecord",
     "Pool",
     "PoolRecord",
+    "PoolView",
     "ProposedParams",
     "ProviderAccount",
+    "ProviderView",
     "Receipt",
     "Reputation",
     "RolledBack",

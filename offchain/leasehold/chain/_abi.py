@@ -23,6 +23,7 @@ CONTRACTS = (
     "Faults",
     "Reputation",
     "Directory",
+    "Lens",
 )
 
 

@@ -19,14 +19,13 @@ from leasehold.chain._types import (
     Companions,
     Lease,
     LeaseRequest,
-    LeaseState,
     Machine,
-    MachineStatus,
     Params,
     ProviderAccount,
     Receipt,
     Terms,
 )
+from leasehold.chain._views import lease_of_view, machine_of_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +216,11 @@ class Pool(Contract):
 
     async def machine_of(self, machine: int) -> Machine:
         """The machine; of one that was never registered, all zeros and MachineStatus.NONE."""
-        view = await self._read("machineOf", machine)
-        status, terms = MachineStatus(view.pop("status")), Terms(**view.pop("terms"))
-        return Machine(id=machine, status=status, terms=terms, **view)
+        return machine_of_view(machine, await self._read("machineOf", machine))
 
     async def lease_of(self, lease: int) -> Lease:
         """The lease; LeaseState.NONE when its slot was never used or serves another generation."""
-        view = await self._read("leaseOf", lease)
-        return Lease(id=lease, state=LeaseState(view.pop("state")), **view)
+        return lease_of_view(lease, await self._read("leaseOf", lease))
 
     async def terms_of(self, machine: int, revision: int) -> tuple[Terms, int]:
         """The terms of a revision, and the version of the parameters that it accepted."""

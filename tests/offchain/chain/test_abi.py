@@ -18,6 +18,7 @@ from leasehold.chain import (
     Directory,
     FactoryContract,
     Faults,
+    Lens,
     Pool,
     Reputation,
 )
@@ -152,6 +153,7 @@ BINDINGS: list[type[Contract]] = [
     Faults,
     Reputation,
     Directory,
+    Lens,
 ]
 
 
