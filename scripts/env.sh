@@ -19,3 +19,8 @@ go_new_enough() {
   [ -x "$1" ] || return 1
   [ "$(printf '1.26.4\n%s\n' "$("$1" env GOVERSION | sed 's/^go//; s/[^0-9.].*//')" | sort -V | head -n 1)" = 1.26.4 ]
 }
+
+# Where a tool with an environment of its own lies: one place for each content of its lock file.
+tool_home() {
+  printf '%s/%s-%s' "$LEASEHOLD_CACHE" "$1" "$(sha256sum "scripts/toolchain/python/$1.lock" | cut -c1-12)"
+}
