@@ -31,9 +31,8 @@ contract Committee is Companion, ICommittee {
     uint256 private constant REVEAL_WINDOW = 2 hours;
     /// @dev Of a seat's full stake, for silence and for standing against a clear majority.
     uint256 private constant PENALTY_DIVISOR = 10;
-    /// @dev Of the fee, for the draw, once more for each miss.
+    /// @dev Of the fee, for the draw, once more for each miss: a quarter of it at most, for with the fifth miss it is over.
     uint256 private constant REWARD_DIVISOR = 20;
-    uint256 private constant MAX_REWARD_DIVISOR = 4;
     uint256 private constant MAX_MISSES = 5;
     /// @dev How many older blocks' hashes the chain knows.
     uint256 private constant HASHES = 256;
@@ -194,7 +193,6 @@ contract Committee is Companion, ICommittee {
         // Effect
         uint256 fee = held.fee;
         uint256 reward = fee * (uint256(held.misses) + 1) / REWARD_DIVISOR;
-        if (reward > fee / MAX_REWARD_DIVISOR) reward = fee / MAX_REWARD_DIVISOR;
         uint32 commitUntil = SafeCast.toUint32(block.timestamp + COMMIT_WINDOW);
         held.state = RoundState.Drawn;
         held.commitUntil = commitUntil;
@@ -429,13 +427,14 @@ contract Committee is Companion, ICommittee {
         address provider = _controller().machineOf(held.machine).provider;
         address requester = held.requester;
         uint256 joinedBefore = held.requestedAt - MATURITY;
-        uint256 leavesAfter = held.namedAt + LEAVE_DELAY;
+        // One who began to leave in the second when the block was named is drawn: perhaps it knew the hash by then.
+        uint256 stayed = held.namedAt + LEAVE_DELAY;
         uint256 seats = held.seats;
         for (uint256 i = 0; i < MAX_TRIES && found < drawn.length; ++i) {
             uint32 seat = uint32(uint256(keccak256(abi.encode(entropy, address(this), round, i))) % seats + 1);
             Seat storage tried = _seats[seat];
             uint256 leavesAt = tried.leavesAt;
-            if (tried.joinedAt > joinedBefore || (leavesAt != 0 && leavesAt <= leavesAfter)) continue;
+            if (tried.joinedAt > joinedBefore || (leavesAt != 0 && leavesAt < stayed)) continue;
             address validator = tried.validator;
             if (validator == address(0) || validator == provider || validator == requester) continue;
             if (!_holds(drawn, found, seat)) drawn[found++] = seat;

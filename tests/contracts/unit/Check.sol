@@ -39,7 +39,11 @@ interface Cheats {
     function lastCallGas() external view returns (Gas memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function prank(address sender) external;
+    function roll(uint256 number) external;
+    function getBlockNumber() external view returns (uint256);
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function revertToState(uint256 id) external returns (bool);
+    function snapshotState() external returns (uint256 id);
     function snapshotGasLastCall(string calldata group, string calldata name) external returns (uint256);
     function snapshotValue(string calldata group, string calldata name, uint256 value) external;
     function store(address target, bytes32 slot, bytes32 value) external;

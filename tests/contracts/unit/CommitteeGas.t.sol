@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
+import {skip, vm} from "./Check.sol";
+import {CommitteeWorld} from "./CommitteeWorld.sol";
+
+/// @notice What the committee's calls cost among a thousand seats, each a transaction of its own. None of them may grow
+/// with the number of seats but by the steps of a binary search.
+/// forge-config: default.isolate = true
+/// forge-config: deep.isolate = true
+contract CommitteeGasTest is CommitteeWorld {
+    function setUp() public override {
+        super.setUp();
+        for (uint256 i = 0; i < 1000; ++i) {
+            _join(_validator(1 + i % 100));
+            skip(1);
+        }
+        skip(MATURITY);
+        pool.deposit(DRAWER, 1); // have had money before
+        pool.deposit(TREASURY, 1);
+    }
+
+    function _log(string memory name, uint256 ceiling) private {
+        vm.assertLe(vm.snapshotGasLastCall("committee", name), ceiling, name);
+    }
+
+    function test_round() external {
+        pool.deposit(THIEF, STAKE);
+        vm.prank(THIEF);
+        committee.join();
+        _log("join", 200_000);
+
+        uint256 round = _request();
+        _log("requestVerification", 240_000);
+        _drawOnce(round);
+        _log("draw_5_of_1000", 240_000);
+        uint32[] memory seats = committee.drawnFor(round);
+        for (uint256 i = 0; i < 4; ++i) {
+            _commit(round, seats[i], true, SPEC, 900);
+        }
+        _log("commit", 60_000);
+        skip(COMMIT);
+        for (uint256 i = 0; i < 4; ++i) {
+            _reveal(round, seats[i], true, SPEC, 900);
+        }
+        _log("reveal", 60_000);
+        skip(REVEAL);
+        committee.finalize(round);
+        _log("finalize", 320_000);
+    }
+
+    function _drawOnce(uint256 round) private {
+        _mine();
+        vm.prank(DRAWER);
+        committee.draw(round);
+    }
+
+    /// @dev Flooding: 900 of the thousand seats leave, so that nine of ten looked at are excluded. The draw costs more, and
+    /// has an end.
+    function test_draw_among_holes() external {
+        for (uint32 seat = 1; seat <= 900; ++seat) {
+            _leave(seat);
+        }
+        skip(1);
+        uint256 round = _request();
+        _drawOnce(round);
+        _log("draw_5_of_1000_nine_of_ten_leaving", 1_000_000);
+        vm.assertEq(committee.drawnFor(round).length, 5);
+    }
+
+    function test_draw_among_none() external {
+        for (uint32 seat = 1; seat <= 1000; ++seat) {
+            _leave(seat);
+        }
+        skip(1);
+        uint256 round = _request();
+        _drawOnce(round);
+        _log("draw_of_none", 1_000_000);
+        vm.assertEq(committee.roundOf(round).misses, 1);
+    }
+}
+
+/// forge-config: default.isolate = true
+/// forge-config: deep.isolate = true
+contract CommitteeQuorumGasTest is CommitteeWorld {
+    function _measure(uint256 count, string memory name) private {
+        _seats(count);
+        uint32[] memory seats = new uint32[](count);
+        bytes[] memory proofs = new bytes[](count);
+        for (uint256 i = 0; i < count; ++i) {
+            seats[i] = uint32(i + 1);
+            proofs[i] = _sign(i + 1, "digest");
+        }
+        vm.assertTrue(committee.isQuorum("digest", seats, proofs));
+        vm.snapshotGasLastCall("committee", name);
+    }
+
+    function test_quorum_of_5() external {
+        _measure(5, "isQuorum_5");
+    }
+
+    function test_quorum_of_20() external {
+        _measure(20, "isQuorum_20");
+    }
+}
