@@ -22,8 +22,8 @@ interface IControllerHooks {
     /// @notice Faults: an outage runs since `from`, or, with 0, none does (any more). Clears a stall when it ends.
     function setDown(uint32 machine, uint32 from) external;
 
-    /// @notice Faults: until `until`, claims on the machine stop at `from` and only tenants close its leases. An earlier
-    /// `from` and a later `until` of a hold that has not passed stay.
+    /// @notice Faults: until `until`, claims on the machine stop at `from` and only tenants close its leases. Takes the place
+    /// of the hold before, which Faults has counted in: an answered challenge holds nothing up any longer.
     function hold(uint32 machine, uint32 from, uint32 until) external;
 
     /// @notice Faults: how many faults of the machine are not settled. Above 0 it is not unstaked.

@@ -18,19 +18,21 @@ enum FaultState {
     Appealed, // may be ruled on until `deadline`, then executed
     Upheld, // the arbiter let it stand: may be executed
     Executed,
-    Dropped // the arbiter took it back, or it cost nothing
+    Dropped // the arbiter took it back, or it cost nothing (`amount` 0)
 }
 
 /// @param machine what failed
-/// @param from begin of the outage
+/// @param from begin of the outage; of false hardware, when its verification was asked for
 /// @param to its end, exclusive; 0 while Running
 /// @param filedAt when what it costs was fixed
-/// @param deadline until when the arbiter may rule, while Appealed
-/// @param amount of stake to be moved, token units
-/// @param bond of the appeal, token units
-/// @param pot what the tenants share, token units, once Executed
-/// @param weight sum of the tenants' cell-seconds
+/// @param deadline until when the provider may appeal, while Filed, and the arbiter rule, while Appealed
+/// @param bps what it charged the machine's window with
+/// @param previous the machine's outage before this one, in the order of time, or 0
+/// @param amount of stake to be moved, token units; 0 if it cost nothing
 /// @param arbiter who rules on an appeal, named when the fault was opened
+/// @param bond of the appeal, token units, while it stands
+/// @param pot what the tenants have not been credited with yet, token units, once Executed
+/// @param weight sum of the cell-seconds of tenants who have not been credited yet
 /// @param reporters `keccak256(abi.encode(address[]))` of who shares a tenth, or 0 for nobody
 struct Fault {
     uint32 machine;
@@ -40,11 +42,13 @@ struct Fault {
     uint32 to;
     uint32 filedAt;
     uint32 deadline;
+    uint16 bps;
+    uint64 previous;
     uint96 amount;
+    address arbiter;
     uint96 bond;
     uint96 pot;
-    uint128 weight;
-    address arbiter;
+    uint64 weight;
     bytes32 reporters;
 }
 
@@ -72,7 +76,7 @@ interface IFaults is ICompanion {
     event FaultFiled(
         uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16 bps, uint96 amount
     );
-    event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint128 weight);
+    event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint64 weight);
     event Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline);
     event Ruled(uint256 indexed fault, bool stands);
     event FaultExecuted(
@@ -97,23 +101,32 @@ interface IFaults is ICompanion {
     error AppealOpen(uint256 fault, uint256 deadline);
     error RulingOver(uint256 fault, uint256 deadline);
     error WrongReporters(uint256 fault);
-    error AlreadyApplied(uint256 fault, uint256 lease);
     error NothingToApply(uint256 fault);
     error NoFalseHardware(uint256 round);
     error WrongSignature(address account);
 
     /// @notice The operator says that the machine is down from now on. Not while a challenge stands.
+    /// A quorum does not make a self-reported outage dearer; it may attest what was before it.
     function reportOutage(uint32 machine) external returns (uint256 fault);
     /// @notice A tenant of the machine asks its operator for a sign of life, with a bond out of the ledger.
     function challenge(uint32 machine, uint256 lease) external returns (uint256 id);
     /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(machine, fault, issuedAt)`, where
     /// `fault` is the challenge's id. The bond goes to the treasury, a tenth of it to the provider.
     function answer(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
-    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge. Anyone may send it.
+    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge, though not for longer than
+    /// `filingWindow` before that. The bond goes back. Anyone may send it.
+    /// @return fault 0 if the machine had retired by then
     function prove(uint32 machine) external returns (uint256 fault);
     /// @notice More than two thirds of the matured seats, of at least five validators, signed `Outage(machine, from, to)`.
-    /// @param to 0 if it is still down
+    /// With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an attested one, perhaps from
+    /// an earlier time. That word is good for a day after `from`, and never for a `from` before the end of the outage before.
+    /// Else files what lies in the newest gap: after the last outage, or before the one that runs.
     function attest(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
+        external
+        returns (uint256 fault);
+    /// @notice The same, for the gap before the outage `next`: a late attestation is cut by the outages known already, but
+    /// none of what lies between them is lost.
+    function attestBefore(uint256 next, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
         external
         returns (uint256 fault);
     /// @notice Ends the outage now. Sent by the operator or the provider, or by anyone with the operator's proof over
@@ -125,18 +138,21 @@ interface IFaults is ICompanion {
     /// @notice A committee's round ended with agreement on other hardware than was declared. Anyone may send it, once.
     function reportFalseHardware(uint256 round) external returns (uint256 fault);
 
-    /// @notice Takes the outage off what the leases owe and, until the appeal window ends, registers what their tenants
-    /// lost. Leases that have it already, or that it does not touch, are passed over.
+    /// @notice Takes the outage off what the leases owe and, until it is executed, registers what their tenants lost: the
+    /// fault's tenants are those who have the leases then. Leases that have it already, that it does not touch, or that are
+    /// no more, are passed over.
     function applyOutage(uint256 fault, uint256[] calldata leases) external;
     /// @notice The provider appeals, with a bond out of the ledger.
     function appeal(uint256 fault) external;
-    /// @notice The fault's arbiter rules. Silence lets it stand.
+    /// @notice The fault's arbiter rules. Silence lets it stand and gives the bond back, for nobody has said that the appeal
+    /// was wrong; where it is said to stand, the bond goes to the treasury.
     function rule(uint256 fault, bool stands) external;
-    /// @notice Moves the stake: at most half to tenants (`compensate`), a tenth to reporters, the rest to the treasury.
+    /// @notice Moves the stake: at most half to tenants (`compensate`), a tenth to reporters, the rest to the treasury. Once
+    /// the window for an appeal or a ruling has passed, or the fault is upheld. Anyone may send it.
     function execute(uint256 fault, address[] calldata reporters) external;
     /// @notice Credits tenants with their part, by cell-seconds lost. Leases that have nothing coming are passed over.
     function compensate(uint256 fault, uint256[] calldata leases) external;
-    /// @notice The pool's owner names who rules on appeals against faults from now on.
+    /// @notice The pool's owner names who rules on appeals against faults opened from now on; zero names the owner.
     function setArbiter(address arbiter) external;
 
     function faultOf(uint256 fault) external view returns (Fault memory);
