@@ -202,8 +202,12 @@ contract Accounts is IAccounts, EIP712 {
     }
 
     /// @inheritdoc IAccounts
+    /// @dev Once it is there nothing happens: nobody can spoil a proof that deploys and rescues by deploying first.
     function deployGroup(uint8 threshold, address[] calldata signers, bytes32 salt) external returns (address account) {
-        account = Clones.cloneDeterministic(groupImplementation, Groups.identity(threshold, signers, salt));
+        bytes32 identity = Groups.identity(threshold, signers, salt);
+        account = Clones.predictDeterministicAddress(groupImplementation, identity);
+        if (account.codehash == _groupCodeHash) return account;
+        Clones.cloneDeterministic(groupImplementation, identity);
         emit GroupDeployed(account, threshold, signers, salt);
     }
 

@@ -66,7 +66,8 @@ interface IAccounts {
     error Nested();
 
     /// @notice Makes `calls` as `account`. Anyone may submit them.
-    /// @param calls targets are pools that the factory knows, their companions, and this contract
+    /// @param calls targets are pools that the factory knows, their companions, and of this contract `setDelegate`,
+    /// `deployGroup` and `rescue`
     /// @param nonce `key << 64 | sequence`: sequences count from 0 for each key, so that signers who choose different keys
     /// do not wait for one another
     /// @param deadline last timestamp at which this works
@@ -86,7 +87,8 @@ interface IAccounts {
 
     /// @notice The address of the group of these signers. The same signers make another group with another salt.
     function groupAddress(uint8 threshold, address[] calldata signers, bytes32 salt) external view returns (address);
-    /// @notice Deploys the group's minimal account, so that what was sent to its address can be had. Anyone may.
+    /// @notice Deploys the group's minimal account, so that what was sent to its address can be had. Anyone may. If it
+    /// is there already, nothing happens.
     function deployGroup(uint8 threshold, address[] calldata signers, bytes32 salt) external returns (address account);
     /// @notice Sends `amount` of `token` (or, with zero, of the chain's coin) from the actor's deployed group account. Only
     /// inside `execute`.

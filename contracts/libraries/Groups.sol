@@ -70,36 +70,39 @@ library Groups {
         }
     }
 
+    /// @dev `at` never passes the proof's end, nor a word by more than a signature's size: nothing here overflows.
     function _signaturesFault(bytes32 digest, bytes calldata proof, uint256 threshold, uint256 count, uint256 at)
         private
         view
         returns (bytes memory error_)
     {
-        uint256 lowest = 0; // one more than the last signer's index
-        for (uint256 signed = 0; signed < threshold; ++signed) {
-            if (proof.length < at + 2) return _malformed();
-            uint256 index = uint8(proof[at]);
-            bytes1 kind = proof[at + 1];
-            at += 2;
-            if (index >= count) return _malformed();
-            if (index + 1 == lowest) return abi.encodeWithSelector(IAccounts.DuplicateSignature.selector, index);
-            if (index < lowest) return abi.encodeWithSelector(IAccounts.UnorderedSignatures.selector, index);
-            lowest = index + 1;
-
-            uint256 size = SIGNATURE;
-            if (kind == Signatures.ERC1271) {
-                if (proof.length < at + 2) return _malformed();
-                size = uint16(bytes2(proof[at:at + 2]));
+        unchecked {
+            uint256 lowest = 0; // one more than the last signer's index
+            for (uint256 signed = 0; signed < threshold; ++signed) {
+                if (proof.length < at + 4) return _malformed(); // no signature is shorter
+                bytes32 head = _word(proof, at);
+                uint256 index = uint8(head[0]);
+                bytes1 kind = head[1];
                 at += 2;
-            } else if (kind != Signatures.KEY) {
-                return _malformed();
+                if (index >= count) return _malformed();
+                if (index + 1 == lowest) return abi.encodeWithSelector(IAccounts.DuplicateSignature.selector, index);
+                if (index < lowest) return abi.encodeWithSelector(IAccounts.UnorderedSignatures.selector, index);
+                lowest = index + 1;
+
+                uint256 size = SIGNATURE;
+                if (kind == Signatures.ERC1271) {
+                    size = uint16(bytes2(head << 16));
+                    at += 2;
+                } else if (kind != Signatures.KEY) {
+                    return _malformed();
+                }
+                if (proof.length < at + size) return _malformed();
+                error_ = _signatureFault(_signer(proof, index), digest, kind, proof[at:at + size]);
+                if (error_.length != 0) return error_;
+                at += size;
             }
-            if (proof.length < at + size) return _malformed();
-            error_ = _signatureFault(_signer(proof, index), digest, kind, proof[at:at + size]);
-            if (error_.length != 0) return error_;
-            at += size;
+            if (at != proof.length) return _malformed();
         }
-        if (at != proof.length) return _malformed();
     }
 
     function _signatureFault(address signer, bytes32 digest, bytes1 kind, bytes calldata signature)
@@ -129,8 +132,17 @@ library Groups {
 
     /// @dev Signers lie behind the head, within what the caller has checked.
     function _signer(bytes calldata proof, uint256 index) private pure returns (address) {
-        uint256 at = HEAD + SIGNER * index;
-        return address(bytes20(proof[at:at + SIGNER]));
+        unchecked {
+            return address(bytes20(_word(proof, HEAD + SIGNER * index)));
+        }
+    }
+
+    /// @dev The 32 bytes from `at` on. What of them lies behind the proof's end means nothing, and callers have checked
+    /// that what they use does not.
+    function _word(bytes calldata proof, uint256 at) private pure returns (bytes32 word) {
+        assembly ("memory-safe") {
+            word := calldataload(add(proof.offset, at))
+        }
     }
 
     function _malformed() private pure returns (bytes memory) {

@@ -237,7 +237,7 @@ contract AccountsTest is Fixture {
         vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x01), r, s, v, v)));
         vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x00), r, s, v)));
         vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x02), r, s, v))); // it has no code
-        vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x03), r, s, v))); // groups are not served yet
+        vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x03), r, s, v))); // that is no group
         vm.assertFalse(_authorized(tenant, abi.encodePacked(bytes1(0x04), r, s, v))); // a session moves no money
     }
 
