@@ -7,7 +7,6 @@ from leasehold._errors import ContractError
 
 __all__ = [
     "AcceptanceUsed",
-    "AlreadyApplied",
     "AlreadyCommitted",
     "AlreadyDown",
     "AlreadyInitialized",
@@ -141,15 +140,6 @@ class AcceptanceUsed(ContractError):
 
     signature: ClassVar[str] = "AcceptanceUsed(bytes32)"
     digest: bytes
-
-
-@dataclass(eq=False)
-class AlreadyApplied(ContractError):
-    """`AlreadyApplied(uint256 fault, uint256 lease)`."""
-
-    signature: ClassVar[str] = "AlreadyApplied(uint256,uint256)"
-    fault: int
-    lease: int
 
 
 @dataclass(eq=False)

@@ -146,7 +146,6 @@ SENTENCES: dict[str, str] = {
     "AppealOpen": "Fault {fault} may still be appealed or ruled on until {deadline:utc}: execute it after that.",
     "RulingOver": "Fault {fault} could be ruled on until {deadline:utc}: it stands now.",
     "WrongReporters": "These are not the reporters of fault {fault}: name those of its report, in their order.",
-    "AlreadyApplied": "The outage of fault {fault} has been applied to lease {lease:lease} already: leave that lease out.",
     "NothingToApply": "Fault {fault} takes nothing off these leases: name leases that ran during the outage.",
     "NoFalseHardware": "Verification {round} found no other hardware than declared, or was reported already: there is nothing to report.",
     # reputation and directory

@@ -16,13 +16,32 @@ from leasehold.chain._decode import decode_log
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._events import *  # noqa: F403
 from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
-from leasehold.chain._indexer import IndexBroken, IndexConflict, Indexer
+from leasehold.chain._index_errors import IndexBroken, IndexConflict
+from leasehold.chain._indexer import Indexer
 from leasehold.chain._keystore import KeyInfo, Keystore
 from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
-from leasehold.chain._records import LeaseRecord, Ledger, LedgerEntry, MachineRecord, ParamsRecord, PoolRecord
+from leasehold.chain._records import (
+    ChallengeRecord,
+    DelegateRecord,
+    FaultRecord,
+    LeaseRecord,
+    Ledger,
+    LedgerEntry,
+    LicenceRecord,
+    LossRecord,
+    MachineRecord,
+    OfferRecord,
+    ParamsRecord,
+    PoolRecord,
+    RatingRecord,
+    RoundRecord,
+    SeatRecord,
+    ServiceRecord,
+    VoteRecord,
+)
 from leasehold.chain._rpc import BlockHeader, Rpc
 from leasehold.chain._sender import Sender
 from leasehold.chain._signer import LocalSigner, Signer, TypedData
@@ -70,9 +89,11 @@ __all__ = [
     "Call",
     "CallUnreadable",
     "Challenge",
+    "ChallengeRecord",
     "Committee",
     "Companions",
     "DecodedCall",
+    "DelegateRecord",
     "Delegation",
     "Deployment",
     "Directory",
@@ -81,6 +102,7 @@ __all__ = [
     "FactoryContract",
     "Fault",
     "FaultKind",
+    "FaultRecord",
     "FaultState",
     "Faults",
     "IndexBroken",
@@ -99,12 +121,15 @@ __all__ = [
     "LedgerEntry",
     "Lens",
     "Licence",
+    "LicenceRecord",
     "ListedMachine",
     "LocalSigner",
     "LogMeta",
+    "LossRecord",
     "Machine",
     "MachineRecord",
     "MachineStatus",
+    "OfferRecord",
     "Params",
     "ParamsRecord",
     "Pool",
@@ -113,19 +138,24 @@ __all__ = [
     "ProposedParams",
     "ProviderAccount",
     "ProviderView",
+    "RatingRecord",
     "Receipt",
     "Reputation",
     "RolledBack",
     "Round",
+    "RoundRecord",
     "RoundState",
     "Rpc",
     "Seat",
+    "SeatRecord",
     "Sender",
+    "ServiceRecord",
     "Signer",
     "SlashWindow",
     "Terms",
     "Token",
     "TypedData",
+    "VoteRecord",
     "backup_digest",
     "cid_from_bytes",
     "cid_of_digest",

@@ -131,8 +131,9 @@ class Faults(Companion):
         return await self._write("answer", machine, issued_at, proof)
 
     async def prove(self, machine: int) -> tuple[int, Receipt]:
-        """Nobody answered in time: an outage runs. Returns the fault."""
-        return self._fault(await self._write("prove", machine))
+        """Nobody answered in time: an outage runs. Returns the fault, 0 if the machine had retired by then."""
+        receipt = await self._write("prove", machine)
+        return self._fault_in(receipt), receipt
 
     async def attest(
         self, machine: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes]
@@ -142,6 +143,13 @@ class Faults(Companion):
         Returns the fault.
         """
         return self._fault(await self._write("attest", machine, from_, to, list(seats), list(proofs)))
+
+    async def attest_before(
+        self, following: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes]
+    ) -> tuple[int, Receipt]:
+        """`attest`, for the gap before the outage `following`; returns the fault."""
+        receipt = await self._write("attestBefore", following, from_, to, list(seats), list(proofs))
+        return self._fault(receipt)
 
     async def recover(self, machine: int, issued_at: int = 0, proof: bytes = b"") -> Receipt:
         """Ends the outage. Without the operator's proof over `Recover`, it or the provider has to send it."""
@@ -210,10 +218,15 @@ class Faults(Companion):
         return str(await self._read("arbiter"))
 
     def _fault(self, receipt: Receipt) -> tuple[int, Receipt]:
-        for event in self.events(receipt):
-            if isinstance(event, OutageOpened | OutageAttested | FaultFiled):
-                return event.fault, receipt
-        raise ChainError("The transaction left no fault: check that the deployment file names a pool.")
+        fault = self._fault_in(receipt)
+        if not fault:
+            raise ChainError("The transaction left no fault: check that the deployment file names a pool.")
+        return fault, receipt
+
+    def _fault_in(self, receipt: Receipt) -> int:
+        """The fault that the receipt's events name first, or 0."""
+        named = (OutageOpened, OutageAttested, FaultFiled)
+        return next((event.fault for event in self.events(receipt) if isinstance(event, named)), 0)
 
 
 class Reputation(Companion):

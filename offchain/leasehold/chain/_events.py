@@ -752,7 +752,7 @@ class FaultFiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutageApplied(Event):
-    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint128
+    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint64
     weight)`."""
 
     fault: int

@@ -1,4 +1,4 @@
-"""The index: events in, tables out, and the questions that people and programs ask of them.
+"""The index: events in, tables out. The questions that people and programs ask of them stand in `_queries`.
 
 Rows and cursor are committed together, so that the index is at every moment what the chain was at some block. One
 process writes a pool's index at a time; a second one finds the cursor moved and stops (`IndexConflict`). The
@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import fields
 from functools import partial
 from importlib.resources import as_file, files
 from types import TracebackType
@@ -22,19 +21,12 @@ from alembic.config import Config
 
 from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
+from leasehold.chain._index_errors import IndexBroken, IndexConflict
 from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
-from leasehold.chain._records import (
-    LeaseRecord,
-    Ledger,
-    LedgerEntry,
-    MachineRecord,
-    ParamsRecord,
-    PoolRecord,
-)
+from leasehold.chain._queries import Queries, only
 from leasehold.chain._tables import Amount
-from leasehold.chain._types import Lease, LeaseState, Machine, MachineStatus, Params, Terms
 from leasehold.chain._watcher import Applied, Block, EventWatcher, Item
-from leasehold.errors import ChainError, SettingsError
+from leasehold.errors import SettingsError
 
 T = TypeVar("T")
 _KNOWN_BLOCKS = 4_000
@@ -43,29 +35,12 @@ _ROWS_A_STATEMENT = 250  # 3,000 parameters; SQLite takes 32,766
 _WRITES = "leasehold_writes"
 
 
-class IndexConflict(ChainError):
-    """Another process writes this index."""
-
-    def __str__(self) -> str:
-        return "Another process is indexing this pool into the same database: stop one of them."
-
-
-class IndexBroken(ChainError):
-    """An event names what the index has never seen."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-
-    def __str__(self) -> str:
-        return f"The index knows no {self.what}: delete the database, and it is built anew from the chain."
-
-
-class Indexer:
+class Indexer(Queries):
     """A pool's index.
 
         async with Indexer("sqlite:///index.db", deployment) as index:
-            async with EventWatcher(rpc, ws_url, [deployment.controller], deployment.block) as watcher:
+            sources = await Pool(rpc, deployment).event_sources()
+            async with EventWatcher(rpc, ws_url, sources, deployment.block) as watcher:
                 await index.run(watcher)
 
     database_url: SQLAlchemy's; `sqlite:///path`, `sqlite://` in memory is not served, since threads share it.
@@ -79,12 +54,11 @@ class Indexer:
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
             raise SettingsError("The index needs a file: use sqlite:///path.")
         self._deployment = deployment
-        self._engine = sa.create_engine(url, **_engine_options(url))
+        super().__init__(sa.create_engine(url, **_engine_options(url)))
         if url.get_backend_name() == "sqlite":
             _prepare_sqlite(self._engine)
         self._writer = self._engine.execution_options(**{_WRITES: True})
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="leasehold-index")
-        self._pool = 0
         self._cursor: Block | None = None
         self._projection: Projection | None = None
         self._committed = asyncio.Condition()
@@ -135,8 +109,6 @@ class Indexer:
         assert self._cursor is not None
         return self._cursor
 
-    # -------------------------------------------------------------------------------------------------- queries
-
     async def head(self) -> Block | None:
         """The last block that was indexed."""
         return self._cursor
@@ -144,110 +116,6 @@ class Indexer:
     async def known_blocks(self) -> list[Block]:
         """The newest blocks with events, and the cursor, for `EventWatcher.resume`."""
         return await self._in_thread(self._known_blocks)
-
-    async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
-        """All machines, retired ones included, by id."""
-        table = tables.machines
-        where = [] if provider is None else [table.c.provider == provider]
-        return [_machine_record(row) for row in await self._newest(table, "machine", where)]
-
-    async def machine(self, machine: int) -> MachineRecord | None:
-        table = tables.machines
-        rows = await self._newest(table, "machine", [table.c.machine == machine])
-        return _machine_record(rows[0]) if rows else None
-
-    async def leases(
-        self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
-    ) -> list[LeaseRecord]:
-        """Leases by id. live: only those that hold cells, or only those that do not."""
-        table = tables.leases
-        where: list[sa.ColumnElement[bool]] = []
-        if machine is not None:
-            where.append(table.c.machine == machine)
-        if tenant is not None:
-            where.append(table.c.tenant == tenant)
-        if live is not None:
-            states = [int(state) for state in LeaseState if state.live]
-            where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
-        return [_lease_record(row) for row in await self._newest(table, "lease", where)]
-
-    async def lease(self, lease: int) -> LeaseRecord | None:
-        table = tables.leases
-        rows = await self._newest(table, "lease", [table.c.lease == lease])
-        return _lease_record(rows[0]) if rows else None
-
-    async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
-        """The account's balance and its movements, or the `last` of them."""
-        table = tables.ledger
-        query = (
-            sa.select(table)
-            .where(table.c.pool == self._pool, sa.or_(table.c.debit == account, table.c.credit == account))
-            .order_by(table.c.place.desc(), table.c.entry.desc())
-            .limit(last)
-        )
-        rows = await self._rows(query)
-        entries = tuple(_ledger_entry(row, account) for row in reversed(rows))
-        return Ledger(account, entries[-1].balance if entries else 0, entries)
-
-    async def balances(self) -> dict[str, int]:
-        """The balance of every account that ever had one."""
-        table = tables.ledger
-        balances: dict[str, tuple[int, int]] = {}
-        for side in ("debit", "credit"):  # the credit of a transfer to oneself comes after its debit
-            account, order = table.c[side], sa.func.max(table.c.place * 2 + table.c.entry)
-            newest = (
-                sa.select(account.label("account"), order.label("newest"))
-                .where(table.c.pool == self._pool, account.is_not(None))
-                .group_by(account)
-                .subquery()
-            )
-            query = sa.select(
-                account.label("account"), newest.c.newest, table.c[f"{side}_balance"].label("balance")
-            ).join(
-                newest,
-                sa.and_(
-                    table.c.pool == self._pool,
-                    account == newest.c.account,
-                    table.c.place * 2 + table.c.entry == newest.c.newest,
-                ),
-            )
-            for row in await self._rows(query):
-                if row["newest"] >= balances.get(row["account"], (0, 0))[0]:
-                    balances[row["account"]] = row["newest"], row["balance"]
-        return {account: balance for account, (_, balance) in balances.items()}
-
-    async def params(self) -> list[ParamsRecord]:
-        """Every version of the pool's rules, proposed and cancelled ones too."""
-        return [_params_record(row) for row in await self._newest(tables.params, "version", [])]
-
-    async def pool(self) -> PoolRecord | None:
-        """Who runs the pool; None before its first block was indexed."""
-        table = tables.states
-        query = sa.select(table).where(table.c.pool == self._pool).order_by(table.c.place.desc()).limit(1)
-        return next((PoolRecord(**_only(PoolRecord, row)) for row in await self._rows(query)), None)
-
-    async def _newest(
-        self, table: sa.Table, subject: str, where: Sequence[sa.ColumnElement[bool]]
-    ) -> list[Mapping[str, Any]]:
-        other = table.alias()
-        newest = (
-            sa.select(sa.func.max(other.c.place))
-            .where(other.c.pool == self._pool, other.c[subject] == table.c[subject])
-            .scalar_subquery()
-        )
-        query = (
-            sa.select(table)
-            .where(table.c.pool == self._pool, *where, table.c.place == newest)
-            .order_by(table.c[subject])
-        )
-        return await self._rows(query)
-
-    async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
-        return await asyncio.to_thread(self._fetch, query)
-
-    def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
-        with self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -288,7 +156,6 @@ class Indexer:
         return [*(Block(number, hash_, time) for number, hash_, time in reversed(rows)), self._cursor]
 
     def _apply(self, items: Sequence[Item]) -> None:
-        projection = self._projection
         cursor = self._cursor
         try:
             with self._writer.begin() as connection:
@@ -297,10 +164,7 @@ class Indexer:
                 )
                 if _cursor(connection, self._pool) != cursor:
                     raise IndexConflict
-                latest = _Latest(connection, self._pool)
-                projection = (
-                    Projection(self._pool, latest) if projection is None else projection.look_up_in(latest)
-                )
+                projection = self._projection_over(_Latest(connection, self._pool))
                 seen: list[dict[str, Any]] = []
                 for item in items:
                     if isinstance(item, Applied):
@@ -315,6 +179,12 @@ class Indexer:
             raise
         self._projection = projection
         self._cursor = cursor
+
+    def _projection_over(self, latest: "_Latest") -> Projection:
+        if self._projection is None:
+            return Projection(self._pool, self._deployment.controller, latest)
+        self._projection.look_up_in(latest)
+        return self._projection
 
     def _gather(self, item: Applied, projection: Projection, seen: list[dict[str, Any]]) -> Block:
         block = item.block
@@ -370,13 +240,13 @@ class _Latest:
         row = self._newest(tables.machines, tables.machines.c.machine == machine)
         if row is None:
             raise IndexBroken(f"machine {machine}")
-        return MachineVersion(**_only(MachineVersion, row))
+        return MachineVersion(**only(MachineVersion, row))
 
     def lease(self, lease: int) -> LeaseVersion:
         row = self._newest(tables.leases, tables.leases.c.lease == lease)
         if row is None:
             raise IndexBroken(f"lease {lease}")
-        return LeaseVersion(**_only(LeaseVersion, row))
+        return LeaseVersion(**only(LeaseVersion, row))
 
     def balance(self, account: str) -> int:
         debit = self._newest(tables.ledger, tables.ledger.c.debit == account)
@@ -389,13 +259,16 @@ class _Latest:
 
     def pool(self) -> PoolVersion | None:
         row = self._newest(tables.states, sa.true())
-        return None if row is None else PoolVersion(**_only(PoolVersion, row))
+        return None if row is None else PoolVersion(**only(PoolVersion, row))
 
     def params(self, version: int) -> Mapping[str, Any]:
         row = self._newest(tables.params, tables.params.c.version == version)
         if row is None:
             raise IndexBroken(f"parameters {version}")
         return row
+
+    def version(self, table: sa.Table, subject: Mapping[str, object]) -> Mapping[str, Any] | None:
+        return self._newest(table, sa.and_(*(table.c[name] == value for name, value in subject.items())))
 
     def _newest(self, table: sa.Table, where: sa.ColumnElement[bool]) -> Mapping[str, Any] | None:
         order = [table.c.place.desc()]
@@ -480,92 +353,5 @@ def _insert_ledger(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> No
         connection.exec_driver_sql(statement, tuple(values))
 
 
-def _only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
-    return {field.name: row[field.name] for field in fields(kind)}
-
-
-def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
-    machine = Machine(
-        id=row["machine"],
-        status=MachineStatus(row["status"]),
-        busy=row["leased"] | row["withheld"],
-        terms=Terms(**_only(Terms, row)),
-        **{
-            name: row[name]
-            for name in (
-                "provider",
-                "operator",
-                "delisted",
-                "under_staked",
-                "stalled",
-                "gpus",
-                "revision",
-                "params",
-                "stake",
-                "leased",
-                "withheld",
-                "retired_at",
-            )
-        },
-    )
-    return MachineRecord(machine, row["hardware"], row["contact"])
-
-
-def _lease_record(row: Mapping[str, Any]) -> LeaseRecord:
-    lease = Lease(
-        id=row["lease"],
-        state=LeaseState(row["state"]),
-        settled=row["paid"] + row["fee"],
-        **{
-            name: row[name]
-            for name in (
-                "tenant",
-                "machine",
-                "placement",
-                "spot",
-                "noticed",
-                "start",
-                "end",
-                "deposit",
-                "price",
-                "revision",
-                "params",
-                "backup",
-            )
-        },
-    )
-    return LeaseRecord(
-        lease=lease,
-        opened_at=row["opened_at"],
-        workload=row["workload"],
-        endpoint=row["endpoint"],
-        result=row["result"],
-        reason=row["reason"].rstrip(b"\0").decode("ascii", "replace"),
-        paid=row["paid"],
-        fee=row["fee"],
-        refunded=row["refunded"],
-    )
-
-
 def _order(row: Mapping[str, Any]) -> tuple[int, int]:
     return row["place"], row["entry"]
-
-
-def _ledger_entry(row: Mapping[str, Any], account: str) -> LedgerEntry:
-    place = row["place"]
-    paid, received = row["debit"] == account, row["credit"] == account
-    return LedgerEntry(
-        block=place >> tables.LOG_INDEX_BITS,
-        log_index=place & ((1 << tables.LOG_INDEX_BITS) - 1),
-        kind=row["kind"],
-        amount=row["amount"] * (received - paid),
-        balance=row["credit_balance"] if received else row["debit_balance"],
-        counterparty=row["debit"] if received else row["credit"],
-        lease=row["lease"],
-        machine=row["machine"],
-        tx_hash="0x" + row["tx_hash"].hex(),
-    )
-
-
-def _params_record(row: Mapping[str, Any]) -> ParamsRecord:
-    return ParamsRecord(row["version"], row["in_force_at"], row["cancelled"], Params(**_only(Params, row)))

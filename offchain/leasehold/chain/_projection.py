@@ -17,14 +17,20 @@ from events alone:
     LeaseClosed, LeaseRejected   the same, and tenant + refunded
     LeaseDeclined, LeaseCancelled   tenant + refunded
     LeaseTerminated       provider - penalty, tenant + penalty
+    LeaseResized          as LeaseClaimed, and tenant - (deposit now + refunded - deposit before - pulled) + refunded
+    Charged               from - amount, companion + amount
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
+import sqlalchemy as sa
+
 from leasehold.chain import _events as ev
+from leasehold.chain import _projection_companions as companions
 from leasehold.chain import _tables as tables
+from leasehold.chain._index_errors import IndexBroken
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._types import (
     CELLS_PER_GPU,
@@ -64,6 +70,11 @@ class MachineVersion:
     available_until_day: int
     hardware: bytes
     contact: bytes
+    down_since: int = 0
+    held_from: int = 0
+    held_until: int = 0
+    last_verified: int = 0
+    pending_slashes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +103,26 @@ class LeaseVersion:
     paid: int
     fee: int
     refunded: int
+    paused: int = 0
+    segment_start: int = 0
+    segment_settled: int = 0
+    backup_lease: int = 0
+    author: str = ZERO_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
 class PoolVersion:
     """A row of `chain_states`, without its place."""
 
-    paused: bool
-    treasury: str
-    owner: str
-    pending_owner: str
+    paused: bool = False
+    gated: bool = False
+    treasury: str = ZERO_ADDRESS
+    owner: str = ZERO_ADDRESS
+    pending_owner: str = ZERO_ADDRESS
+    arbiter: str = ZERO_ADDRESS
 
 
+_PLACE = frozenset({"pool", "place", "event", "tx_hash"})
 _MACHINE = tuple(field.name for field in fields(MachineVersion))
 _LEASE = tuple(field.name for field in fields(LeaseVersion))
 _POOL = tuple(field.name for field in fields(PoolVersion))
@@ -117,6 +136,7 @@ class Latest(Protocol):
     def balance(self, account: str) -> int: ...
     def pool(self) -> PoolVersion | None: ...
     def params(self, version: int) -> Mapping[str, Any]: ...
+    def version(self, table: sa.Table, subject: Mapping[str, object]) -> Mapping[str, Any] | None: ...
 
 
 Row = dict[str, Any]
@@ -125,32 +145,33 @@ Row = dict[str, Any]
 class Projection:
     """Gathers the rows that events make, table by table.
 
-    pool: the key in `chain_pools`. What it remembers of the newest versions must be forgotten (`forget`) whenever
-    the database loses some, or a batch was not committed.
+    pool: the key in `chain_pools`. controller: its address, since `Accounts` serves other pools too.
+    What it remembers of the newest versions must be forgotten (`forget`) whenever the database loses some, or a
+    batch was not committed.
     """
 
-    def __init__(self, pool: int, latest: Latest) -> None:
+    def __init__(self, pool: int, controller: str, latest: Latest) -> None:
         self._pool = pool
+        self._controller = controller
         self._latest = latest
         self._machines: dict[int, MachineVersion] = {}
         self._leases: dict[int, LeaseVersion] = {}
         self._balances: dict[str, int] = {}
+        self._others: dict[tuple[object, ...], Row] = {}
         self.rows: dict[str, list[Row]] = {
             table.name: [] for table in tables.VERSIONED if table is not tables.ledger
         }
         # Nearly all rows are these: plain tuples, in the order of the table's columns.
         self.ledger: list[tuple[Any, ...]] = []
 
-    def look_up_in(self, latest: Latest) -> "Projection":
-        """The same, over another connection."""
+    def look_up_in(self, latest: Latest) -> None:
+        """Goes on over another connection."""
         self._latest = latest
-        return self
 
     def forget(self) -> None:
         """Drops the gathered rows and everything remembered."""
-        self._machines.clear()
-        self._leases.clear()
-        self._balances.clear()
+        for remembered in self._remembered:
+            remembered.clear()
         self.drop_rows()
 
     def drop_rows(self) -> None:
@@ -158,16 +179,51 @@ class Projection:
         self.ledger.clear()
         for rows in self.rows.values():
             rows.clear()
-        if len(self._machines) + len(self._leases) + len(self._balances) > _CACHED:
-            self._machines.clear()
-            self._leases.clear()
-            self._balances.clear()
+        if sum(map(len, self._remembered)) > _CACHED:
+            for remembered in self._remembered:
+                remembered.clear()
+
+    @property
+    def _remembered(self) -> tuple[dict[Any, Any], ...]:
+        return self._machines, self._leases, self._balances, self._others
 
     def apply(self, event: Event) -> None:
         """Gathers what one event changes. An event that changes nothing here is passed over."""
-        handler = _HANDLERS.get(type(event))
+        handler = _HANDLERS.get(type(event)) or companions.HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
+
+    # ------------------------------------------------------------------------ rows that are found by their subject
+
+    def version(self, table: sa.Table, **subject: object) -> Row | None:
+        """The newest version of what `subject` names, without its place."""
+        found = self._others.get((table.name, *subject.values()))
+        if found is None:
+            row = self._latest.version(table, subject)
+            found = None if row is None else {k: v for k, v in row.items() if k not in _PLACE}
+        return found
+
+    def put(
+        self, table: sa.Table, e: Event, subject: Mapping[str, object], values: Mapping[str, Any]
+    ) -> None:
+        """A new version with exactly these values."""
+        self._others[(table.name, *subject.values())] = dict(values)
+        self._put_row(table.name, e, dict(values))
+
+    def change(
+        self, table: sa.Table, e: Event, subject: Mapping[str, object], values: Mapping[str, Any]
+    ) -> Row:
+        """A new version: the newest one with some values changed. Raises IndexBroken where there is none."""
+        before = self.version(table, **subject)
+        if before is None:
+            named = ", ".join(f"{name} {value}" for name, value in subject.items())
+            raise IndexBroken(f"row of {table.name} for {named}")
+        after = {**before, **values}
+        self.put(table, e, subject, after)
+        return after
+
+    def is_this_pool(self, pool: str) -> bool:
+        return pool == self._controller
 
     # ------------------------------------------------------------------------------------------------- ledger
 
@@ -210,6 +266,9 @@ class Projection:
     def _transferred(self, e: ev.Transferred) -> None:
         self._move(e.log, "transfer", e.from_, e.to, e.amount)
 
+    def _charged(self, e: ev.Charged) -> None:
+        self._move(e.log, "charge", e.from_, e.companion, e.amount)
+
     def _fees_pulled(self, e: ev.FeesPulled) -> None:
         self._move(e.log, "fees", None, e.treasury, e.amount)
 
@@ -224,7 +283,9 @@ class Projection:
         self._put(tables.machines.name, e, version, _MACHINE)
 
     def _put(self, table: str, e: Event, version: object, names: Sequence[str]) -> None:
-        row: Row = {name: getattr(version, name) for name in names}
+        self._put_row(table, e, {name: getattr(version, name) for name in names})
+
+    def _put_row(self, table: str, e: Event, row: Row) -> None:
         row["pool"] = self._pool
         row["place"] = tables.place_of(e.log.block_number, e.log.log_index)
         row["event"] = type(e).__name__
@@ -276,7 +337,10 @@ class Projection:
         )
 
     def _hardware_set(self, e: ev.HardwareSet) -> None:
-        self._put_machine(e, replace(self._machine(e.machine), revision=e.revision, hardware=e.digest))
+        before = self._machine(e.machine)
+        retired = before.status == MachineStatus.RETIRED
+        status = before.status if retired else int(MachineStatus.UNVERIFIED)
+        self._put_machine(e, replace(before, status=status, revision=e.revision, hardware=e.digest))
 
     def _contact_set(self, e: ev.ContactSet) -> None:
         self._put_machine(e, replace(self._machine(e.machine), contact=e.digest))
@@ -288,14 +352,17 @@ class Projection:
         self._put_machine(e, replace(self._machine(e.machine), withheld=e.cells))
 
     def _machine_status_set(self, e: ev.MachineStatusSet) -> None:
+        before = self._machine(e.machine)
+        verified = e.status == MachineStatus.VERIFIED != before.status
         self._put_machine(
             e,
             replace(
-                self._machine(e.machine),
+                before,
                 status=e.status,
                 delisted=e.delisted,
                 under_staked=e.under_staked,
                 stalled=e.stalled,
+                last_verified=e.log.timestamp if verified else before.last_verified,
             ),
         )
 
@@ -306,6 +373,25 @@ class Projection:
     def _stake_moved(self, e: ev.StakeMoved) -> None:
         self._move(e.log, "slash", None, e.to, e.amount, machine=e.machine)
         self._put_machine(e, replace(self._machine(e.machine), stake=e.stake))
+
+    def _machine_went_down(self, e: ev.MachineWentDown) -> None:
+        self._put_machine(e, replace(self._machine(e.machine), down_since=e.from_))
+        companions.machine_went_down(self, e)
+
+    def _machine_came_up(self, e: ev.MachineCameUp) -> None:
+        self._put_machine(e, replace(self._machine(e.machine), down_since=0))
+
+    def _machine_held(self, e: ev.MachineHeld) -> None:
+        self._put_machine(e, replace(self._machine(e.machine), held_from=e.from_, held_until=e.until))
+
+    def _pending_slashes_set(self, e: ev.PendingSlashesSet) -> None:
+        self._put_machine(e, replace(self._machine(e.machine), pending_slashes=e.count))
+
+    def verified(self, e: ev.RoundFinalized, revision: int) -> None:
+        """A committee has measured a machine again; the pool heeds that while it is what was measured."""
+        machine = self._machine(e.machine)
+        if machine.revision == revision and machine.status == MachineStatus.VERIFIED:
+            self._put_machine(e, replace(machine, last_verified=e.log.timestamp))
 
     def _machine_retired(self, e: ev.MachineRetired) -> None:
         self._put_machine(e, replace(self._machine(e.machine), retired_at=e.retired_at))
@@ -356,6 +442,7 @@ class Projection:
             paid=0,
             fee=0,
             refunded=0,
+            author=e.tenant,
         )
         self._put_lease(e, version)
         self._occupy(e, version)
@@ -372,8 +459,39 @@ class Projection:
         self._move(e.log, "extend", e.payer, None, drawn, lease=e.lease, machine=e.machine)
         self._put_lease(e, replace(before, end=e.end, deposit=e.deposit))
 
+    def _lease_resized(self, e: ev.LeaseResized) -> None:
+        before = self._lease(e.lease)
+        drawn = e.deposit + e.refunded - before.deposit - e.pulled
+        where = {"lease": e.lease, "machine": e.machine}
+        lease = self._paid(e.log, before, e.paid, e.fee)
+        self._move(e.log, "resize", before.tenant, None, drawn, entry=1, **where)
+        self._move(e.log, "refund", None, before.tenant, e.refunded, entry=2, **where)
+        lease = replace(
+            lease,
+            placement=e.placement,
+            deposit=e.deposit,
+            paused=0,
+            segment_start=e.log.timestamp,
+            segment_settled=e.settled,
+        )
+        self._put_lease(e, lease)
+        machine = self._machine(e.machine)
+        leased = machine.leased & ~cells_of(before.placement) | cells_of(e.placement)
+        self._put_machine(e, replace(machine, leased=leased))
+
+    def _lease_paused(self, e: ev.LeasePaused) -> None:
+        self._put_lease(e, replace(self._lease(e.lease), paused=e.paused))
+
+    def _failed_over(self, e: ev.FailedOver) -> None:
+        self._put_lease(e, replace(self._lease(e.lease), backup_lease=e.backup))
+
+    def _lease_transferred(self, e: ev.LeaseTransferred) -> None:
+        # The standby that the old tenant chose goes with him.
+        self._put_lease(e, replace(self._lease(e.lease), tenant=e.to, backup=ZERO_DIGEST))
+
     def _workload_set(self, e: ev.WorkloadSet) -> None:
-        self._put_lease(e, replace(self._lease(e.lease), workload=e.workload))
+        before = self._lease(e.lease)
+        self._put_lease(e, replace(before, workload=e.workload, author=before.tenant))
 
     def _result_published(self, e: ev.ResultPublished) -> None:
         self._put_lease(e, replace(self._lease(e.lease), result=e.cid))
@@ -420,27 +538,32 @@ class Projection:
     def _params_proposed(self, e: ev.ParamsProposed) -> None:
         row: Row = {name: getattr(e.params, name) for name in type(e.params).__dataclass_fields__}
         row.update(version=e.version, in_force_at=e.in_force_at, cancelled=False)
-        self._put_params(e, row)
+        self._put_row(tables.params.name, e, row)
 
     def _params_cancelled(self, e: ev.ParamsCancelled) -> None:
         pending = [r for r in self.rows[tables.params.name] if r["version"] == e.version]
         before = pending[-1] if pending else self._latest.params(e.version)
-        self._put_params(e, {**before, "cancelled": True})
+        self._put_row(tables.params.name, e, {**before, "cancelled": True})
 
-    def _put_params(self, e: Event, row: Row) -> None:
-        row["pool"] = self._pool
-        row["place"] = tables.place_of(e.log.block_number, e.log.log_index)
-        row["event"] = type(e).__name__
-        row["tx_hash"] = bytes.fromhex(e.log.tx_hash[2:])
-        self.rows[tables.params.name].append(row)
-
-    def _put_pool(self, e: Event, **changes: object) -> None:
+    def _pool_version(self) -> PoolVersion:
         pending = self.rows[tables.states.name]
         if pending:
-            before = PoolVersion(**{name: pending[-1][name] for name in _POOL})
-        else:
-            before = self._latest.pool() or PoolVersion(False, ZERO_ADDRESS, ZERO_ADDRESS, ZERO_ADDRESS)
-        self._put(tables.states.name, e, replace(before, **changes), _POOL)  # type: ignore[arg-type]  # named below
+            return PoolVersion(**{name: pending[-1][name] for name in _POOL})
+        return self._latest.pool() or PoolVersion()
+
+    def _put_pool(self, e: Event, **changes: object) -> None:
+        after = replace(self._pool_version(), **changes)  # type: ignore[arg-type]  # named below
+        self._put(tables.states.name, e, after, _POOL)
+
+    def _gated_set(self, e: ev.GatedSet) -> None:
+        self._put_pool(e, gated=e.gated)
+
+    def arbiter_set(self, e: ev.ArbiterSet) -> None:
+        self._put_pool(e, arbiter=e.arbiter)
+
+    def arbiter(self) -> str:
+        """Who rules on faults that are opened now."""
+        return self._pool_version().arbiter
 
     def _paused_set(self, e: ev.PausedSet) -> None:
         self._put_pool(e, paused=e.paused)
@@ -480,6 +603,16 @@ _HANDLERS: Mapping[type[Event], Callable[[Projection, Any], None]] = {
     ev.LeaseOpened: Projection._lease_opened,
     ev.LeaseStarted: Projection._lease_started,
     ev.LeaseExtended: Projection._lease_extended,
+    ev.LeaseResized: Projection._lease_resized,
+    ev.LeasePaused: Projection._lease_paused,
+    ev.FailedOver: Projection._failed_over,
+    ev.LeaseTransferred: Projection._lease_transferred,
+    ev.MachineWentDown: Projection._machine_went_down,
+    ev.MachineCameUp: Projection._machine_came_up,
+    ev.MachineHeld: Projection._machine_held,
+    ev.PendingSlashesSet: Projection._pending_slashes_set,
+    ev.Charged: Projection._charged,
+    ev.GatedSet: Projection._gated_set,
     ev.WorkloadSet: Projection._workload_set,
     ev.ResultPublished: Projection._result_published,
     ev.LeaseTerminated: Projection._lease_terminated,

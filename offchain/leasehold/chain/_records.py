@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leasehold.chain._types import Lease, Machine, Params
+from leasehold.chain._types import FaultKind, FaultState, Lease, Machine, Params, RoundState
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class LeaseRecord:
     opened_at: when it was opened (`lease.start` is that too until it starts, then when it started).
     workload, endpoint: SHA-256. result: the output's CID in its binary form, empty until it is published.
     reason: why it was declined, else empty. paid, fee: what the provider and the pool have had so far.
-    refunded: what went back to the tenant at the end.
+    refunded: what went back to the tenant at the end. backup_lease: what took its place by `failover`, or 0.
+    author: whose workload it is: the tenant who opened the lease or last set it. A lease may be transferred since.
     """
 
     lease: Lease
@@ -33,14 +34,17 @@ class LeaseRecord:
     paid: int
     fee: int
     refunded: int
+    backup_lease: int = 0
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """One movement on an account.
 
-    kind: `deposit`, `withdraw`, `transfer`, `open`, `extend`, `refund`, `earn`, `penalty`, `stake`, `unstake`,
-    `slash`, `fees`. amount: signed. balance: after it. counterparty: the other account, if it is one.
+    kind: `deposit`, `withdraw`, `transfer`, `open`, `extend`, `resize`, `refund`, `earn`, `penalty`, `stake`,
+    `unstake`, `slash`, `fees`, `charge` (a companion took a stake, a fee or a bond).
+    amount: signed. balance: after it. counterparty: the other account, if it is one.
     """
 
     block: int
@@ -75,9 +79,189 @@ class ParamsRecord:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """Who runs the pool."""
+    """Who runs the pool. gated: registering takes a licence. arbiter: rules on faults that are opened now."""
 
     paused: bool
+    gated: bool
     treasury: str
     owner: str
     pending_owner: str
+    arbiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """An outage, or another fault, of a machine.
+
+    from_, to: of the outage; `to` is 0 while it runs. bps: of the machine's stake. amount: to be moved, or moved.
+    deadline: until when the arbiter may rule, once appealed.
+    pot, reported, to_treasury: what went to tenants, reporters and treasury. weight: cell-seconds that tenants lost
+    and have registered. compensated: of `pot`, what tenants have been credited with.
+    """
+
+    fault: int
+    machine: int
+    kind: FaultKind
+    state: FaultState
+    from_: int
+    to: int
+    opened_at: int
+    filed_at: int
+    deadline: int
+    bps: int
+    amount: int
+    pot: int
+    reported: int
+    to_treasury: int
+    weight: int
+    compensated: int
+    arbiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class LossRecord:
+    """What a fault cost the tenant of a lease. weight: cell-seconds. amount: what it was credited with."""
+
+    fault: int
+    lease: int
+    tenant: str
+    weight: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeRecord:
+    """answered_at: 0 while nobody has. ended_at: when it was answered, or the machine went down. fault: the outage that
+    it proved, or 0.
+    """
+
+    challenge: int
+    machine: int
+    challenger: str
+    lease: int
+    bond: int
+    at: int
+    answered_at: int
+    ended_at: int
+    fault: int
+
+    @property
+    def open(self) -> bool:
+        """Whether it stands. (One on a machine that has retired may be over: the chain says nothing of that.)"""
+        return not self.ended_at
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRecord:
+    """leaves_at: from when the stake can be taken out, or 0."""
+
+    seat: int
+    validator: str
+    stake: int
+    full: int
+    joined_at: int
+    leaves_at: int
+    exited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """A verification. seats: those drawn. fee: as asked for. agreed: how many made the majority."""
+
+    round: int
+    machine: int
+    revision: int
+    requester: str
+    state: RoundState
+    requested_at: int
+    block: int
+    misses: int
+    fee: int
+    seats: tuple[int, ...]
+    commit_until: int
+    reveal_until: int
+    spec: bytes
+    score: int
+    agreed: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoteRecord:
+    """What a seat committed and, if `revealed`, what that was."""
+
+    round: int
+    seat: int
+    commitment: bytes
+    revealed: bool
+    passed: bool
+    spec: bytes
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRecord:
+    """stars: 1 to 5. comment: its SHA-256, or zeros. fee: what the lease paid to the pool."""
+
+    lease: int
+    provider: str
+    tenant: str
+    stars: int
+    comment: bytes
+    fee: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRecord:
+    """endpoint: SHA-256 of the document that says where it is."""
+
+    account: str
+    kind: str
+    endpoint: bytes
+    peer_id: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceRecord:
+    """seats: how many at a time, for software."""
+
+    account: str
+    kind: str
+    seats: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateRecord:
+    """cap: in each `period` of seconds, 0 for ever. spent: since `since`."""
+
+    account: str
+    delegate: str
+    cap: int
+    period: int
+    expiry: int
+    since: int
+    spent: int
+
+    def spent_at(self, now: int) -> int:
+        """What of the cap is used up at `now`."""
+        return 0 if self.period and now >= self.since + self.period else self.spent
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRecord:
+    """mask: each bit is an offer `word << 8 | bit` that is used or cancelled.
+
+    nonce, lease: of the last change, if that was a use; lease is 0 after a cancellation.
+    """
+
+    provider: str
+    word: int
+    mask: int
+    nonce: int
+    lease: int
+
+    def spoiled(self, nonce: int) -> bool:
+        """Whether the offer with this nonce is used or cancelled, as far as this word goes."""
+        return nonce >> 8 == self.word and bool(self.mask >> (nonce & 0xFF) & 1)

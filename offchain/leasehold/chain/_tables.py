@@ -70,8 +70,8 @@ def _pool(*, primary_key: bool = True) -> Column[int]:
     return Column("pool", Integer, ForeignKey("chain_pools.id"), primary_key=primary_key, autoincrement=False)
 
 
-def _versions(name: str, subject: str | None, columns: Sequence[Column[Any]]) -> Table:
-    """A table of versions: keyed by place, found by subject."""
+def _versions(name: str, subject: str | tuple[str, ...] | None, columns: Sequence[Column[Any]]) -> Table:
+    """A table of versions: keyed by place, found by subject, which `subject_of` gives back."""
     table = Table(
         name,
         metadata,
@@ -83,8 +83,16 @@ def _versions(name: str, subject: str | None, columns: Sequence[Column[Any]]) ->
         sqlite_with_rowid=False,
     )
     if subject is not None:
-        Index(None, table.c.pool, table.c[subject], table.c.place)
+        names = (subject,) if isinstance(subject, str) else subject
+        table.info["subject"] = names
+        Index(None, table.c.pool, *(table.c[each] for each in names), table.c.place)
     return table
+
+
+def subject_of(table: Table) -> tuple[str, ...]:
+    """The columns whose values together name what a row of `table` is a version of."""
+    names: tuple[str, ...] = table.info["subject"]
+    return names
 
 
 def _integer(name: str) -> Column[int]:
@@ -184,6 +192,11 @@ machines = _versions(
         _integer("available_until_day"),
         _digest("hardware"),
         _digest("contact"),
+        _integer("down_since"),
+        _integer("held_from"),
+        _integer("held_until"),
+        _integer("last_verified"),
+        _integer("pending_slashes"),
     ],
 )
 
@@ -213,6 +226,11 @@ leases = _versions(
         _amount("paid"),
         _amount("fee"),
         _amount("refunded"),
+        _integer("paused"),
+        _integer("segment_start"),
+        _amount("segment_settled"),
+        _integer("backup_lease"),
+        _account("author"),
     ],
 )
 Index(None, leases.c.pool, leases.c.tenant, leases.c.lease)
@@ -241,16 +259,199 @@ params = _versions(
                 "appeal_window",
                 "ruling_window",
                 "unstake_delay",
+                "reverify_interval",
+                "committee_size",
             )
         ),
+        _amount("bond"),
+        _amount("seat_stake"),
+        _amount("verification_fee"),
     ],
 )
 
 states = _versions(
     "chain_states",
     None,
-    [_flag("paused"), _account("treasury"), _account("owner"), _account("pending_owner")],
+    [
+        _flag("paused"),
+        _flag("gated"),
+        _account("treasury"),
+        _account("owner"),
+        _account("pending_owner"),
+        _account("arbiter"),
+    ],
 )
 
-VERSIONED = (ledger, machines, leases, params, states)
+# ------------------------------------------------------------------------------------------- companions, delegates
+
+faults = _versions(
+    "chain_faults",
+    "fault",
+    [
+        _integer("fault"),
+        _integer("machine"),
+        _integer("kind"),
+        _integer("state"),
+        _integer("from_"),
+        _integer("to"),
+        _integer("opened_at"),
+        _integer("filed_at"),
+        _integer("deadline"),
+        _integer("bps"),
+        _amount("amount"),
+        _amount("pot"),
+        _amount("reported"),
+        _amount("to_treasury"),
+        _amount("weight"),
+        _amount("compensated"),
+        _account("arbiter"),
+    ],
+)
+Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
+
+# What a fault cost the tenant of a lease, and what it got.
+losses = _versions(
+    "chain_losses",
+    ("fault", "lease"),
+    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("weight"), _amount("amount")],
+)
+Index(None, losses.c.pool, losses.c.tenant, losses.c.place)
+
+# Found by machine, on which one challenge stands at a time.
+challenges = _versions(
+    "chain_challenges",
+    "machine",
+    [
+        _integer("challenge"),
+        _integer("machine"),
+        _account("challenger"),
+        _integer("lease"),
+        _amount("bond"),
+        _integer("at"),
+        _integer("answered_at"),
+        _integer("ended_at"),
+        _integer("fault"),
+    ],
+)
+Index(None, challenges.c.pool, challenges.c.challenge, challenges.c.place)
+
+seats = _versions(
+    "chain_seats",
+    "seat",
+    [
+        _integer("seat"),
+        _account("validator"),
+        _amount("stake"),
+        _amount("full"),
+        _integer("joined_at"),
+        _integer("leaves_at"),
+        _flag("exited"),
+    ],
+)
+
+rounds = _versions(
+    "chain_rounds",
+    "round",
+    [
+        _integer("round"),
+        _integer("machine"),
+        _integer("revision"),
+        _account("requester"),
+        _integer("state"),
+        _integer("requested_at"),
+        _integer("block"),
+        _integer("misses"),
+        _amount("fee"),
+        Column("seats", LargeBinary, nullable=False),  # four bytes each
+        _integer("commit_until"),
+        _integer("reveal_until"),
+        _digest("spec"),
+        _integer("score"),
+        _integer("agreed"),
+    ],
+)
+Index(None, rounds.c.pool, rounds.c.machine, rounds.c.round)
+
+votes = _versions(
+    "chain_votes",
+    ("round", "seat"),
+    [
+        _integer("round"),
+        _integer("seat"),
+        _digest("commitment"),
+        _flag("revealed"),
+        _flag("passed"),
+        _digest("spec"),
+        _integer("score"),
+    ],
+)
+
+ratings = _versions(
+    "chain_ratings",
+    "lease",
+    [
+        _integer("lease"),
+        _account("provider"),
+        _account("tenant"),
+        _integer("stars"),
+        _digest("comment"),
+        _amount("fee"),
+        _integer("at"),
+    ],
+)
+Index(None, ratings.c.pool, ratings.c.provider, ratings.c.lease)
+
+services = _versions(
+    "chain_services",
+    ("account", "kind"),
+    [
+        _account("account"),
+        _digest("kind"),
+        _digest("endpoint"),
+        Column("peer_id", LargeBinary, nullable=False),
+        _integer("at"),
+    ],
+)
+
+licences = _versions(
+    "chain_licences",
+    ("account", "kind"),
+    [_account("account"), _digest("kind"), _integer("seats"), _integer("expires_at")],
+)
+
+delegates = _versions(
+    "chain_delegates",
+    ("account", "delegate"),
+    [
+        _account("account"),
+        _account("delegate"),
+        _amount("cap"),
+        _integer("period"),
+        _integer("expiry"),
+        _integer("since"),
+        _amount("spent"),
+    ],
+)
+
+# Bits of offers that are used or cancelled, and by which lease if the version is of a use.
+offers = _versions(
+    "chain_offers",
+    ("provider", "word"),
+    [_account("provider"), _amount("word"), _amount("mask"), _amount("nonce"), _integer("lease")],
+)
+
+COMPANIONS = (
+    faults,
+    losses,
+    challenges,
+    seats,
+    rounds,
+    votes,
+    ratings,
+    services,
+    licences,
+    delegates,
+    offers,
+)
+VERSIONED = (ledger, machines, leases, params, states, *COMPANIONS)
 EVERYTHING = (pools, cursors, blocks, *VERSIONED)

@@ -245,9 +245,11 @@ class Companions:
 class Fault:
     """An outage, or another fault, of a machine.
 
-    to: end of the outage, exclusive; 0 while it runs. deadline: until when the arbiter may rule, while Appealed.
-    amount: of stake to be moved. bond: of the appeal. pot: what the tenants share, once Executed.
-    weight: sum of the tenants' cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
+    from_: of false hardware, when its verification was asked for. to: end of the outage, exclusive; 0 while it runs.
+    deadline: until when the provider may appeal, while Filed, and the arbiter rule, while Appealed.
+    bps: what it charged the machine's window with. previous: the machine's outage before this one, or 0.
+    amount: of stake to be moved. bond: of the appeal, while it stands. pot, weight: what tenants have not been credited
+    with yet, once Executed, and their cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
     """
 
     id: int
@@ -258,11 +260,13 @@ class Fault:
     to: int
     filed_at: int
     deadline: int
+    bps: int
+    previous: int
+    arbiter: str
     amount: int
     bond: int
     pot: int
     weight: int
-    arbiter: str
     reporters: bytes
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leasehold.chain import Applied, EventWatcher, Indexer, Item
+from leasehold.chain import Applied, EventWatcher, Indexer, Item, Pool
 from leasehold.cli._output import Output
 from leasehold.cli._session import Session
 from leasehold.errors import ChainError
@@ -60,8 +60,8 @@ async def _catch_up(session: Session, index: Indexer, update: Callable[[str], No
         if reached >= head.number:
             caught_up.set()
 
-    controller = [session.deployment.controller]
-    async with EventWatcher(session.rpc, None, controller, first) as watcher:
+    sources = await Pool(session.rpc, session.deployment).event_sources()
+    async with EventWatcher(session.rpc, None, sources, first) as watcher:
         running = asyncio.create_task(index.run(watcher, on_commit))
         waiting = asyncio.create_task(caught_up.wait())
         try:

@@ -80,7 +80,8 @@ async def index_to_head(chain: PoolChain, index: Indexer, **options: Any) -> Non
     if cursor is not None and cursor.hash == head.hash:
         return
     deployment = chain.deployment
-    async with EventWatcher(chain.rpc, None, [deployment.controller], deployment.block, **options) as watcher:
+    sources = await chain.pool().event_sources()
+    async with EventWatcher(chain.rpc, None, sources, deployment.block, **options) as watcher:
         running = asyncio.create_task(index.run(watcher, committed))
         waiting = asyncio.create_task(arrived.wait())
         async with asyncio.timeout(30):

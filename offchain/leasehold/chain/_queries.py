@@ -1,0 +1,349 @@
+"""The questions that people and programs ask of the index.
+
+They read only what is committed, beside the one who writes. Filters that are left out leave nothing out.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from leasehold.chain import _tables as tables
+from leasehold.chain._contract import code
+from leasehold.chain._projection_companions import SEAT_BYTES
+from leasehold.chain._records import (
+    ChallengeRecord,
+    DelegateRecord,
+    FaultRecord,
+    LeaseRecord,
+    Ledger,
+    LedgerEntry,
+    LicenceRecord,
+    LossRecord,
+    MachineRecord,
+    OfferRecord,
+    ParamsRecord,
+    PoolRecord,
+    RatingRecord,
+    RoundRecord,
+    SeatRecord,
+    ServiceRecord,
+    VoteRecord,
+)
+from leasehold.chain._types import (
+    FaultKind,
+    FaultState,
+    Lease,
+    LeaseState,
+    Machine,
+    MachineStatus,
+    Params,
+    RoundState,
+    Terms,
+)
+
+T = TypeVar("T", ServiceRecord, LicenceRecord)
+_ENTRIES = 4  # more than one event makes of the ledger's
+
+
+class Queries:
+    """What `Indexer` answers. `_pool` is the key in `chain_pools`."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._pool = 0
+
+    async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
+        """All machines, retired ones included, by id."""
+        table = tables.machines
+        where = [] if provider is None else [table.c.provider == provider]
+        return [_machine_record(row) for row in await self._newest(table, "machine", where)]
+
+    async def machine(self, machine: int) -> MachineRecord | None:
+        table = tables.machines
+        rows = await self._newest(table, "machine", [table.c.machine == machine])
+        return _machine_record(rows[0]) if rows else None
+
+    async def leases(
+        self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
+    ) -> list[LeaseRecord]:
+        """Leases by id. live: only those that hold cells, or only those that do not."""
+        table = tables.leases
+        where: list[sa.ColumnElement[bool]] = []
+        if machine is not None:
+            where.append(table.c.machine == machine)
+        if tenant is not None:
+            where.append(table.c.tenant == tenant)
+        if live is not None:
+            states = [int(state) for state in LeaseState if state.live]
+            where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
+        return [_lease_record(row) for row in await self._newest(table, "lease", where)]
+
+    async def lease(self, lease: int) -> LeaseRecord | None:
+        table = tables.leases
+        rows = await self._newest(table, "lease", [table.c.lease == lease])
+        return _lease_record(rows[0]) if rows else None
+
+    async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
+        """The account's balance and its movements, or the `last` of them."""
+        table = tables.ledger
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, sa.or_(table.c.debit == account, table.c.credit == account))
+            .order_by(table.c.place.desc(), table.c.entry.desc())
+            .limit(last)
+        )
+        rows = await self._rows(query)
+        entries = tuple(_ledger_entry(row, account) for row in reversed(rows))
+        return Ledger(account, entries[-1].balance if entries else 0, entries)
+
+    async def balances(self) -> dict[str, int]:
+        """The balance of every account that ever had one."""
+        table = tables.ledger
+        balances: dict[str, tuple[int, int]] = {}
+        for side in ("debit", "credit"):  # the credit of a transfer to oneself comes after its debit
+            account, order = table.c[side], sa.func.max(table.c.place * _ENTRIES + table.c.entry)
+            newest = (
+                sa.select(account.label("account"), order.label("newest"))
+                .where(table.c.pool == self._pool, account.is_not(None))
+                .group_by(account)
+                .subquery()
+            )
+            query = sa.select(
+                account.label("account"), newest.c.newest, table.c[f"{side}_balance"].label("balance")
+            ).join(
+                newest,
+                sa.and_(
+                    table.c.pool == self._pool,
+                    account == newest.c.account,
+                    table.c.place * _ENTRIES + table.c.entry == newest.c.newest,
+                ),
+            )
+            for row in await self._rows(query):
+                if row["newest"] >= balances.get(row["account"], (0, 0))[0]:
+                    balances[row["account"]] = row["newest"], row["balance"]
+        return {account: balance for account, (_, balance) in balances.items()}
+
+    async def params(self) -> list[ParamsRecord]:
+        """Every version of the pool's rules, proposed and cancelled ones too."""
+        return [_params_record(row) for row in await self._newest(tables.params, "version", [])]
+
+    async def pool(self) -> PoolRecord | None:
+        """Who runs the pool; None before its first block was indexed."""
+        table = tables.states
+        query = sa.select(table).where(table.c.pool == self._pool).order_by(table.c.place.desc()).limit(1)
+        return next((PoolRecord(**only(PoolRecord, row)) for row in await self._rows(query)), None)
+
+    async def faults(self, *, machine: int | None = None) -> list[FaultRecord]:
+        """Outages and other faults, by id."""
+        return [_fault_record(row) for row in await self._of(tables.faults, machine=machine)]
+
+    async def fault(self, fault: int) -> FaultRecord | None:
+        rows = await self._of(tables.faults, fault=fault)
+        return _fault_record(rows[0]) if rows else None
+
+    async def losses(
+        self, *, fault: int | None = None, lease: int | None = None, tenant: str | None = None
+    ) -> list[LossRecord]:
+        """What faults cost tenants, and what they got for it."""
+        rows = await self._of(tables.losses, fault=fault, lease=lease, tenant=tenant)
+        return [LossRecord(**only(LossRecord, row)) for row in rows]
+
+    async def challenges(self, *, machine: int | None = None) -> list[ChallengeRecord]:
+        """Challenges, by id."""
+        table = tables.challenges
+        where = [] if machine is None else [table.c.machine == machine]
+        rows = await self._newest(table, "challenge", where)
+        return [ChallengeRecord(**only(ChallengeRecord, row)) for row in rows]
+
+    async def seats(self, *, validator: str | None = None) -> list[SeatRecord]:
+        """Seats by id, those that have exited too."""
+        rows = await self._of(tables.seats, validator=validator)
+        return [SeatRecord(**only(SeatRecord, row)) for row in rows]
+
+    async def rounds(self, *, machine: int | None = None) -> list[RoundRecord]:
+        """Verifications, by id."""
+        return [_round_record(row) for row in await self._of(tables.rounds, machine=machine)]
+
+    async def round(self, round_: int) -> RoundRecord | None:
+        rows = await self._of(tables.rounds, round=round_)
+        return _round_record(rows[0]) if rows else None
+
+    async def votes(self, round_: int) -> list[VoteRecord]:
+        """What the seats of a round's committee committed and revealed, by seat."""
+        return [VoteRecord(**only(VoteRecord, row)) for row in await self._of(tables.votes, round=round_)]
+
+    async def ratings(self, *, provider: str | None = None) -> list[RatingRecord]:
+        """Ratings, by lease."""
+        rows = await self._of(tables.ratings, provider=provider)
+        return [RatingRecord(**only(RatingRecord, row)) for row in rows]
+
+    async def services(self, *, kind: str | None = None) -> list[ServiceRecord]:
+        """Services that are on offer, by account and kind."""
+        rows = await self._of(tables.services, kind=None if kind is None else code(kind))
+        return [_coded(ServiceRecord, row) for row in rows if any(row["endpoint"])]
+
+    async def licences(self, *, account: str | None = None) -> list[LicenceRecord]:
+        """Licences by account and kind, those that have expired too."""
+        return [_coded(LicenceRecord, row) for row in await self._of(tables.licences, account=account)]
+
+    async def delegates(self, *, account: str | None = None) -> list[DelegateRecord]:
+        """Who may act for whom in this pool; those whose delegation was ended are left out."""
+        rows = await self._of(tables.delegates, account=account)
+        return [DelegateRecord(**only(DelegateRecord, row)) for row in rows if row["since"]]
+
+    async def offers(self, provider: str) -> list[OfferRecord]:
+        """Bits of the provider's offers that are used or cancelled, by word."""
+        rows = await self._of(tables.offers, provider=provider)
+        records = [OfferRecord(**only(OfferRecord, row)) for row in rows]
+        return sorted(records, key=lambda record: record.word)  # amounts sort as texts in SQLite
+
+    async def _of(self, table: sa.Table, **wanted: object) -> list[Mapping[str, Any]]:
+        """The newest versions whose columns have the wanted values; None wants nothing."""
+        where = [table.c[name] == value for name, value in wanted.items() if value is not None]
+        return await self._newest(table, tables.subject_of(table), where)
+
+    async def _newest(
+        self,
+        table: sa.Table,
+        subject: str | tuple[str, ...],
+        where: Sequence[sa.ColumnElement[bool]],
+    ) -> list[Mapping[str, Any]]:
+        names = (subject,) if isinstance(subject, str) else subject
+        other = table.alias()
+        newest = (
+            sa.select(sa.func.max(other.c.place))
+            .where(other.c.pool == self._pool, *(other.c[name] == table.c[name] for name in names))
+            .scalar_subquery()
+        )
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, *where, table.c.place == newest)
+            .order_by(*(table.c[name] for name in names))
+        )
+        return await self._rows(query)
+
+    async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
+        return await asyncio.to_thread(self._fetch, query)
+
+    def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that `kind` has fields for."""
+    return {field.name: row[field.name] for field in fields(kind)}
+
+
+def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
+    machine = Machine(
+        id=row["machine"],
+        status=MachineStatus(row["status"]),
+        busy=row["leased"] | row["withheld"],
+        terms=Terms(**only(Terms, row)),
+        **{
+            name: row[name]
+            for name in (
+                "provider",
+                "operator",
+                "delisted",
+                "under_staked",
+                "stalled",
+                "gpus",
+                "revision",
+                "params",
+                "stake",
+                "leased",
+                "withheld",
+                "retired_at",
+                "down_since",
+                "held_from",
+                "held_until",
+                "last_verified",
+                "pending_slashes",
+            )
+        },
+    )
+    return MachineRecord(machine, row["hardware"], row["contact"])
+
+
+def _lease_record(row: Mapping[str, Any]) -> LeaseRecord:
+    lease = Lease(
+        id=row["lease"],
+        state=LeaseState(row["state"]),
+        settled=row["paid"] + row["fee"],
+        segment_start=row["segment_start"] or row["start"],
+        **{
+            name: row[name]
+            for name in (
+                "tenant",
+                "machine",
+                "placement",
+                "spot",
+                "noticed",
+                "start",
+                "end",
+                "deposit",
+                "price",
+                "revision",
+                "params",
+                "backup",
+                "paused",
+                "segment_settled",
+            )
+        },
+    )
+    return LeaseRecord(
+        lease=lease,
+        opened_at=row["opened_at"],
+        workload=row["workload"],
+        endpoint=row["endpoint"],
+        result=row["result"],
+        reason=row["reason"].rstrip(b"\0").decode("ascii", "replace"),
+        paid=row["paid"],
+        fee=row["fee"],
+        refunded=row["refunded"],
+        backup_lease=row["backup_lease"],
+        author=row["author"],
+    )
+
+
+def _ledger_entry(row: Mapping[str, Any], account: str) -> LedgerEntry:
+    place = row["place"]
+    paid, received = row["debit"] == account, row["credit"] == account
+    return LedgerEntry(
+        block=place >> tables.LOG_INDEX_BITS,
+        log_index=place & ((1 << tables.LOG_INDEX_BITS) - 1),
+        kind=row["kind"],
+        amount=row["amount"] * (received - paid),
+        balance=row["credit_balance"] if received else row["debit_balance"],
+        counterparty=row["debit"] if received else row["credit"],
+        lease=row["lease"],
+        machine=row["machine"],
+        tx_hash="0x" + row["tx_hash"].hex(),
+    )
+
+
+def _params_record(row: Mapping[str, Any]) -> ParamsRecord:
+    return ParamsRecord(row["version"], row["in_force_at"], row["cancelled"], Params(**only(Params, row)))
+
+
+def _fault_record(row: Mapping[str, Any]) -> FaultRecord:
+    values = only(FaultRecord, row)
+    return FaultRecord(**{**values, "kind": FaultKind(values["kind"]), "state": FaultState(values["state"])})
+
+
+def _round_record(row: Mapping[str, Any]) -> RoundRecord:
+    seats = row["seats"]
+    drawn = tuple(
+        int.from_bytes(seats[at : at + SEAT_BYTES], "big") for at in range(0, len(seats), SEAT_BYTES)
+    )
+    return RoundRecord(**{**only(RoundRecord, row), "state": RoundState(row["state"]), "seats": drawn})
+
+
+def _coded(record: type[T], row: Mapping[str, Any]) -> T:
+    kind = row["kind"].rstrip(b"\0").decode("ascii", "replace")
+    return record(**{**only(record, row), "kind": kind})
