@@ -10,6 +10,7 @@ import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IControllerExt} from "./interfaces/IControllerExt.sol";
 import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
 import {IControllerMain} from "./interfaces/IControllerMain.sol";
+import {IControllerMoves} from "./interfaces/IControllerMoves.sol";
 import {Groups} from "./libraries/Groups.sol";
 import {Signatures} from "./libraries/Signatures.sol";
 
@@ -191,7 +192,7 @@ contract Accounts is IAccounts, EIP712 {
     function _inScope(bytes4 selector) private pure returns (bool) {
         return selector == IControllerMain.open.selector || selector == IControllerMain.extend.selector
             || selector == IControllerMain.close.selector || selector == IControllerMain.reject.selector
-            || selector == IControllerExt.resize.selector || selector == IControllerMain.setWorkload.selector;
+            || selector == IControllerMoves.resize.selector || selector == IControllerMain.setWorkload.selector;
     }
 
     // ---------------------------------------------------------------------------------------------------------- groups

@@ -22,7 +22,7 @@ contract Controller is Machines, Leases {
     /// @notice The extension that every pool of this implementation uses, for ever.
     address public immutable extension;
 
-    /// @dev Both halves must believe the same `Accounts`. The factory sees only the extension's.
+    /// @dev All parts must believe the same `Accounts`. The factory sees only the extension's.
     constructor(IAccounts accounts_, address extension_) Ledger(accounts_) {
         address other = IControllerExt(extension_).accounts();
         if (other != address(accounts_)) revert IControllerFactory.WrongAccounts(other);
@@ -31,15 +31,7 @@ contract Controller is Machines, Leases {
 
     /// @dev What is not served here is the extension's, which works on this contract's storage.
     fallback() external {
-        address extension_ = extension;
-        assembly ("memory-safe") {
-            let ptr := mload(0x40)
-            calldatacopy(ptr, 0, calldatasize())
-            let ok := delegatecall(gas(), extension_, ptr, calldatasize(), 0, 0)
-            returndatacopy(ptr, 0, returndatasize())
-            if iszero(ok) { revert(ptr, returndatasize()) }
-            return(ptr, returndatasize())
-        }
+        _delegate(extension);
     }
 
     /// @inheritdoc IControllerMain

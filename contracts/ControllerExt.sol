@@ -2,10 +2,11 @@
 pragma solidity 0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {Hooks} from "./base/Hooks.sol";
 import {Ledger} from "./base/Ledger.sol";
-import {Registry} from "./base/Registry.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
 import {IControllerExt} from "./interfaces/IControllerExt.sol";
+import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
 import {IControllerHooks} from "./interfaces/IControllerHooks.sol";
 import {
     AccountView,
@@ -17,32 +18,36 @@ import {
     Terms
 } from "./interfaces/IControllerTypes.sol";
 import {Billing} from "./libraries/Billing.sol";
-import {Cells} from "./libraries/Cells.sol";
-import {Account, AccountSlots, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
+import {Account, AccountSlots, LeaseBill, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
 import {Rules} from "./libraries/Rules.sol";
 
-/// @title The colder half of a pool: its owner's affairs, the companions' hooks, and reads.
+/// @title The colder part of a pool: the companions' hooks, its owner's affairs, and reads.
 /// @dev Reached by delegatecall from `Controller` only. Its own storage is locked by the constructor of `Ledger`.
 /// The owner can change rules for leases that are yet to be opened, and stop openings. It can reach no ledger, no escrow,
 /// no stake and no open lease, and cannot stop an exit.
-contract ControllerExt is Registry, IControllerExt, IControllerHooks {
+contract ControllerExt is Hooks, IControllerExt {
     uint256 private constant TIMELOCK = 2 days;
 
-    constructor(IAccounts accounts_) Ledger(accounts_) {}
+    /// @notice The part that serves what neither `Controller` nor this one knows, for ever.
+    address public immutable moves;
+
+    /// @dev All parts must believe the same `Accounts`.
+    constructor(IAccounts accounts_, address moves_) Ledger(accounts_) {
+        address other = IControllerExt(moves_).accounts();
+        if (other != address(accounts_)) revert IControllerFactory.WrongAccounts(other);
+        moves = moves_;
+    }
+
+    /// @dev What is served neither by `Controller` nor here, on the pool's storage still.
+    fallback() external {
+        _delegate(moves);
+    }
 
     modifier onlyOwner() {
         address actor = _actor();
         if (actor != _owner) revert NotAuthorized(actor);
         _;
     }
-
-    /// @dev A companion calls in its own name. Zero is nobody.
-    modifier onlyCompanion(uint256 index) {
-        if (msg.sender != _arg(index)) revert NotAuthorized(msg.sender);
-        _;
-    }
-
-    // ---------------------------------------------------------------------------------------------------------- hooks
 
     /// @inheritdoc IControllerHooks
     /// @dev The factory calls it in the transaction that makes the clone. What is not a clone counts as initialized.
@@ -55,37 +60,6 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
         _storeParams(1, params_);
         _pool.paramsVersion = 1;
         emit ParamsProposed(1, SafeCast.toUint40(block.timestamp), params_);
-    }
-
-    /// @inheritdoc IControllerHooks
-    function markVerified(uint32 id, uint16 revision) external onlyCompanion(COMMITTEE) {
-        (Machine storage machine, MachineHead head) = _machine(id);
-        _notRetired(id, head);
-        if (revision != head.revision()) revert RevisionChanged(head.revision());
-        machine.care.lastVerified = SafeCast.toUint32(block.timestamp);
-        _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Verified));
-    }
-
-    /// @inheritdoc IControllerHooks
-    /// @dev The one function that gives stake to anybody but its owner. It reaches no ledger and no escrow, and no more
-    /// than the one machine's stake.
-    function moveStake(uint32 id, address[] calldata to, uint96[] calldata amounts)
-        external
-        nonReentrant
-        onlyCompanion(FAULTS)
-    {
-        (Machine storage machine, MachineHead head) = _machine(id);
-        uint96 stake = machine.stake;
-        for (uint256 i = 0; i < to.length; ++i) {
-            _receiver(to[i]);
-            uint96 amount = amounts[i];
-            if (amount > stake) revert InsufficientBalance(head.provider(), stake, amount);
-            stake -= amount;
-            _credit(to[i], amount);
-            emit StakeMoved(id, to[i], amount, stake);
-        }
-        machine.stake = stake;
-        _weighStake(id, machine, head);
     }
 
     // ---------------------------------------------------------------------------------------------------- pool's affairs
@@ -131,6 +105,12 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
     }
 
     /// @inheritdoc IControllerExt
+    function setGated(bool gated_) external onlyOwner {
+        _pool.gated = gated_;
+        emit GatedSet(gated_);
+    }
+
+    /// @inheritdoc IControllerExt
     function setTreasury(address treasury_) external onlyOwner {
         _setTreasury(treasury_);
     }
@@ -154,6 +134,16 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
     // ---------------------------------------------------------------------------------------------------------- reads
 
     /// @inheritdoc IControllerExt
+    function gated() external view returns (bool) {
+        return _pool.gated;
+    }
+
+    /// @inheritdoc IControllerExt
+    function companions() external view returns (address, address, address, address) {
+        return (_arg(COMMITTEE), _arg(FAULTS), _arg(REPUTATION), _arg(DIRECTORY));
+    }
+
+    /// @inheritdoc IControllerExt
     function machineOf(uint32 id) external view returns (MachineView memory seen) {
         Machine storage machine = _machines[id];
         MachineHead head = machine.head;
@@ -168,9 +158,15 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
         seen.revision = head.revision();
         seen.stake = machine.stake;
         seen.leased = head.leased();
-        seen.withheld = machine.care.withheld;
+        MachineCare memory care = machine.care;
+        seen.withheld = care.withheld;
         seen.busy = seen.leased | seen.withheld;
-        seen.retiredAt = machine.care.retiredAt;
+        seen.retiredAt = care.retiredAt;
+        seen.downSince = care.downSince;
+        seen.heldFrom = care.heldFrom;
+        seen.heldUntil = care.heldUntil;
+        seen.lastVerified = care.lastVerified;
+        seen.pendingSlashes = care.pendingSlashes;
         (seen.terms, seen.params) = termsOf(id, seen.revision);
     }
 
@@ -192,8 +188,12 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
         seen.price = body.price();
         seen.revision = body.revision();
         seen.params = body.params();
-        seen.settled = uint96(_settledOf(lease, head, body));
-        seen.backup = lease.backup;
+        LeaseBill bill = _bill(lease, head);
+        seen.settled = uint96(_settledOf(bill, head, body));
+        if (head.flags() & BACKED != 0) seen.backup = lease.backup;
+        seen.paused = bill.paused();
+        seen.segmentStart = uint32(Billing.began(bill, head.start()));
+        seen.segmentSettled = bill.segmentSettled();
     }
 
     /// @inheritdoc IControllerExt
@@ -303,15 +303,13 @@ contract ControllerExt is Registry, IControllerExt, IControllerHooks {
 
     // -------------------------------------------------------------------------------------------------------- private
 
-    /// @dev Of a live lease what claims have settled, of one that is over what it was billed in all, which needs no storage:
-    /// its `end` is where the bill stopped.
-    function _settledOf(Lease storage lease, LeaseHead head, LeaseBody body) private view returns (uint256) {
+    /// @dev Of a live lease what claims have settled, of one that is over what it was billed in all, which needs no storage
+    /// of its own: `end` is where the bill stopped.
+    function _settledOf(LeaseBill bill, LeaseHead head, LeaseBody body) private view returns (uint256) {
         LeaseState state = LeaseState(head.state());
-        if (state == LeaseState.Ended || state == LeaseState.Rejected) {
-            uint256 bill = Billing.accrued(body.price(), Cells.count(head.placement()), body.end() - head.start());
-            return state == LeaseState.Ended ? bill : Billing.portion(bill, _params[body.params()].holdFeeBps);
-        }
-        return head.flags() & STALE != 0 ? 0 : uint96(lease.bill);
+        if (state != LeaseState.Ended && state != LeaseState.Rejected) return bill.settled();
+        uint256 total = _total(bill, head, body, body.end());
+        return state == LeaseState.Ended ? total : Billing.portion(total, _rulebook(body.params()).holdFeeBps());
     }
 
     function _storeParams(uint16 version, Params calldata params_) private {

@@ -2,9 +2,9 @@
 pragma solidity 0.8.30;
 
 import {Params} from "./interfaces/IControllerTypes.sol";
-import {Account, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
+import {Account, LeaseBill, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
 
-/// @title The storage of a pool, one layout for `Controller` and `ControllerExt`.
+/// @title The storage of a pool, one layout for all its parts.
 /// @dev The only place where state variables are declared. What moves value is guarded in transient storage, which takes
 /// no slot here.
 abstract contract ControllerStorage {
@@ -15,6 +15,10 @@ abstract contract ControllerStorage {
     uint8 internal constant STALLED = 0x10;
     /// @dev `withheld` is not zero, so that `open` reads the lazy slot only when it must.
     uint8 internal constant WITHHOLDING = 0x20;
+    /// @dev An outage runs, since `downSince`.
+    uint8 internal constant DOWN = 0x40;
+    /// @dev `heldFrom` and `heldUntil` say something. Stays when the hold has passed.
+    uint8 internal constant HELD = 0x80;
 
     /// @dev Bits of `LeaseHead.flags`. `LeaseOpened.flags` shows the first.
     uint8 internal constant SPOT = 0x01;
@@ -22,6 +26,10 @@ abstract contract ControllerStorage {
     /// @dev `bill` holds what an earlier lease in this slot left there, and counts as zero: a slot that is used again need
     /// not be cleared, nor read.
     uint8 internal constant STALE = 0x04;
+    /// @dev `backup` holds the digest of this lease's standby, not that of an earlier one in this slot.
+    uint8 internal constant BACKED = 0x08;
+    /// @dev Opened at signed terms, whose most seconds and cells an `extend` or a `resize` must not pass.
+    uint8 internal constant OFFERED = 0x10;
 
     struct Machine {
         MachineHead head;
@@ -32,7 +40,8 @@ abstract contract ControllerStorage {
 
     struct MachineCare {
         uint32 downSince;
-        uint32 lastOutageEnd;
+        uint32 heldFrom;
+        uint32 heldUntil;
         uint32 lastVerified;
         uint64 withheld;
         uint32 retiredAt;
@@ -42,8 +51,8 @@ abstract contract ControllerStorage {
     struct Lease {
         LeaseHead head;
         LeaseBody body;
-        uint256 bill; // settled 96, paused 32, segmentStart 32, segmentSettled 96, lowest first; not with STALE
-        bytes32 backup; // written when first needed
+        LeaseBill bill; // written when first needed; not with STALE
+        bytes32 backup; // with BACKED
     }
 
     /// @dev `inForceAt` is when version `paramsVersion + 1` comes into force, or 0 when nothing is proposed.
@@ -53,6 +62,7 @@ abstract contract ControllerStorage {
         uint16 paramsVersion;
         uint40 inForceAt;
         bool paused;
+        bool gated;
     }
 
     Pool internal _pool;
@@ -67,4 +77,8 @@ abstract contract ControllerStorage {
     mapping(uint256 machine => mapping(uint256 revision => StoredTerms)) internal _terms;
     /// @dev By slot, that is `leaseId >> 16`.
     mapping(uint256 slot => Lease) internal _leases;
+    /// @dev Bits of signed offers that were used or cancelled.
+    mapping(address provider => mapping(uint256 word => uint256 mask)) internal _offers;
+    /// @dev Digests by which leases were accepted.
+    mapping(bytes32 digest => bool) internal _acceptances;
 }

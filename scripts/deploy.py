@@ -16,10 +16,16 @@ from typing import Any, Final
 
 from brownie import (
     Accounts,
+    Committee,
     Contract,
     Controller,
     ControllerExt,
     ControllerFactory,
+    ControllerMoves,
+    Directory,
+    Faults,
+    Lens,
+    Reputation,
     TestToken,
     accounts,
     chain,
@@ -29,8 +35,11 @@ from brownie import (
 DEVELOPMENT_CHAINS: Final = frozenset({1337, 31337})
 MINTED: Final = 1_000_000  # whole tokens for each account of a development chain
 # The pool's first rules, in the order of `Params` in contracts/interfaces/IControllerTypes.sol, which explains
-# them; the stake is in whole tokens.
+# them; amounts are in whole tokens.
 RULES: Final = Path("scripts/pool.json")
+AMOUNTS: Final = frozenset({"minStakePerGpu", "bond", "seatStake", "verificationFee"})
+# Between `Accounts` and the factory that it names: the pool's three parts and its four companions.
+PARTS: Final = 7
 
 
 def main(out_dir: str | None = None) -> None:
@@ -41,6 +50,7 @@ def main(out_dir: str | None = None) -> None:
     token = _token(deployer)
     factory = _factory(deployer)
     pool = _pool(factory, token, deployer)
+    lens = deployer.deploy(Lens)
     chain_id = web3.eth.chain_id
     deployment = {
         "chain_id": chain_id,
@@ -48,6 +58,7 @@ def main(out_dir: str | None = None) -> None:
         "factory": factory.address,
         "accounts": factory.accounts(),
         "controller": pool,
+        "lens": lens.address,
         "token": token.address,
         "block": block,
         "token_symbol": token.symbol(),
@@ -79,11 +90,15 @@ def _factory(deployer: Any) -> Any:
 
     The factory's constructor checks it.
     """
-    factory_address = deployer.get_deployment_address(deployer.nonce + 3)
+    factory_address = deployer.get_deployment_address(deployer.nonce + PARTS + 1)
     accounts_contract = deployer.deploy(Accounts, factory_address)
-    extension = deployer.deploy(ControllerExt, accounts_contract)
+    moves = deployer.deploy(ControllerMoves, accounts_contract)
+    extension = deployer.deploy(ControllerExt, accounts_contract, moves)
     implementation = deployer.deploy(Controller, accounts_contract, extension)
-    factory = deployer.deploy(ControllerFactory, implementation)
+    companions = [
+        deployer.deploy(part, accounts_contract) for part in (Committee, Faults, Reputation, Directory)
+    ]
+    factory = deployer.deploy(ControllerFactory, implementation, *companions)
     assert factory.address == factory_address
     return factory
 
@@ -91,7 +106,8 @@ def _factory(deployer: Any) -> Any:
 def _pool(factory: Any, token: Any, deployer: Any) -> str:
     owner = os.environ.get("LEASEHOLD_OWNER", deployer.address)
     treasury = os.environ.get("LEASEHOLD_TREASURY", deployer.address)
-    stake, *rules = json.loads(RULES.read_text()).values()
-    params = (stake * 10 ** token.decimals(), *rules)
+    unit = 10 ** token.decimals()
+    rules = json.loads(RULES.read_text())
+    params = tuple(value * unit if name in AMOUNTS else value for name, value in rules.items())
     transaction = factory.createPool(token, owner, treasury, params, {"from": deployer})
     return str(transaction.events["PoolCreated"]["controller"])

@@ -25,7 +25,8 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
     uint256 internal constant TOKEN = 0;
     uint256 internal constant COMMITTEE = 1;
     uint256 internal constant FAULTS = 2;
-    // 3 and 4 are Reputation and Directory, of which nothing here asks yet.
+    uint256 internal constant REPUTATION = 3; // which nothing here asks
+    uint256 internal constant DIRECTORY = 4;
 
     IAccounts internal immutable _accounts;
 
@@ -55,6 +56,18 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
 
     function _token() internal view returns (IERC20) {
         return IERC20(_arg(TOKEN));
+    }
+
+    /// @dev Has another part of the pool answer this call, on this contract's storage and in its name.
+    function _delegate(address part) internal {
+        assembly ("memory-safe") {
+            let ptr := mload(0x40)
+            calldatacopy(ptr, 0, calldatasize())
+            let ok := delegatecall(gas(), part, ptr, calldatasize(), 0, 0)
+            returndatacopy(ptr, 0, returndatasize())
+            if iszero(ok) { revert(ptr, returndatasize()) }
+            return(ptr, returndatasize())
+        }
     }
 
     // ----------------------------------------------------------------------------------------------------- inside it

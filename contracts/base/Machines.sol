@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerMain} from "../interfaces/IControllerMain.sol";
 import {MachineStatus, Terms} from "../interfaces/IControllerTypes.sol";
+import {IDirectory} from "../interfaces/IDirectory.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {Rules} from "../libraries/Rules.sol";
 import {MachineHead, MachineHeads, TermsSlots} from "../libraries/Slots.sol";
@@ -24,8 +25,9 @@ abstract contract Machines is Registry, IControllerMain {
         if (gpus == 0 || gpus > 8) revert InvalidGpuCount(gpus);
         if (operator == address(0)) revert ZeroAddress();
         address provider = _actor();
+        if (_pool.gated && !IDirectory(_arg(DIRECTORY)).isLicensed(provider)) revert Unlicensed(provider);
         uint16 version = _versionInForce();
-        uint96 stake = SafeCast.toUint96(uint256(_params[version].minStakePerGpu) * gpus);
+        uint96 stake = SafeCast.toUint96(_minimumStake(provider, gpus, _params[version].minStakePerGpu));
 
         // Effect
         id = ++_pool.machineCount;
@@ -111,8 +113,10 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
+    /// @dev A machine that is down comes back through `Faults.recover`, which clears a stall too.
     function recover(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
+        _notDown(id, machine, head);
         if (head.status() & STALLED == 0) revert MachineNotStalled(id);
         _setStatus(id, machine, head, head.status() & ~STALLED);
     }

@@ -2,10 +2,13 @@
 pragma solidity 0.8.30;
 
 import {MachineStatus, Params} from "../interfaces/IControllerTypes.sol";
-import {MachineHead} from "../libraries/Slots.sol";
+import {IFaults} from "../interfaces/IFaults.sol";
+import {Billing} from "../libraries/Billing.sol";
+import {Score} from "../libraries/Score.sol";
+import {Account, AccountSlots, MachineHead, Rulebook} from "../libraries/Slots.sol";
 import {Ledger} from "./Ledger.sol";
 
-/// @title What both halves of a pool know about machines and parameters.
+/// @title What all parts of a pool know about machines and parameters.
 abstract contract Registry is Ledger {
     // ----------------------------------------------------------------------------------------------------- parameters
 
@@ -15,6 +18,14 @@ abstract contract Registry is Ledger {
         version = pool.paramsVersion;
         uint256 inForceAt = pool.inForceAt;
         if (inForceAt != 0 && block.timestamp >= inForceAt) ++version;
+    }
+
+    /// @dev What leases need of a version's rules, in one read.
+    function _rulebook(uint16 version) internal view returns (Rulebook rules) {
+        Params storage params_ = _params[version];
+        assembly ("memory-safe") {
+            rules := sload(params_.slot)
+        }
     }
 
     // ------------------------------------------------------------------------------------------------------- machines
@@ -47,6 +58,10 @@ abstract contract Registry is Ledger {
         if (_statusOf(head.status()) == MachineStatus.Retired) revert MachineRetiredAlready(id);
     }
 
+    function _notDown(uint32 id, Machine storage machine, MachineHead head) internal view {
+        if (head.status() & DOWN != 0) revert MachineDown(id, machine.care.downSince);
+    }
+
     function _statusOf(uint8 status) internal pure returns (MachineStatus) {
         return MachineStatus(status & STATUS_MASK);
     }
@@ -63,9 +78,22 @@ abstract contract Registry is Ledger {
         return _params[_terms[id][head.revision()].params()];
     }
 
+    /// @dev What a provider must stake for `gpus`: less with a good name (`Score`), never under half. A provider who has
+    /// paid no fees has no name yet, and nobody is asked. The same that Reputation says, at a third of the gas.
+    /// Warning: calls Faults, a view. So no exit may need it.
+    function _minimumStake(address provider, uint8 gpus, uint96 perGpu) internal view returns (uint256 minimum) {
+        minimum = uint256(perGpu) * gpus;
+        Account account = _providers[provider];
+        uint256 fees = account.feesPaid();
+        if (fees == 0) return minimum;
+        uint256 slashed = IFaults(_arg(FAULTS)).slashedOf(provider);
+        uint256 broken = uint256(account.count(AccountSlots.TERMINATED)) + account.count(AccountSlots.UNSTARTED);
+        minimum -= Billing.portion(minimum, Score.discountBps(Score.compute(fees, slashed, broken, perGpu)));
+    }
+
     /// @dev Sets or clears `UNDER_STAKED`.
     function _weighStake(uint32 id, Machine storage machine, MachineHead head) internal {
-        uint256 minimum = uint256(_rulesOf(id, head).minStakePerGpu) * head.gpus();
+        uint256 minimum = _minimumStake(head.provider(), head.gpus(), _rulesOf(id, head).minStakePerGpu);
         uint8 weighed = machine.stake < minimum ? head.status() | UNDER_STAKED : head.status() & ~UNDER_STAKED;
         if (weighed != head.status()) _setStatus(id, machine, head, weighed);
     }

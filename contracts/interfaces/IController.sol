@@ -5,11 +5,12 @@ import {IControllerErrors} from "./IControllerErrors.sol";
 import {IControllerEvents} from "./IControllerEvents.sol";
 import {IControllerExt} from "./IControllerExt.sol";
 import {IControllerMain} from "./IControllerMain.sol";
+import {IControllerMoves} from "./IControllerMoves.sol";
 
 /// @title A pool of GPUs: its ledger, its machines and their stake, its leases and their escrow.
 /// @notice Nobody but its owner can move a ledger balance or an escrow. Nobody can stop anyone from closing, claiming,
 /// unstaking or withdrawing. Every deadline that has passed can be settled by anyone. Stake is lost only by a fault, up
 /// to a stated limit, after a delay.
 /// @dev The *actor* of a call is `msg.sender` or, when that is `Accounts`, the account it acts for. Part of these
-/// functions live in `ControllerExt`, which the Controller reaches by delegatecall; callers see one contract.
-interface IController is IControllerEvents, IControllerErrors, IControllerMain, IControllerExt {}
+/// functions live in `ControllerExt` and `ControllerMoves`, reached by delegatecall; callers see one contract.
+interface IController is IControllerEvents, IControllerErrors, IControllerMain, IControllerExt, IControllerMoves {}

@@ -48,6 +48,7 @@ interface IControllerErrors {
     error WrongMachine(uint256 lease, uint32 machine);
     error SlotExhausted(uint256 lease);
     error MachineDown(uint32 machine, uint256 since);
+    error MachineNotDown(uint32 machine);
     error NotSpot(uint32 machine);
     error WrongBackup(uint256 lease);
     error NothingLeftFor(uint256 lease, uint256 needed, uint256 left);

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {AccountView, LeaseRequest, LeaseView, MachineView, Offer, Params, Terms} from "./IControllerTypes.sol";
+import {AccountView, LeaseView, MachineView, Params, Terms} from "./IControllerTypes.sol";
 
 /// @title What `ControllerExt` serves: the pool's own affairs and reads.
 /// @dev Callers use `IController`.
 interface IControllerExt {
-    // --------------------------------------------------------------------------------------------------------- leases
-
-    /// @notice `open` at terms that the provider signed (`Offer`, in this pool's domain), listed or not.
-    /// @param proof of the machine's provider, as `Accounts.isAuthorized` takes it
-    function openWithOffer(LeaseRequest calldata request, Offer calldata offer, bytes calldata proof)
-        external
-        returns (uint256 lease);
-    /// @notice Spoils offers of the actor: each bit of `mask` is the nonce `word << 8 | bit`.
-    function cancelOffers(uint256 word, uint256 mask) external;
-    /// @notice Another share of the same machine from now on, at the same price and until the same end. Pays the provider
-    /// what accrued. Not inside the trial, nor while the machine is down.
-    /// @param placement to name the place, or 0 to let the contract choose
-    function resize(uint256 lease, uint8 share, uint16 placement) external;
-    /// @notice While the machine is down: ends the lease, billed to the outage's begin, and opens its backup for the tenant
-    /// for the time that was left, or as much of it as the refund buys. Anyone may send it. The arguments are what `backup`
-    /// is the digest of.
-    function failover(uint256 lease, uint32 machine, uint16 revision, uint16 placement, bytes32 workload)
-        external
-        returns (uint256 backup);
-    /// @notice Gives the lease to `to`, who has accepted it.
-    /// @param deadline last timestamp at which the acceptance works
-    /// @param proof of `to`, over `AcceptTransfer(account, controller, lease, deadline)` in the domain of `Accounts`
-    function transferLease(uint256 lease, address to, uint256 deadline, bytes calldata proof) external;
-
     // ----------------------------------------------------------------------------------------------------------- pool
 
     /// @notice Moves what providers' fees are due to the treasury's ledger. Anyone may send it.
@@ -52,9 +28,6 @@ interface IControllerExt {
     // ---------------------------------------------------------------------------------------------------------- reads
 
     function gated() external view returns (bool);
-    /// @notice Bits of used and cancelled offers.
-    function offersOf(address provider, uint256 word) external view returns (uint256 mask);
-    function offerDigest(Offer calldata offer) external view returns (bytes32);
     function companions()
         external
         view

@@ -15,7 +15,11 @@ library Rules {
     uint256 internal constant MIN_CHALLENGE_WINDOW = 10 minutes;
     uint256 internal constant MAX_CLAIM_LAG = 7 days;
     uint256 internal constant MAX_FILING_WINDOW = 7 days;
+    uint256 internal constant MIN_APPEAL_WINDOW = 1 days;
+    uint256 internal constant MIN_RULING_WINDOW = 1 days;
     uint256 internal constant MAX_UNSTAKE_DELAY = 90 days;
+    uint256 internal constant MIN_COMMITTEE = 3;
+    uint256 internal constant MAX_COMMITTEE = 15;
 
     function faultOf(Terms calldata terms) internal pure returns (bytes32) {
         if (terms.price == 0) return "price";
@@ -37,8 +41,14 @@ library Rules {
         if (params.claimLag < params.challengeWindow || params.claimLag < MAX_TRIAL) return "claimLag";
         if (params.claimLag > MAX_CLAIM_LAG) return "claimLag";
         if (params.filingWindow > MAX_FILING_WINDOW) return "filingWindow";
+        if (params.appealWindow < MIN_APPEAL_WINDOW) return "appealWindow";
+        if (params.rulingWindow < MIN_RULING_WINDOW) return "rulingWindow";
         uint256 open = uint256(params.filingWindow) + params.challengeWindow + params.appealWindow + params.rulingWindow;
         if (params.unstakeDelay < open || params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";
+        if (params.bond > params.minStakePerGpu) return "bond";
+        // Odd, so that no vote is a draw.
+        if (params.committeeSize < MIN_COMMITTEE || params.committeeSize > MAX_COMMITTEE) return "committeeSize";
+        if (params.committeeSize % 2 == 0) return "committeeSize";
         return 0;
     }
 }

@@ -12,6 +12,11 @@ type LeaseHead is uint256;
 /// @dev deposit 96, price 80, end 32, revision 16, params 16, generation 16. While Opened, `end - start` is the duration.
 type LeaseBody is uint256;
 
+/// @dev settled 96, paused 32, segmentStart 32, segmentSettled 96. What a lease has been billed (`settled`), and the present
+/// *segment*: since when the share is what it is (0: since `start`), what had accrued by then, and for how many seconds since
+/// then an outage stopped the bill. All zero until a claim, a resize or an outage says something.
+type LeaseBill is uint256;
+
 /// @dev provider 160, leased 64, status 8, revision 16, gpus 8. `leased` are the cells of live leases; a machine's busy
 /// cells are these and the withheld ones. `status` is a MachineStatus and bits.
 type MachineHead is uint256;
@@ -20,13 +25,19 @@ type MachineHead is uint256;
 /// trial 16, params 16, availableUntilDay 16.
 type StoredTerms is uint256;
 
+/// @dev The first slot of `Params`: minStakePerGpu 96, feeBps 16, holdFeeBps 16, maxSlashBps 16, startWindow 24,
+/// noticeSeconds 24, penaltySeconds 24, claimLag 24.
+type Rulebook is uint256;
+
 /// @dev feesPaid 96, feesDue 96, declined 20, unstarted 20, terminated 24.
 type Account is uint256;
 
 using LeaseHeads for LeaseHead global;
 using LeaseBodies for LeaseBody global;
+using LeaseBills for LeaseBill global;
 using MachineHeads for MachineHead global;
 using TermsSlots for StoredTerms global;
+using Rulebooks for Rulebook global;
 using AccountSlots for Account global;
 
 library LeaseHeads {
@@ -63,6 +74,14 @@ library LeaseHeads {
 
     function start(LeaseHead head) internal pure returns (uint32) {
         return uint32(LeaseHead.unwrap(head) >> 224);
+    }
+
+    function withTenant(LeaseHead head, address tenant_) internal pure returns (LeaseHead) {
+        return LeaseHead.wrap(LeaseHead.unwrap(head) >> 160 << 160 | uint160(tenant_));
+    }
+
+    function withPlacement(LeaseHead head, uint16 placement_) internal pure returns (LeaseHead) {
+        return LeaseHead.wrap(LeaseHead.unwrap(head) & ~(uint256(0xFFFF) << 192) | uint256(placement_) << 192);
     }
 
     function withState(LeaseHead head, uint8 state_) internal pure returns (LeaseHead) {
@@ -125,6 +144,73 @@ library LeaseBodies {
 
     function withEnd(LeaseBody body, uint32 end_) internal pure returns (LeaseBody) {
         return LeaseBody.wrap(LeaseBody.unwrap(body) & ~(uint256(type(uint32).max) << 176) | uint256(end_) << 176);
+    }
+}
+
+library LeaseBills {
+    function make(uint96 settled_, uint32 paused_, uint32 segmentStart_, uint96 segmentSettled_)
+        internal
+        pure
+        returns (LeaseBill)
+    {
+        return LeaseBill.wrap(
+            uint256(settled_) | uint256(paused_) << 96 | uint256(segmentStart_) << 128 | uint256(segmentSettled_) << 160
+        );
+    }
+
+    /// @dev Whether it says no more than what is settled.
+    function plain(LeaseBill bill) internal pure returns (bool) {
+        return LeaseBill.unwrap(bill) >> 96 == 0;
+    }
+
+    function settled(LeaseBill bill) internal pure returns (uint96) {
+        return uint96(LeaseBill.unwrap(bill));
+    }
+
+    function paused(LeaseBill bill) internal pure returns (uint32) {
+        return uint32(LeaseBill.unwrap(bill) >> 96);
+    }
+
+    function segmentStart(LeaseBill bill) internal pure returns (uint32) {
+        return uint32(LeaseBill.unwrap(bill) >> 128);
+    }
+
+    function segmentSettled(LeaseBill bill) internal pure returns (uint96) {
+        return uint96(LeaseBill.unwrap(bill) >> 160);
+    }
+
+    function withSettled(LeaseBill bill, uint96 settled_) internal pure returns (LeaseBill) {
+        return LeaseBill.wrap(LeaseBill.unwrap(bill) & ~uint256(type(uint96).max) | settled_);
+    }
+
+    function withPaused(LeaseBill bill, uint32 paused_) internal pure returns (LeaseBill) {
+        return LeaseBill.wrap(LeaseBill.unwrap(bill) & ~(uint256(type(uint32).max) << 96) | uint256(paused_) << 96);
+    }
+}
+
+library Rulebooks {
+    function feeBps(Rulebook rules) internal pure returns (uint16) {
+        return uint16(Rulebook.unwrap(rules) >> 96);
+    }
+
+    function holdFeeBps(Rulebook rules) internal pure returns (uint16) {
+        return uint16(Rulebook.unwrap(rules) >> 112);
+    }
+
+    function startWindow(Rulebook rules) internal pure returns (uint24) {
+        return uint24(Rulebook.unwrap(rules) >> 144);
+    }
+
+    function noticeSeconds(Rulebook rules) internal pure returns (uint24) {
+        return uint24(Rulebook.unwrap(rules) >> 168);
+    }
+
+    function penaltySeconds(Rulebook rules) internal pure returns (uint24) {
+        return uint24(Rulebook.unwrap(rules) >> 192);
+    }
+
+    function claimLag(Rulebook rules) internal pure returns (uint24) {
+        return uint24(Rulebook.unwrap(rules) >> 216);
     }
 }
 

@@ -27,6 +27,8 @@ _ARTIFACTS: Final = _BUILD / "forge"
 _COMPILER: Final = "solc-v0.8.30"
 
 _RULES: Final = _ROOT / "scripts/pool.json"
+_AMOUNTS: Final = frozenset({"minStakePerGpu", "bond", "seatStake", "verificationFee"})  # in whole tokens
+_COMPANIONS: Final = ("Committee", "Faults", "Reputation", "Directory")
 _DECIMALS: Final = 18
 _MINTED: Final = 1_000_000 * 10**_DECIMALS
 
@@ -83,13 +85,17 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
         _send(chain, token.functions.mint(account, _MINTED))
 
     # Accounts and the factory name each other: the factory's address follows from the deployer's nonce.
-    predicted = _create_address(deployer, chain.eth.get_transaction_count(deployer) + 3)
+    nonce = chain.eth.get_transaction_count(deployer)
+    predicted = _create_address(deployer, nonce + 4 + len(_COMPANIONS))
     accounts = _create(chain, "Accounts", predicted)
-    extension = _create(chain, "ControllerExt", accounts.address)
+    moves = _create(chain, "ControllerMoves", accounts.address)
+    extension = _create(chain, "ControllerExt", accounts.address, moves.address)
     implementation = _create(chain, "Controller", accounts.address, extension.address)
-    factory = _create(chain, "ControllerFactory", implementation.address)
+    companions = [_create(chain, name, accounts.address).address for name in _COMPANIONS]
+    factory = _create(chain, "ControllerFactory", implementation.address, *companions)
     receipt = _send(chain, factory.functions.createPool(token.address, deployer, deployer, _rules()))
     (created,) = factory.events.PoolCreated().process_receipt(receipt, errors=DISCARD)
+    lens = _create(chain, "Lens")
 
     deployment = {
         "chain_id": chain.eth.chain_id,
@@ -97,6 +103,7 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
         "factory": factory.address,
         "accounts": accounts.address,
         "controller": created["args"]["controller"],
+        "lens": lens.address,
         "token": token.address,
         "block": block,
         "token_symbol": "TUSD",
@@ -117,8 +124,8 @@ def _forge() -> Path:
 
 
 def _rules() -> tuple[int, ...]:
-    stake, *rules = json.loads(_RULES.read_text()).values()
-    return (stake * 10**_DECIMALS, *rules)
+    rules: dict[str, int] = json.loads(_RULES.read_text())
+    return tuple(value * 10**_DECIMALS if name in _AMOUNTS else value for name, value in rules.items())
 
 
 def _create(chain: Web3, name: str, *args: object) -> Contract:

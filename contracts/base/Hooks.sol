@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
+import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
+import {LeaseState, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {Billing} from "../libraries/Billing.sol";
+import {LeaseBill, LeaseBody, LeaseHead, MachineHead} from "../libraries/Slots.sol";
+import {Settling} from "./Settling.sol";
+
+/// @title What the companions may do to a pool.
+/// @dev Together they reach: the ledger of an account that has called one of them, the stake of a machine, whether a machine
+/// takes leases, and when its leases are billed and ended by others than their tenants. No ledger else, and no escrow.
+abstract contract Hooks is Settling, IControllerHooks {
+    /// @dev A companion calls in its own name. Zero is nobody.
+    modifier onlyCompanion(uint256 index) {
+        if (msg.sender != _arg(index)) revert NotAuthorized(msg.sender);
+        _;
+    }
+
+    /// @inheritdoc IControllerHooks
+    function charge(address from, uint256 amount) external nonReentrant {
+        if (msg.sender != _arg(COMMITTEE) && msg.sender != _arg(FAULTS)) revert NotAuthorized(msg.sender);
+        uint256 left = _debit(from, amount);
+        _credit(msg.sender, amount);
+        emit Charged(from, msg.sender, amount, left);
+    }
+
+    /// @inheritdoc IControllerHooks
+    function setVerified(uint32 id, uint16 revision, bool verified) external nonReentrant onlyCompanion(COMMITTEE) {
+        (Machine storage machine, MachineHead head) = _machine(id);
+        _notRetired(id, head);
+        if (revision != head.revision()) revert RevisionChanged(head.revision());
+        if (verified) machine.care.lastVerified = SafeCast.toUint32(block.timestamp);
+        MachineStatus status = verified ? MachineStatus.Verified : MachineStatus.Unverified;
+        _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(status));
+    }
+
+    /// @inheritdoc IControllerHooks
+    /// @dev The one function that gives stake to anybody but its owner. It reaches no ledger and no escrow, and no more
+    /// than the one machine's stake.
+    function moveStake(uint32 id, address[] calldata to, uint96[] calldata amounts)
+        external
+        nonReentrant
+        onlyCompanion(FAULTS)
+    {
+        (Machine storage machine, MachineHead head) = _machine(id);
+        uint96 stake = machine.stake;
+        for (uint256 i = 0; i < to.length; ++i) {
+            _receiver(to[i]);
+            uint96 amount = amounts[i];
+            if (amount > stake) revert InsufficientBalance(head.provider(), stake, amount);
+            stake -= amount;
+            _credit(to[i], amount);
+            emit StakeMoved(id, to[i], amount, stake);
+        }
+        machine.stake = stake;
+        _weighStake(id, machine, head);
+    }
+
+    /// @inheritdoc IControllerHooks
+    function setDown(uint32 id, uint32 from) external nonReentrant onlyCompanion(FAULTS) {
+        (Machine storage machine, MachineHead head) = _machine(id);
+        machine.care.downSince = from;
+        if (from != 0) {
+            machine.head = head.withStatus(head.status() | DOWN);
+            emit MachineWentDown(id, from);
+            return;
+        }
+        uint8 status = head.status() & ~(DOWN | STALLED);
+        if (head.status() & STALLED != 0) _setStatus(id, machine, head, status);
+        else machine.head = head.withStatus(status);
+        emit MachineCameUp(id, SafeCast.toUint32(block.timestamp));
+    }
+
+    /// @inheritdoc IControllerHooks
+    function hold(uint32 id, uint32 from, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
+        (Machine storage machine, MachineHead head) = _machine(id);
+        MachineCare storage care = machine.care;
+        if (block.timestamp < care.heldUntil) {
+            if (care.heldFrom < from) from = care.heldFrom;
+            if (care.heldUntil > until) until = care.heldUntil;
+        }
+        care.heldFrom = from;
+        care.heldUntil = until;
+        machine.head = head.withStatus(head.status() | HELD);
+        emit MachineHeld(id, from, until);
+    }
+
+    /// @inheritdoc IControllerHooks
+    function setPendingSlashes(uint32 id, uint8 count) external nonReentrant onlyCompanion(FAULTS) {
+        (Machine storage machine,) = _machine(id);
+        machine.care.pendingSlashes = count;
+        emit PendingSlashesSet(id, count);
+    }
+
+    /// @inheritdoc IControllerHooks
+    /// @dev A lease that does not run has no bill to stop, and is passed over: so nobody can spoil a batch by closing one.
+    function pause(uint256 id, uint32 from, uint32 to) external nonReentrant onlyCompanion(FAULTS) {
+        Lease storage lease = _leases[id >> 16];
+        LeaseHead head = lease.head;
+        LeaseBody body = lease.body;
+        if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) return;
+        LeaseBill bill = _bill(lease, head);
+        uint256 end = Billing.min(body.end(), block.timestamp);
+        LeaseBill paused_ = Billing.without(bill, head.start(), end, from, to);
+        if (LeaseBill.unwrap(paused_) == LeaseBill.unwrap(bill)) return;
+        lease.head = _setBill(lease, head, paused_);
+        emit LeasePaused(id, head.machine(), paused_.paused());
+    }
+}
