@@ -8,7 +8,20 @@ from typing import Any
 
 import brownie
 import pytest
-from brownie import Accounts, Controller, ControllerExt, ControllerFactory, TestToken, chain, interface
+from brownie import (
+    Accounts,
+    Committee,
+    Controller,
+    ControllerExt,
+    ControllerFactory,
+    ControllerMoves,
+    Directory,
+    Faults,
+    Reputation,
+    TestToken,
+    chain,
+    interface,
+)
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 from web3.types import RPCEndpoint
@@ -89,14 +102,18 @@ def token(people):
 @pytest.fixture(scope="session")
 def hub(owner):
     """`Accounts`, and with it the factory: the two name each other."""
-    return Accounts.deploy(owner.get_deployment_address(owner.nonce + 3), {"from": owner})
+    return Accounts.deploy(owner.get_deployment_address(owner.nonce + 8), {"from": owner})
 
 
 @pytest.fixture(scope="session")
 def factory(hub, owner):
-    extension = ControllerExt.deploy(hub, {"from": owner})
+    moves = ControllerMoves.deploy(hub, {"from": owner})
+    extension = ControllerExt.deploy(hub, moves, {"from": owner})
     implementation = Controller.deploy(hub, extension, {"from": owner})
-    return ControllerFactory.deploy(implementation, {"from": owner})
+    companions = [
+        part.deploy(hub, {"from": owner}) for part in (Committee, Faults, Reputation, Directory)
+    ]
+    return ControllerFactory.deploy(implementation, *companions, {"from": owner})
 
 
 @pytest.fixture(scope="session")

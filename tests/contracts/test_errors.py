@@ -20,6 +20,9 @@ def declared() -> set[str]:
         interface.IAccounts,
         interface.IControllerFactory,
         interface.IControllerHooks,
+        interface.ICommittee,
+        interface.IReputation,
+        interface.IDirectory,
     )
     return {item["name"] for contract in contracts for item in contract.abi if item["type"] == "error"}
 

@@ -52,6 +52,11 @@ class Params(NamedTuple):
     appeal_window: int = 2 * DAY
     ruling_window: int = 2 * DAY
     unstake_delay: int = 8 * DAY
+    bond: int = 5 * UNIT
+    reverify_interval: int = DAY
+    seat_stake: int = 500 * UNIT
+    verification_fee: int = 5 * UNIT
+    committee_size: int = 5
 
 
 class LeaseRequest(NamedTuple):

@@ -5,9 +5,14 @@ import {Accounts} from "../../contracts/Accounts.sol";
 import {Controller} from "../../contracts/Controller.sol";
 import {ControllerExt} from "../../contracts/ControllerExt.sol";
 import {ControllerFactory} from "../../contracts/ControllerFactory.sol";
+import {ControllerMoves} from "../../contracts/ControllerMoves.sol";
+import {Committee} from "../../contracts/companions/Committee.sol";
+import {Directory} from "../../contracts/companions/Directory.sol";
+import {Reputation} from "../../contracts/companions/Reputation.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
 import {IControllerFactory} from "../../contracts/interfaces/IControllerFactory.sol";
 import {Params} from "../../contracts/interfaces/IControllerTypes.sol";
+import {Faults} from "../../contracts/companions/Faults.sol";
 import {vm} from "./Cheats.sol";
 
 /// @notice Everything that one pool needs, deployed by whoever uses this.
@@ -16,10 +21,16 @@ library Pools {
         internal
         returns (IController pool, Accounts accounts)
     {
-        address factory_ = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 3);
+        address factory_ = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 8);
         accounts = new Accounts(IControllerFactory(factory_));
-        address extension = address(new ControllerExt(accounts));
-        ControllerFactory factory = new ControllerFactory(address(new Controller(accounts, extension)));
+        address extension = address(new ControllerExt(accounts, address(new ControllerMoves(accounts))));
+        ControllerFactory factory = new ControllerFactory(
+            address(new Controller(accounts, extension)),
+            address(new Committee(accounts)),
+            address(new Faults(accounts)),
+            address(new Reputation(accounts)),
+            address(new Directory(accounts))
+        );
         pool = IController(factory.createPool(token, owner, treasury, usual(token)));
     }
 
@@ -40,7 +51,12 @@ library Pools {
             filingWindow: 3 days,
             appealWindow: 2 days,
             rulingWindow: 2 days,
-            unstakeDelay: 8 days
+            unstakeDelay: 8 days,
+            bond: uint96(5 * 10 ** abi.decode(decimals, (uint8))),
+            reverifyInterval: 1 days,
+            seatStake: uint96(500 * 10 ** abi.decode(decimals, (uint8))),
+            verificationFee: uint96(5 * 10 ** abi.decode(decimals, (uint8))),
+            committeeSize: 5
         });
     }
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from eth_abi.abi import encode
 from eth_account import Account
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 FILE = Path(__file__).with_suffix(".json")
@@ -140,6 +141,19 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
+# name, threshold, number of signers, salt, who signs and how: 1 a key, 2 a contract, whose signature may be anything
+SALT = "0x" + "5a" * 32
+GROUPS: list[tuple[str, int, int, str, list[tuple[int, int]]]] = [
+    ("two of three", 2, 3, SALT, [(0, 1), (2, 1)]),
+    ("the same signers, another salt", 2, 3, "0x" + "00" * 32, [(0, 1), (2, 1)]),
+    ("the same signers, another threshold", 3, 3, SALT, [(0, 1), (1, 1), (2, 1)]),
+    ("alone", 1, 1, SALT, [(0, 1)]),
+    ("with a contract", 2, 4, SALT, [(1, 1), (3, 2)]),
+    ("sixteen", 16, 16, SALT, [(index, 1) for index in range(16)]),
+]
+CONTRACT_SIGNATURE = bytes(range(130))  # what a Safe of two owners would take, in length
+
+
 def vectors() -> list[dict[str, Any]]:
     return [_vector(*case) for case in CASES]
 
@@ -196,5 +210,49 @@ def _word(kind: str, value: Any) -> bytes:
     return encode([kind], [int(value) if kind.startswith("uint") else value])
 
 
+def groups() -> list[dict[str, Any]]:
+    return [_group(*case) for case in GROUPS]
+
+
+def _group(name: str, threshold: int, count: int, salt: str, signed: list[tuple[int, int]]) -> dict[str, Any]:
+    keys = sorted((keccak(text=f"signer {i}") for i in range(count)), key=lambda key: int(_address(key), 16))
+    signers = [_address(key) for key in keys]
+    packed = (
+        bytes([threshold, count]) + b"".join(bytes.fromhex(s[2:]) for s in signers) + bytes.fromhex(salt[2:])
+    )
+    accounts = bytes.fromhex(ACCOUNTS[2:])
+    implementation = keccak(b"\xd6\x94" + accounts + b"\x01")[12:]  # CREATE, nonce 1
+    code = bytes.fromhex("3d602d80600a3d3981f3363d3d373d3d3d363d73") + implementation
+    code += bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
+    account = keccak(b"\xff" + accounts + keccak(packed) + keccak(code))[12:]  # CREATE2
+    message = {"account": to_checksum_address(account), "calls": [], "nonce": 0, "deadline": 1_800_000_000}
+    execute = _vector("Execute", ACCOUNTS, CASES[0][2], message)
+    digest = bytes.fromhex(execute["digest"][2:])
+    proof = b"\x03" + packed
+    for index, kind in signed:
+        proof += bytes([index, kind])
+        if kind == 1:
+            proof += bytes(Account.unsafe_sign_hash(digest, keys[index]).signature)
+        else:
+            proof += len(CONTRACT_SIGNATURE).to_bytes(2) + CONTRACT_SIGNATURE
+    return {
+        "name": name,
+        "accounts": ACCOUNTS,
+        "threshold": threshold,
+        "signers": signers,
+        "salt": salt,
+        "account": to_checksum_address(account),
+        "message": message,
+        "digest": execute["digest"],
+        "signed": [{"index": index, "kind": kind} for index, kind in signed],
+        "keys_only": all(kind == 1 for _, kind in signed),
+        "proof": "0x" + proof.hex(),
+    }
+
+
+def _address(key: bytes) -> str:
+    return str(Account.from_key(key).address)
+
+
 if __name__ == "__main__":
-    FILE.write_text(json.dumps({"key": KEY, "vectors": vectors()}, indent=2) + "\n")
+    FILE.write_text(json.dumps({"key": KEY, "vectors": vectors(), "groups": groups()}, indent=2) + "\n")

@@ -3,7 +3,7 @@ pragma solidity 0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerExt} from "../../../contracts/interfaces/IControllerExt.sol";
+import {IControllerMoves} from "../../../contracts/interfaces/IControllerMoves.sol";
 import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
 import {LeaseRequest, LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {EagerToken} from "../../../contracts/test/OddTokens.sol";
@@ -133,7 +133,7 @@ contract AccountsDelegatesTest is GroupFixture {
             IControllerMain.extend.selector,
             IControllerMain.close.selector,
             IControllerMain.reject.selector,
-            IControllerExt.resize.selector,
+            IControllerMoves.resize.selector,
             IControllerMain.setWorkload.selector
         ];
         for (uint256 i = 0; i < scope.length; ++i) {
@@ -262,10 +262,10 @@ contract AccountsDelegatesTest is GroupFixture {
         uint256 lease = _opens(2, 5 hours); // 3.6e18
         _start(lease);
         skip(15 minutes);
-        _byStudent(abi.encodeCall(IControllerExt.resize, (lease, 1, 0)));
+        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 1, 0)));
         _assertSpent(10 * HOUR_OF_CELL);
         uint256 before = pool.balanceOf(group);
-        _byStudent(abi.encodeCall(IControllerExt.resize, (lease, 2, 0)));
+        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 2, 0)));
         uint256 charged = before - pool.balanceOf(group);
         vm.assertTrue(charged > 0);
         _assertSpent(10 * HOUR_OF_CELL + charged);

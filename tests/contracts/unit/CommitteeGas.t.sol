@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
 import {skip, vm} from "./Check.sol";
-import {CommitteeWorld} from "./CommitteeWorld.sol";
+import {CommitteeOfPool} from "./CommitteeOfPool.sol";
 
 /// @notice What the committee's calls cost among a thousand seats, each a transaction of its own. None of them may grow
 /// with the number of seats but by the steps of a binary search.
 /// forge-config: default.isolate = true
 /// forge-config: deep.isolate = true
-contract CommitteeGasTest is CommitteeWorld {
+contract CommitteeGasTest is CommitteeOfPool {
     function setUp() public override {
         super.setUp();
         for (uint256 i = 0; i < 1000; ++i) {
-            _join(_validator(1 + i % 100));
+            _join(vm.addr(1 + i % 100));
             skip(1);
         }
         skip(MATURITY);
-        pool.deposit(DRAWER, 1); // have had money before
-        pool.deposit(TREASURY, 1);
     }
 
     function _log(string memory name, uint256 ceiling) private {
@@ -26,44 +23,53 @@ contract CommitteeGasTest is CommitteeWorld {
     }
 
     function test_round() external {
-        pool.deposit(THIEF, STAKE);
         vm.prank(THIEF);
         committee.join();
         _log("join", 200_000);
-
-        uint256 round = _request();
+        uint256 round = _requestOnce();
         _log("requestVerification", 240_000);
         _drawOnce(round);
         _log("draw_5_of_1000", 240_000);
         uint32[] memory seats = committee.drawnFor(round);
         for (uint256 i = 0; i < 4; ++i) {
-            _commit(round, seats[i], true, SPEC, 900);
+            _commit(round, seats[i], true);
         }
-        _log("commit", 60_000);
+        _log("commit", 70_000);
         skip(COMMIT);
         for (uint256 i = 0; i < 4; ++i) {
-            _reveal(round, seats[i], true, SPEC, 900);
+            _reveal(round, seats[i], true);
         }
-        _log("reveal", 60_000);
+        _log("reveal", 70_000);
         skip(REVEAL);
         committee.finalize(round);
-        _log("finalize", 320_000);
+        _log("finalize", 400_000);
+    }
+
+    function _requestOnce() private returns (uint256) {
+        vm.prank(tenant);
+        return committee.requestVerification(machine, 1);
     }
 
     function _drawOnce(uint256 round) private {
-        _mine();
-        vm.prank(DRAWER);
+        vm.roll(vm.getBlockNumber() + 2);
+        vm.prank(THIEF);
         committee.draw(round);
+    }
+
+    function _leaves(uint32 seat) private {
+        address validator = committee.seatOf(seat).validator;
+        vm.prank(validator);
+        committee.leave(seat);
     }
 
     /// @dev Flooding: 900 of the thousand seats leave, so that nine of ten looked at are excluded. The draw costs more, and
     /// has an end.
     function test_draw_among_holes() external {
         for (uint32 seat = 1; seat <= 900; ++seat) {
-            _leave(seat);
+            _leaves(seat);
         }
         skip(1);
-        uint256 round = _request();
+        uint256 round = _requestOnce();
         _drawOnce(round);
         _log("draw_5_of_1000_nine_of_ten_leaving", 1_000_000);
         vm.assertEq(committee.drawnFor(round).length, 5);
@@ -71,10 +77,10 @@ contract CommitteeGasTest is CommitteeWorld {
 
     function test_draw_among_none() external {
         for (uint32 seat = 1; seat <= 1000; ++seat) {
-            _leave(seat);
+            _leaves(seat);
         }
         skip(1);
-        uint256 round = _request();
+        uint256 round = _requestOnce();
         _drawOnce(round);
         _log("draw_of_none", 1_000_000);
         vm.assertEq(committee.roundOf(round).misses, 1);
@@ -83,14 +89,15 @@ contract CommitteeGasTest is CommitteeWorld {
 
 /// forge-config: default.isolate = true
 /// forge-config: deep.isolate = true
-contract CommitteeQuorumGasTest is CommitteeWorld {
+contract CommitteeQuorumGasTest is CommitteeOfPool {
     function _measure(uint256 count, string memory name) private {
         _seats(count);
         uint32[] memory seats = new uint32[](count);
         bytes[] memory proofs = new bytes[](count);
         for (uint256 i = 0; i < count; ++i) {
             seats[i] = uint32(i + 1);
-            proofs[i] = _sign(i + 1, "digest");
+            (uint8 v, bytes32 r, bytes32 s) = vm.sign(i + 1, "digest");
+            proofs[i] = abi.encodePacked(bytes1(0x01), r, s, v);
         }
         vm.assertTrue(committee.isQuorum("digest", seats, proofs));
         vm.snapshotGasLastCall("committee", name);

@@ -175,7 +175,7 @@ abstract contract FaultsWorld {
     CommitteeDouble internal committee;
     Faults internal faults;
     uint32[] internal seats;
-    uint256[] private _leases;
+    bytes private _refusal;
 
     function setUp() public virtual {
         vm.warp(NOW);
@@ -221,7 +221,6 @@ abstract contract FaultsWorld {
         lease.start = uint32(start);
         lease.end = uint32(end);
         pool.setLease(id, lease);
-        _leases.push(id);
     }
 
     function _setState(uint256 id, LeaseState state, uint256 end) internal {
@@ -289,11 +288,13 @@ abstract contract FaultsWorld {
 
     function _attest(uint256 from, uint256 to) internal returns (uint256) {
         _signOutage(from, to);
+        _expectRefusal();
         return faults.attest(MACHINE, uint64(from), uint64(to), seats, _proofs());
     }
 
     function _attestBefore(uint256 next, uint256 from, uint256 to) internal returns (uint256) {
         _signOutage(from, to);
+        _expectRefusal();
         return faults.attestBefore(next, uint64(from), uint64(to), seats, _proofs());
     }
 
@@ -340,8 +341,7 @@ abstract contract FaultsWorld {
     }
 
     function _digest(bytes32 structHash) internal view returns (bytes32) {
-        bytes32 type_ =
-            keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
+        bytes32 type_ = keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
         bytes32 domain =
             keccak256(abi.encode(type_, keccak256("Leasehold"), keccak256("1"), block.chainid, address(pool)));
         return keccak256(abi.encodePacked(hex"1901", domain, structHash));
@@ -356,6 +356,17 @@ abstract contract FaultsWorld {
 
     function _expect(bytes memory error_) internal {
         vm.expectRevert(error_);
+    }
+
+    /// @dev For what `_attest` does next, once it has signed.
+    function _refuse(bytes memory error_) internal {
+        _refusal = error_;
+    }
+
+    function _expectRefusal() private {
+        if (_refusal.length == 0) return;
+        vm.expectRevert(_refusal);
+        delete _refusal;
     }
 
     function _notFor(address who) internal {

@@ -6,6 +6,10 @@ import {Accounts} from "../../../contracts/Accounts.sol";
 import {Controller} from "../../../contracts/Controller.sol";
 import {ControllerExt} from "../../../contracts/ControllerExt.sol";
 import {ControllerFactory} from "../../../contracts/ControllerFactory.sol";
+import {ControllerMoves} from "../../../contracts/ControllerMoves.sol";
+import {Committee} from "../../../contracts/companions/Committee.sol";
+import {Directory} from "../../../contracts/companions/Directory.sol";
+import {Reputation} from "../../../contracts/companions/Reputation.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerErrors} from "../../../contracts/interfaces/IControllerErrors.sol";
@@ -22,6 +26,7 @@ import {
     Params,
     Terms
 } from "../../../contracts/interfaces/IControllerTypes.sol";
+import {Faults} from "../../../contracts/companions/Faults.sol";
 import {TestToken} from "../../../contracts/test/TestToken.sol";
 import {skip, vm} from "./Check.sol";
 
@@ -44,6 +49,7 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
 
     TestToken internal token;
     Accounts internal accounts;
+    ControllerMoves internal moves;
     ControllerExt internal extension;
     Controller internal implementation;
     ControllerFactory internal factory;
@@ -60,18 +66,41 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
     }
 
     function _deploy() internal returns (ControllerFactory factory_, Accounts accounts_) {
-        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 3);
+        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 8);
         accounts_ = new Accounts(IControllerFactory(predicted));
-        extension = new ControllerExt(accounts_);
+        moves = new ControllerMoves(accounts_);
+        extension = new ControllerExt(accounts_, address(moves));
         implementation = new Controller(accounts_, address(extension));
-        factory_ = new ControllerFactory(address(implementation));
+        factory_ = new ControllerFactory(
+            address(implementation),
+            address(new Committee(accounts_)),
+            address(new Faults(accounts_)),
+            address(new Reputation(accounts_)),
+            address(new Directory(accounts_))
+        );
     }
 
-    /// @dev A pool as a factory would make it that knew companions.
-    function _poolWith(address committee, address faults) internal returns (IController made) {
-        bytes memory args = abi.encodePacked(token, committee, faults, address(0), address(0));
+    /// @dev A pool as a factory would make it, with whatever companions: a test may be one itself.
+    function _poolWith(address committee, address faults, address reputation, address directory)
+        internal
+        returns (IController made)
+    {
+        bytes memory args = abi.encodePacked(token, committee, faults, reputation, directory);
         made = IController(Clones.cloneWithImmutableArgs(address(implementation), args));
         IControllerHooks(address(made)).initialize(OWNER, TREASURY, _params());
+    }
+
+    /// @dev The pool as one of its companions sees it, for the next call.
+    function _asCommittee() internal returns (IControllerHooks) {
+        (address committee,,,) = pool.companions();
+        vm.prank(committee);
+        return IControllerHooks(address(pool));
+    }
+
+    function _asFaults() internal returns (IControllerHooks) {
+        (, address faults,,) = pool.companions();
+        vm.prank(faults);
+        return IControllerHooks(address(pool));
     }
 
     function _fund(address who) internal {
@@ -94,7 +123,12 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
             filingWindow: 7 days,
             appealWindow: 2 days,
             rulingWindow: 3 days,
-            unstakeDelay: 14 days
+            unstakeDelay: 14 days,
+            bond: 5e18,
+            reverifyInterval: 1 days,
+            seatStake: 500e18,
+            verificationFee: 5e18,
+            committeeSize: 5
         });
     }
 

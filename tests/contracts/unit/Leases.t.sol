@@ -75,15 +75,6 @@ contract OpenTest is LeasesFixture {
         vm.assertEq(pool.balanceOf(tenant), HOUR);
     }
 
-    function test_open_refuses_what_is_not_served() external {
-        LeaseRequest memory request = _request(machine, 1, 1 hours);
-        request.spot = true;
-        _refusedOpen(request, abi.encodeWithSelector(Unsupported.selector, bytes32("spot")));
-        request.spot = false;
-        request.backup = "backup";
-        _refusedOpen(request, abi.encodeWithSelector(Unsupported.selector, bytes32("backup")));
-    }
-
     function test_open_needs_a_machine_in_service() external {
         LeaseRequest memory request = _request(machine, 1, 1 hours);
         request.allowUnverified = false;

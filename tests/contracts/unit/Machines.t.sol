@@ -129,13 +129,7 @@ contract MachinesTest is Fixture {
     }
 
     function test_setHardware_returns_to_unverified() external {
-        address committee = address(0xC0);
-        pool = _poolWith(committee, address(0));
-        _fund(PROVIDER);
-        machine = _register(1);
-        vm.prank(committee);
-        (bool ok,) = address(pool).call(abi.encodeWithSignature("markVerified(uint32,uint16)", machine, 1));
-        vm.assertTrue(ok);
+        _asCommittee().setVerified(machine, 1, true);
         _expectEvent();
         emit HardwareSet(machine, 2, "other");
         _status(uint8(MachineStatus.Unverified), false, false, false);
@@ -284,17 +278,16 @@ contract MachinesTest is Fixture {
         vm.assertEq(pool.balanceOf(PROVIDER), 2 * STAKE);
     }
 
-    /// @dev No function of this issue opens a slash; the count is where the specification puts it, in the third slot.
     function test_unstake_waits_for_slashes() external {
         _retire();
         skip(14 days);
-        bytes32 machineSlot = keccak256(abi.encode(machine, 7));
-        bytes32 careSlot = bytes32(uint256(machineSlot) + 2);
-        bytes32 care = vm.load(address(pool), careSlot);
-        vm.store(address(pool), careSlot, care | bytes32(uint256(1) << 192));
+        _expectEvent();
+        emit PendingSlashesSet(machine, 1);
+        _asFaults().setPendingSlashes(machine, 1);
+        vm.assertEq(pool.machineOf(machine).pendingSlashes, 1);
         bytes memory locked = abi.encodeWithSelector(StakeLocked.selector, machine, type(uint256).max);
         _refused(PROVIDER, abi.encodeCall(pool.unstake, (machine)), locked);
-        vm.store(address(pool), careSlot, care);
+        _asFaults().setPendingSlashes(machine, 0);
         pool.unstake(machine);
     }
 

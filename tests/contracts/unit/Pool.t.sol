@@ -225,21 +225,21 @@ contract HooksTest is PoolFixture {
 
     function setUp() public override {
         super.setUp();
-        pool = _poolWith(COMMITTEE_, FAULTS_);
+        pool = _poolWith(COMMITTEE_, FAULTS_, address(0), address(0));
         _fund(tenant);
         _fund(PROVIDER);
         machine = _register(2);
     }
 
     function _mark(uint16 revision) private view returns (bytes memory) {
-        return abi.encodeCall(IControllerHooks.markVerified, (machine, revision));
+        return abi.encodeCall(IControllerHooks.setVerified, (machine, revision, true));
     }
 
-    function test_markVerified() external {
+    function test_setVerified() external {
         _expectEvent();
         emit MachineStatusSet(machine, uint8(MachineStatus.Verified), false, false, false);
         vm.prank(COMMITTEE_);
-        IControllerHooks(address(pool)).markVerified(machine, 1);
+        IControllerHooks(address(pool)).setVerified(machine, 1, true);
         vm.assertEq(uint256(pool.machineOf(machine).status), uint256(MachineStatus.Verified));
         vm.prank(tenant);
         pool.open(_requestVerified());
@@ -250,7 +250,7 @@ contract HooksTest is PoolFixture {
         request.allowUnverified = false;
     }
 
-    function test_markVerified_refuses() external {
+    function test_setVerified_refuses() external {
         _notFor(THIEF, _mark(1));
         _notFor(OWNER, _mark(1));
         _notFor(FAULTS_, _mark(1));
@@ -293,8 +293,8 @@ contract HooksTest is PoolFixture {
         _refused(FAULTS_, _move(1, 2 * STAKE), error_);
     }
 
-    /// @dev Where there is no companion, the zero address is nobody's.
-    function test_without_companions_nobody_may() external {
+    /// @dev Another pool's companions are nobody here.
+    function test_other_companions_may_not() external {
         pool = IController(factory.createPool(address(token), OWNER, TREASURY, _params()));
         _fund(PROVIDER);
         _register(2);

@@ -44,9 +44,7 @@ contract SlashingTest {
         vm.assertEq(downtime, 7 days + 6 hours);
         (downtime,) = Slashing.total(Slashing.advance(window, 7));
         vm.assertEq(downtime, 6 hours);
-        vm.assertEq(
-            Slashing.withoutDowntime(window, DAY, (DAY - 9) * 1 days + 12 hours, DAY * 1 days + 6 hours), 0
-        );
+        vm.assertEq(Slashing.withoutDowntime(window, DAY, (DAY - 9) * 1 days + 12 hours, DAY * 1 days + 6 hours), 0);
     }
 
     function test_a_day_has_no_more_seconds_than_it_has() external pure {
@@ -121,10 +119,11 @@ contract SlashingTest {
     }
 
     /// @dev Days pass and outages of every length and kind are charged: no eight days in a row cost more than the limit.
-    function testFuzz_no_eight_days_cost_more_than_the_limit(uint16 most, uint8[24] calldata gaps, uint8[24] calldata tiers)
-        external
-        pure
-    {
+    function testFuzz_no_eight_days_cost_more_than_the_limit(
+        uint16 most,
+        uint8[24] calldata gaps,
+        uint8[24] calldata tiers
+    ) external pure {
         most = uint16(most % 10_001);
         uint256[8] memory steps = [uint256(200), 400, 3000, 5000, 400, 800, 6000, 10_000];
         uint256[24] memory day;

@@ -1,0 +1,411 @@
+"""Validators hold seats, and some of them, drawn by chance, measure a machine and say what they found."""
+
+import pytest
+from brownie import chain, interface, web3
+from eth_abi import encode
+from web3.types import RPCEndpoint
+from world import (
+    DAY,
+    HARDWARE,
+    HOUR,
+    UNIT,
+    UNVERIFIED,
+    VERIFIED,
+    LeaseRequest,
+    Params,
+    later,
+    now,
+    reverts,
+    word,
+)
+
+STAKE = Params().seat_stake
+FEE = Params().verification_fee
+PENALTY = STAKE // 10
+REWARD = FEE // 20
+MATURITY, LEAVE_DELAY = 3 * DAY, 7 * DAY
+COMMIT, REVEAL = 4 * HOUR, 2 * HOUR
+SPEC, SALT = word("spec"), word("salt")
+REQUESTED, DRAWN, PASSED, FAILED, INCONCLUSIVE = 1, 2, 3, 4, 5
+
+
+@pytest.fixture
+def committee(pool):
+    return interface.ICommittee(pool.companions()[0])
+
+
+@pytest.fixture
+def validators(pool, committee, people, neighbour):
+    """Six seats, of six people, matured."""
+    who = [people[role] for role in ("owner", "treasury", "operator", "tenant", "neighbour", "thief")]
+    for validator in who:
+        join(pool, committee, validator)
+    mature(MATURITY)
+    return who
+
+
+def join(pool, committee, who):
+    pool.deposit(who, STAKE, {"from": who})
+    return committee.join({"from": who})
+
+
+def mature(seconds):
+    """Lets time pass, and a block."""
+    later(seconds)
+    chain.mine()
+
+
+def mine(blocks):
+    web3.provider.make_request(RPCEndpoint("anvil_mine"), [hex(blocks)])
+
+
+@pytest.fixture
+def requester(pool, provider):
+    """The provider itself asks: all others hold seats."""
+    pool.deposit(provider, 100 * UNIT, {"from": provider})
+    return provider
+
+
+@pytest.fixture
+def requested(committee, validators, requester):
+    return committee.requestVerification(1, 1, {"from": requester}).events["VerificationRequested"]["round"]
+
+
+@pytest.fixture
+def drawn(committee, requested, neighbour):
+    """A round and the seats that were drawn for it."""
+    mine(2)
+    committee.draw(requested, {"from": neighbour})
+    return requested, list(committee.drawnFor(requested))
+
+
+def holder(committee, seat):
+    return committee.seatOf(seat)[0]
+
+
+def commitment(pool, round_, seat, passes=True, spec=SPEC, score=900):
+    types = ["uint256", "address", "uint256", "uint32", "bool", "bytes32", "uint16", "bytes32"]
+    values = [
+        chain.id,
+        pool.address,
+        round_,
+        seat,
+        passes,
+        bytes.fromhex(spec[2:]),
+        score,
+        bytes.fromhex(SALT[2:]),
+    ]
+    return web3.keccak(encode(types, values))
+
+
+def agree(pool, committee, round_, seats, passes=True, spec=SPEC):
+    """These commit to the same and reveal it, and the round is over."""
+    for seat in seats:
+        committee.commit(
+            round_, seat, commitment(pool, round_, seat, passes, spec), {"from": holder(committee, seat)}
+        )
+    mature(COMMIT)
+    for seat in seats:
+        committee.reveal(round_, seat, passes, spec, 900, SALT, {"from": holder(committee, seat)})
+    mature(REVEAL)
+
+
+def state(committee, round_):
+    return committee.roundOf(round_).dict()["state"]
+
+
+# -------------------------------------------------------------------------------------------------------------- seats
+
+
+def test_a_seat_is_staked_out_of_the_ledger(pool, committee, thief):
+    with reverts("InsufficientBalance", thief, 0, STAKE):
+        committee.join({"from": thief})
+    tx = join(pool, committee, thief)
+    assert tx.events["SeatJoined"] == {"seat": 1, "validator": thief, "stake": STAKE}
+    assert pool.balanceOf(thief) == 0
+    assert pool.balanceOf(committee) == STAKE
+    assert committee.seatCount() == 1
+    assert committee.maturedSeats() == 0
+
+
+def test_a_seat_comes_and_goes(pool, committee, neighbour, thief):
+    join(pool, committee, neighbour)
+    joined = now()
+    with reverts("SeatNotMatured", 1, joined + MATURITY):
+        committee.leave(1, {"from": neighbour})
+    mature(MATURITY)
+    assert committee.maturedSeats() == 1
+    with reverts("NotAuthorized", thief):
+        committee.leave(1, {"from": thief})
+    with reverts("SeatNotLeaving", 1):
+        committee.exit(1, {"from": neighbour})
+    committee.leave(1, {"from": neighbour})
+    leaves = now() + LEAVE_DELAY
+    with reverts("SeatLeavingAlready", 1):
+        committee.leave(1, {"from": neighbour})
+    with reverts("SeatLeavingAlready", 1):
+        committee.topUp(1, 1, {"from": neighbour})
+    with reverts("SeatLocked", 1, leaves):
+        committee.exit(1, {"from": neighbour})
+    later(LEAVE_DELAY)
+    tx = committee.exit(1, {"from": thief})  # anyone may send it
+    assert tx.events["SeatExited"] == {"seat": 1, "validator": neighbour, "stake": STAKE}
+    assert pool.balanceOf(neighbour) == STAKE
+    assert committee.maturedSeats() == 0
+    with reverts("UnknownSeat", 1):
+        committee.topUp(1, 1, {"from": thief})
+
+
+def test_pausing_keeps_nobody_in_a_seat(pool, committee, owner, neighbour):
+    join(pool, committee, neighbour)
+    mature(MATURITY)
+    pool.setPaused(True, {"from": owner})
+    committee.leave(1, {"from": neighbour})
+    later(LEAVE_DELAY)
+    committee.exit(1, {"from": neighbour})
+    pool.withdraw(neighbour, STAKE, {"from": neighbour})
+
+
+def test_a_new_stake_is_asked_of_new_seats_only(pool, committee, new_params, neighbour, thief):
+    join(pool, committee, neighbour)
+    new_params(Params(seat_stake=2 * STAKE))
+    pool.deposit(thief, 2 * STAKE, {"from": thief})
+    committee.join({"from": thief})
+    assert [committee.seatOf(seat)[2] for seat in (1, 2)] == [STAKE, 2 * STAKE]
+
+
+# ------------------------------------------------------------------------------------------------------------ requests
+
+
+def test_a_request_is_paid_and_names_the_next_block(pool, committee, validators, requester, neighbour):
+    had = pool.balanceOf(requester)
+    tx = committee.requestVerification(1, 1, {"from": requester})
+    assert tx.events["VerificationRequested"] == {
+        "round": 1,
+        "machine": 1,
+        "revision": 1,
+        "requester": requester,
+        "fee": FEE,
+        "block_": tx.block_number + 1,
+    }
+    assert pool.balanceOf(requester) == had - FEE
+    assert committee.roundCount() == 1
+    assert state(committee, 1) == REQUESTED
+    with reverts("RoundRunning", 1, 1):
+        committee.requestVerification(1, 1, {"from": requester})
+
+
+def test_what_cannot_be_asked_for(pool, committee, provider, requester, people, operator):
+    with reverts("TooFewSeats", 0, 5):
+        committee.requestVerification(1, 1, {"from": requester})
+    with reverts("MachineNotInService", 9):
+        committee.requestVerification(9, 1, {"from": requester})
+    with reverts("WrongRevision", 1):
+        committee.requestVerification(1, 2, {"from": requester})
+    pool.retire(1, {"from": provider})
+    with reverts("MachineNotInService", 1):
+        committee.requestVerification(1, 1, {"from": requester})
+
+
+def test_an_interval_lies_between_two_verifications(pool, committee, drawn, requester, neighbour):
+    round_, seats = drawn
+    asked = committee.roundOf(round_).dict()["requestedAt"]
+    agree(pool, committee, round_, seats)
+    committee.finalize(round_, {"from": neighbour})
+    with reverts("TooSoon", 1, asked + DAY):
+        committee.requestVerification(1, 1, {"from": requester})
+    later(DAY)
+    committee.requestVerification(1, 1, {"from": requester})
+
+
+# --------------------------------------------------------------------------------------------------------------- draws
+
+
+def test_a_draw(pool, committee, requested, neighbour):
+    mine(2)
+    had = pool.balanceOf(neighbour)
+    tx = committee.draw(requested, {"from": neighbour})
+    seats = tx.events["CommitteeDrawn"]["seats"]
+    assert len(set(seats)) == 5
+    assert all(1 <= seat <= 6 for seat in seats)
+    assert pool.balanceOf(neighbour) == had + REWARD
+    seen = committee.roundOf(requested).dict()
+    assert (seen["state"], seen["fee"]) == (DRAWN, FEE - REWARD)
+    assert seen["revealUntil"] - seen["commitUntil"] == REVEAL
+    with reverts("WrongRoundState", requested, DRAWN):
+        committee.draw(requested, {"from": neighbour})
+    with reverts("UnknownRound", 7):
+        committee.draw(7, {"from": neighbour})
+
+
+def test_a_draw_waits_for_its_block(committee, requested, neighbour):
+    with reverts("BlockNotMined", committee.roundOf(requested).dict()["block_"]):
+        committee.draw(requested, {"from": neighbour})
+
+
+def test_a_missed_draw_names_another_block_and_pays_more(pool, committee, requested, neighbour):
+    had = pool.balanceOf(neighbour)
+    mine(258)
+    tx = committee.draw(requested, {"from": neighbour})
+    assert tx.events["DrawMissed"] == {"round": requested, "block_": tx.block_number + 1}
+    assert pool.balanceOf(neighbour) == had
+    mine(2)
+    committee.draw(requested, {"from": neighbour})
+    assert pool.balanceOf(neighbour) == had + 2 * REWARD
+
+
+def test_five_misses_give_the_fee_back(pool, committee, requested, requester, neighbour):
+    had = pool.balanceOf(requester)
+    for _ in range(5):
+        mine(258)
+        committee.draw(requested, {"from": neighbour})
+    assert state(committee, requested) == INCONCLUSIVE
+    assert pool.balanceOf(requester) == had + FEE
+
+
+# -------------------------------------------------------------------------------------------------- commits and reveals
+
+
+def test_commits_and_reveals_have_their_time_and_their_people(pool, committee, drawn, thief, provider):
+    round_, seats = drawn
+    until = committee.roundOf(round_).dict()["commitUntil"]
+    seat, other = seats[:2]
+    outside = next(seat for seat in range(1, 7) if seat not in seats)
+    with reverts("NotDrawn", round_, outside):
+        committee.commit(round_, outside, SALT, {"from": holder(committee, outside)})
+    with reverts("NotAuthorized", provider):
+        committee.commit(round_, seat, SALT, {"from": provider})
+    committee.commit(round_, seat, commitment(pool, round_, seat), {"from": holder(committee, seat)})
+    with reverts("AlreadyCommitted", round_, seat):
+        committee.commit(round_, seat, SALT, {"from": holder(committee, seat)})
+    with reverts("RevealNotOpen", round_, until):
+        committee.reveal(round_, seat, True, SPEC, 900, SALT, {"from": holder(committee, seat)})
+    mature(COMMIT)
+    with reverts("CommitOver", round_, until):
+        committee.commit(round_, other, SALT, {"from": holder(committee, other)})
+    with reverts("InvalidScore", 1001):
+        committee.reveal(round_, seat, True, SPEC, 1001, SALT, {"from": holder(committee, seat)})
+    with reverts("WrongReveal", round_, seat):
+        committee.reveal(round_, seat, False, SPEC, 900, SALT, {"from": holder(committee, seat)})
+    with reverts("NotAuthorized", provider):
+        committee.reveal(round_, seat, True, SPEC, 900, SALT, {"from": provider})
+    tx = committee.reveal(round_, seat, True, SPEC, 900, SALT, {"from": holder(committee, seat)})
+    assert tx.events["Revealed"]["seat"] == seat
+    with reverts("WrongReveal", round_, seat):
+        committee.reveal(round_, seat, True, SPEC, 900, SALT, {"from": holder(committee, seat)})
+    mature(REVEAL)
+    with reverts("RevealOver", round_, until + REVEAL):
+        committee.reveal(round_, other, True, SPEC, 900, SALT, {"from": holder(committee, other)})
+
+
+def test_a_copied_commitment_cannot_be_opened(pool, committee, drawn):
+    round_, seats = drawn
+    copy = commitment(pool, round_, seats[0])
+    committee.commit(round_, seats[1], copy, {"from": holder(committee, seats[1])})
+    mature(COMMIT)
+    with reverts("WrongReveal", round_, seats[1]):
+        committee.reveal(round_, seats[1], True, SPEC, 900, SALT, {"from": holder(committee, seats[1])})
+
+
+# ------------------------------------------------------------------------------------------------------------ outcomes
+
+
+def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, drawn, neighbour, tenant, treasury):
+    round_, seats = drawn
+    agree(pool, committee, round_, seats[:4])
+    with reverts("MachineUnverified", 1):
+        pool.open(LeaseRequest(1, allow_unverified=False), {"from": tenant})
+    before = {seat: pool.balanceOf(holder(committee, seat)) for seat in seats[:4]}
+    tx = committee.finalize(round_, {"from": neighbour})
+
+    assert tx.events["RoundFinalized"] == {
+        "round": round_,
+        "machine": 1,
+        "state": PASSED,
+        "spec": SPEC,
+        "score": 900,
+        "agreed": 4,
+    }
+    assert tx.events["SeatPenalized"]["amount"] == PENALTY
+    assert committee.seatOf(seats[4])[1] == STAKE - PENALTY
+    for seat, had in before.items():
+        got = pool.balanceOf(holder(committee, seat)) - had
+        assert got == (FEE - REWARD) // 4 + (PENALTY if holder(committee, seat) == treasury else 0)
+    assert pool.machineOf(1).dict()["status"] == VERIFIED
+    pool.open(LeaseRequest(1, allow_unverified=False), {"from": tenant})
+    # The silent one may make up for it.
+    weak = holder(committee, seats[4])
+    pool.deposit(weak, STAKE, {"from": weak})
+    committee.topUp(seats[4], STAKE, {"from": weak})
+    assert committee.seatOf(seats[4])[1] == STAKE
+
+
+def test_a_machine_fails(pool, committee, drawn, neighbour):
+    round_, seats = drawn
+    agree(pool, committee, round_, seats, passes=False, spec=word("a lesser card"))
+    committee.finalize(round_, {"from": neighbour})
+    seen = committee.roundOf(round_).dict()
+    assert (seen["state"], str(seen["spec"])) == (FAILED, word("a lesser card"))
+    assert pool.machineOf(1).dict()["status"] == UNVERIFIED
+    with reverts("WrongRoundState", round_, FAILED):
+        committee.finalize(round_, {"from": neighbour})
+
+
+def test_a_round_is_counted_when_it_is_over(pool, committee, drawn, neighbour):
+    round_, _seats = drawn
+    until = committee.roundOf(round_).dict()["revealUntil"]
+    with reverts("RoundOpen", round_, until):
+        committee.finalize(round_, {"from": neighbour})
+
+
+def test_without_a_majority_nobody_loses(pool, committee, drawn, requester, neighbour):
+    round_, seats = drawn
+    had = pool.balanceOf(requester)
+    agree(pool, committee, round_, seats[:2])
+    committee.finalize(round_, {"from": neighbour})
+    assert state(committee, round_) == INCONCLUSIVE
+    assert pool.balanceOf(requester) == had + FEE - REWARD
+    assert all(committee.seatOf(seat)[1] == STAKE for seat in seats)
+    committee.requestVerification(1, 1, {"from": requester})
+
+
+def test_hardware_changed_meanwhile_stays_unverified(pool, committee, drawn, provider, neighbour):
+    round_, seats = drawn
+    agree(pool, committee, round_, seats)
+    pool.setHardware(1, HARDWARE, {"from": provider})
+    committee.finalize(round_, {"from": neighbour})
+    assert state(committee, round_) == PASSED
+    assert pool.machineOf(1).dict()["status"] == UNVERIFIED
+
+
+# ------------------------------------------------------------------------------------------------------------- quorums
+
+
+def test_a_quorum_signs(committee, validators, keys):
+    digest = web3.keccak(text="an outage")
+
+    def proofs(who):
+        return [b"\x01" + signature(keys[validator.address], digest) for validator in who]
+
+    seats = list(range(1, 7))
+    assert committee.isQuorum(digest, seats[:5], proofs(validators[:5]))
+    assert not committee.isQuorum(digest, seats[:4], proofs(validators[:4]))  # two thirds, and four
+    assert not committee.isQuorum(digest, seats[:5], proofs(validators[1:]))
+    assert not committee.isQuorum(web3.keccak(text="another"), seats[:5], proofs(validators[:5]))
+    assert list(committee.validatorsOf([1, 3])) == [validators[0], validators[2]]
+
+
+def signature(key, digest):
+    from eth_account import Account
+
+    return bytes(Account.unsafe_sign_hash(digest, key).signature)
+
+
+# ----------------------------------------------------------------------------------------------------- through Accounts
+
+
+def test_an_account_joins_and_votes_through_accounts(pool, committee, tenant, execute):
+    pool.deposit(tenant, STAKE, {"from": tenant})
+    tx = execute(tenant, (committee, committee.join.encode_input()))
+    assert tx.events["SeatJoined"]["validator"] == tenant
+    assert pool.balanceOf(tenant) == 0
