@@ -35,6 +35,7 @@ SENTENCES: dict[str, str] = {
     "MachineStalled": (
         "Machine {machine} left a lease unstarted and takes none until `leasehold provider recover {machine}`: choose another."
     ),
+    "MachineNotDown": "Machine {machine} is not down: there is nothing to fail over from.",
     "MachineNotStalled": "Machine {machine} is not stalled: there is nothing to recover.",
     "MachineUnverified": "Nobody has measured machine {machine}: pass --allow-unverified to rent it all the same.",
     "MachineBusy": "Machine {machine} still has leased cells ({leased:#x}): wait until its leases have ended.",

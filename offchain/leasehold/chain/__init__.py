@@ -14,6 +14,7 @@ from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, dec
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._decode import decode_log
 from leasehold.chain._deployment import Deployment
+from leasehold.chain._eip712 import Call
 from leasehold.chain._events import *  # noqa: F403
 from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
 from leasehold.chain._index_errors import IndexBroken, IndexConflict
@@ -50,7 +51,6 @@ from leasehold.chain._types import (
     CELLS_PER_GPU,
     ZERO_ADDRESS,
     ZERO_DIGEST,
-    Call,
     Challenge,
     Companions,
     Delegation,

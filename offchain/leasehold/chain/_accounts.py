@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from leasehold.chain._contract import Contract
-from leasehold.chain._types import Call, Delegation, Receipt
+from leasehold.chain._eip712 import Call
+from leasehold.chain._types import Delegation, Receipt
 
 
 class AccountsContract(Contract):

@@ -10,7 +10,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from leasehold.chain._abi import Function, functions
-from leasehold.chain._types import Call
+from leasehold.chain._eip712 import Call
 from leasehold.errors import ChainError
 
 

@@ -5,10 +5,11 @@ from typing import Any, TypeVar
 
 from leasehold.chain._abi import Function, functions
 from leasehold.chain._decode import decode_log
+from leasehold.chain._eip712 import Call
 from leasehold.chain._log import Event
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._sender import Sender
-from leasehold.chain._types import Call, Receipt
+from leasehold.chain._types import Receipt
 from leasehold.errors import ChainError, WalletError
 
 E = TypeVar("E", bound=Event)

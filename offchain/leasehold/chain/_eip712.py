@@ -54,9 +54,9 @@ class Domain:
     verifying_contract: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chain_id", _checked("chainId", "uint256", self.chain_id))
+        object.__setattr__(self, "chain_id", checked("chainId", "uint256", self.chain_id))
         object.__setattr__(
-            self, "verifying_contract", _checked("verifyingContract", "address", self.verifying_contract)
+            self, "verifying_contract", checked("verifyingContract", "address", self.verifying_contract)
         )
 
     def to_json(self) -> dict[str, object]:
@@ -81,7 +81,7 @@ class Struct:
     def __post_init__(self) -> None:
         for field in self.layout():
             value = getattr(self, field.attribute)
-            object.__setattr__(self, field.attribute, _checked(field.name, field.type, value))
+            object.__setattr__(self, field.attribute, checked(field.name, field.type, value))
 
     @classmethod
     def layout(cls) -> tuple[Field, ...]:
@@ -138,12 +138,12 @@ def _wire_name(attribute: str) -> str:
 # ----------------------------------------------------------------------------------------------------- values
 
 
-def _checked(name: str, kind: str, value: object) -> object:
+def checked(name: str, kind: str, value: object) -> object:
     """`value` in its one form, or TypedDataError."""
     if kind.endswith("[]"):
         if not isinstance(value, tuple | list):
             raise TypedDataError(name, "is not a list")
-        return tuple(_checked(name, kind[:-2], item) for item in value)
+        return tuple(checked(name, kind[:-2], item) for item in value)
     if kind.startswith("uint"):
         return _integer(name, int(kind[4:]), value)
     if kind == "address":
@@ -155,10 +155,10 @@ def _checked(name: str, kind: str, value: object) -> object:
     if kind in _NESTED:
         return _instance(name, value, _NESTED[kind])
     expected = {"bool": bool, "string": str, "bytes": bytes, "bytes32": bytes}[kind]
-    checked = _instance(name, value, expected)
-    if kind == "bytes32" and len(cast(bytes, checked)) != 32:
+    plain = _instance(name, value, expected)
+    if kind == "bytes32" and len(cast(bytes, plain)) != 32:
         raise TypedDataError(name, "does not have 32 bytes")
-    return checked
+    return plain
 
 
 def _integer(name: str, bits: int, value: object) -> int:

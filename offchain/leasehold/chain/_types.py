@@ -346,14 +346,6 @@ class Delegation:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One of the calls of `Accounts.execute`."""
-
-    target: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Receipt:
     """A mined transaction. `gas_price` is wei per gas as paid; `logs` are raw, as the node sent them."""
 

@@ -40,7 +40,17 @@ _UNSERVED_VALUES: Final = {
 _UNITS: Final = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _UNITS_DECIMAL: Final = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
-_SYSTEM_PATHS: Final = ("/proc", "/sys", "/dev", "/run/secrets", "/etc", "/bin", "/sbin", "/lib")
+_SYSTEM_PATHS: Final = (
+    "/proc",
+    "/sys",
+    "/dev",
+    "/run/secrets",
+    "/run/leasehold",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+)
 
 
 # ------------------------------------------------------------------------------------------------------ values
@@ -76,7 +86,7 @@ def _container_path(value: str) -> str:
     if "\0" in value or not value.startswith("/") or ".." in value.split("/") or len(value) > 1024:
         raise _refuse("is not an absolute path without `..`")
     path = "/" + str(PurePosixPath(value)).lstrip("/")
-    if path == "/" or any(path == taken or path.startswith(taken + "/") for taken in _SYSTEM_PATHS):
+    if path in ("/", "/run") or any(path == taken or path.startswith(taken + "/") for taken in _SYSTEM_PATHS):
         raise _refuse(f"may not be {path}, which belongs to the system")
     return path
 

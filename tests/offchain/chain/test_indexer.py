@@ -5,7 +5,6 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,139 +13,39 @@ from alembic.runtime.migration import MigrationContext
 
 from devnet.pool import PoolChain
 from leasehold.chain import (
+    AccountsContract,
     Applied,
     Block,
-    EventWatcher,
+    FaultState,
     IndexBroken,
     IndexConflict,
     Indexer,
-    LeaseRequest,
     LeaseStarted,
     LeaseState,
     LogMeta,
     RolledBack,
     StakeMoved,
-    Terms,
 )
 from leasehold.chain._indexer import migrate
-from leasehold.chain._tables import EVERYTHING, metadata
+from leasehold.chain._tables import metadata
 from leasehold.errors import ContractError, SettingsError
 
-UNIT = 10**18
-HOUR = 3_600
-TERMS = Terms(
-    price=2 * UNIT,
-    spot_price=0,
-    min_duration=60,
-    max_duration=30 * 24 * HOUR,
-    trial=300,
-    available_until_day=60_000,
+from .indexing import (
+    HOUR,
+    OPERATOR,
+    OTHER,
+    PROVIDER,
+    RENTER,
+    TERMS,
+    UNIT,
+    approve_all,
+    check_against_chain,
+    dump,
+    index_to_head,
+    register,
+    url_of,
+    wants,
 )
-PROVIDER, RENTER, OTHER, OPERATOR = 1, 2, 3, 4
-
-
-def url_of(path: Path) -> str:
-    return f"sqlite:///{path}"
-
-
-def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table, in order."""
-    engine = sa.create_engine(url_of(path))
-    try:
-        with engine.connect() as connection:
-            return {
-                table.name: [
-                    tuple(row)
-                    for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns))
-                ]
-                for table in EVERYTHING
-            }
-    finally:
-        engine.dispose()
-
-
-async def index_to_head(chain: PoolChain, index: Indexer, **options: Any) -> None:
-    """Runs the index until it has what the chain has now."""
-    head = await chain.rpc.header()
-    assert head is not None
-    arrived = asyncio.Event()
-
-    async def committed(_: object) -> None:
-        cursor = await index.head()
-        if cursor is not None and cursor.hash == head.hash:
-            arrived.set()
-
-    cursor = await index.head()
-    if cursor is not None and cursor.hash == head.hash:
-        return
-    deployment = chain.deployment
-    sources = await chain.pool().event_sources()
-    async with EventWatcher(chain.rpc, None, sources, deployment.block, **options) as watcher:
-        running = asyncio.create_task(index.run(watcher, committed))
-        waiting = asyncio.create_task(arrived.wait())
-        async with asyncio.timeout(30):
-            await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
-        for task in (running, waiting):
-            task.cancel()
-        results = await asyncio.gather(running, waiting, return_exceptions=True)
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-
-
-async def register(chain: PoolChain, gpus: int = 2) -> int:
-    machine, _ = await chain.pool(PROVIDER).register(
-        TERMS, gpus, b"h" * 32, b"c" * 32, chain.address(OPERATOR)
-    )
-    return machine
-
-
-async def approve_all(chain: PoolChain) -> None:
-    for account in (PROVIDER, RENTER, OTHER):
-        await chain.token(account).approve(chain.deployment.controller)
-
-
-def wants(machine: int, **changes: Any) -> LeaseRequest:
-    values: dict[str, Any] = {
-        "machine": machine,
-        "revision": 1,
-        "share": 8,
-        "duration": 2 * HOUR,
-        "max_price": 2 * UNIT,
-        "workload": b"w" * 32,
-        "allow_unverified": True,
-    }
-    return LeaseRequest(**{**values, **changes})
-
-
-async def check_against_chain(chain: PoolChain, index: Indexer) -> None:
-    """Every machine, live lease and balance is what the contract's own reads say."""
-    pool = chain.pool()
-    machines = await index.machines()
-    assert [m.machine for m in machines] == [
-        await pool.machine_of(i + 1) for i in range(await pool.machine_count())
-    ]
-    for record in await index.leases():
-        seen = await pool.lease_of(record.lease.id)
-        if seen.state is LeaseState.NONE:
-            continue  # its slot is in use again
-        if record.lease.state.live:
-            assert record.lease == seen
-        else:
-            assert (record.lease.state, record.lease.deposit) == (seen.state, seen.deposit)
-            assert record.paid + record.fee + record.refunded == record.lease.deposit
-    balances = await index.balances()
-    for account in chain.anvil.accounts:
-        balance = await pool.balance_of(account.address)
-        assert balances.get(account.address, 0) == balance
-        ledger = await index.ledger(account.address)
-        assert ledger.balance == balance == sum(entry.amount for entry in ledger.entries)
-    pool_record = await index.pool()
-    assert pool_record is not None
-    assert pool_record.owner == await pool.owner()
-    assert pool_record.treasury == await pool.treasury()
-    assert pool_record.paused == await pool.paused()
-    assert (await index.params())[0].params == await pool.params(1)
 
 
 async def test_a_lease_from_open_to_withdrawal(chain: PoolChain, tmp_path: Path) -> None:
@@ -197,6 +96,9 @@ async def test_a_lease_from_open_to_withdrawal(chain: PoolChain, tmp_path: Path)
         assert await index.lease(99 << 16) is None
 
 
+OPENED, ACTIVE = LeaseState.OPENED, LeaseState.ACTIVE
+
+
 class Life:
     """Random things that the accounts of a pool do. What a contract refuses is not done."""
 
@@ -221,12 +123,32 @@ class Life:
     def _account(self) -> str:
         return self._chain.address(self._random.choice((PROVIDER, RENTER, OTHER)))
 
-    async def _machine(self) -> int:
-        return self._random.randint(1, max(1, await self._chain.pool().machine_count()))
+    async def _machine(self, *, down: bool | None = None) -> int:
+        """Mostly one that is down, or that is not, if there is one."""
+        pool = self._chain.pool()
+        every = list(range(1, 1 + await pool.machine_count())) or [1]
+        fitting = [each for each in every if (await pool.machine_of(each)).down is down]
+        return self._among(fitting, every)
 
-    async def _lease(self) -> int:
-        slot = self._random.randint(1, max(1, await self._chain.pool().slot_count()))
-        return slot << 16 | self._random.choice((0, 0, 0, 1))
+    async def _challenged(self) -> int:
+        faults = await self._chain.pool().faults()
+        every = list(range(1, 1 + await self._chain.pool().machine_count())) or [1]
+        return self._among([each for each in every if (await faults.challenge_of(each)).at], every)
+
+    async def _lease(self, *states: LeaseState) -> int:
+        """Mostly one in these states, if there is one."""
+        pool = self._chain.pool()
+        slots = range(1, 1 + max(1, await pool.slot_count()))
+        every = [slot << 16 | generation for slot in slots for generation in (0, 1)]
+        return self._among([each for each in every if (await pool.lease_of(each)).state in states], every)
+
+    async def _fault(self, *states: FaultState) -> int:
+        faults = await self._chain.pool().faults()
+        every = list(range(1, 1 + await faults.fault_count())) or [1]
+        return self._among([each for each in every if (await faults.fault_of(each)).state in states], every)
+
+    def _among(self, fitting: list[int], every: list[int]) -> int:
+        return self._random.choice(fitting if fitting and self._random.random() < 0.9 else every)
 
     async def do_deposit(self) -> None:
         pool = self._chain.pool(self._random.choice((PROVIDER, RENTER)))
@@ -241,7 +163,8 @@ class Life:
         await self._chain.pool(account).transfer(self._account(), self._random.randint(1, UNIT))
 
     async def do_register(self) -> None:
-        await register(self._chain, self._random.randint(1, 4))
+        if self._random.random() < 0.3:
+            await register(self._chain, self._random.randint(1, 4))
 
     async def do_withhold(self) -> None:
         await self._chain.pool(OPERATOR).withhold(await self._machine(), self._random.randint(0, 255))
@@ -266,7 +189,7 @@ class Life:
         await self._chain.pool(PROVIDER).add_stake(await self._machine(), self._random.randint(1, UNIT))
 
     async def do_retire(self) -> None:
-        if self._random.random() < 0.2:
+        if self._random.random() < 0.1:
             await self._chain.pool(PROVIDER).retire(await self._machine())
 
     async def do_recover(self) -> None:
@@ -283,36 +206,36 @@ class Life:
     do_open_more = do_open
 
     async def do_start(self) -> None:
-        await self._chain.pool(OPERATOR).start(await self._lease(), self._random.randbytes(32))
+        await self._chain.pool(OPERATOR).start(await self._lease(OPENED), self._random.randbytes(32))
 
     do_start_more = do_start
 
     async def do_decline(self) -> None:
-        await self._chain.pool(OPERATOR).decline(await self._lease(), "no-disk")
+        await self._chain.pool(OPERATOR).decline(await self._lease(OPENED), "no-disk")
 
     async def do_reject(self) -> None:
-        await self._chain.pool(RENTER).reject(await self._lease())
+        await self._chain.pool(RENTER).reject(await self._lease(ACTIVE))
 
     async def do_extend(self) -> None:
-        await self._chain.pool(RENTER).extend(await self._lease(), self._random.randint(60, HOUR))
+        await self._chain.pool(RENTER).extend(await self._lease(ACTIVE), self._random.randint(60, HOUR))
 
     async def do_close(self) -> None:
-        await self._chain.pool(RENTER).close(await self._lease())
+        await self._chain.pool(RENTER).close(await self._lease(ACTIVE))
 
     async def do_terminate(self) -> None:
-        await self._chain.pool(PROVIDER).terminate(await self._lease())
+        await self._chain.pool(PROVIDER).terminate(await self._lease(ACTIVE))
 
     async def do_claim(self) -> None:
-        await self._chain.pool(OTHER).claim([await self._lease()])
+        await self._chain.pool(OTHER).claim([await self._lease(ACTIVE)])
 
     async def do_cancel(self) -> None:
-        await self._chain.pool(OTHER).cancel_unstarted(await self._lease())
+        await self._chain.pool(OTHER).cancel_unstarted(await self._lease(OPENED))
 
     async def do_fees(self) -> None:
         await self._chain.pool(OTHER).pull_fees([self._chain.address(PROVIDER)])
 
     async def do_pause(self) -> None:
-        await self._chain.pool(0).set_paused(self._random.random() < 0.2)
+        await self._chain.pool(0).set_paused(self._random.random() < 0.1)
 
     async def do_treasury(self) -> None:
         await self._chain.pool(0).set_treasury(self._account())
@@ -324,8 +247,80 @@ class Life:
         else:
             await pool.cancel_params()
 
+    # ----------------------------------------------------------------------------------- companions and the rest
+
+    async def _running(self) -> tuple[int, int]:
+        """A lease and its machine."""
+        lease = await self._lease(ACTIVE)
+        return (await self._chain.pool().lease_of(lease)).machine, lease
+
+    async def do_resize(self) -> None:
+        await self._chain.pool(RENTER).resize(
+            await self._lease(ACTIVE), self._random.choice((1, 2, 4, 8, 16))
+        )
+
+    async def do_report(self) -> None:
+        if self._random.random() < 0.5:
+            await (await self._chain.pool(OPERATOR).faults()).report_outage(await self._machine(down=False))
+
+    async def do_outage_end(self) -> None:
+        await (await self._chain.pool(OPERATOR).faults()).recover(await self._machine(down=True))
+
+    do_outage_end_more = do_outage_end_soon = do_outage_end
+
+    async def do_challenge(self) -> None:
+        machine, lease = await self._running()
+        await (await self._chain.pool(RENTER).faults()).challenge(machine, lease)
+
+    async def do_answer(self) -> None:
+        await (await self._chain.pool(OPERATOR).faults()).answer(await self._challenged())
+
+    async def do_prove(self) -> None:
+        await (await self._chain.pool(OTHER).faults()).prove(await self._challenged())
+
+    async def do_apply(self) -> None:
+        leases = [await self._lease(ACTIVE, LeaseState.ENDED) for _ in range(3)]
+        await (await self._chain.pool(OTHER).faults()).apply_outage(
+            await self._fault(FaultState.FILED), leases
+        )
+
+    async def do_appeal(self) -> None:
+        await (await self._chain.pool(PROVIDER).faults()).appeal(await self._fault(FaultState.FILED))
+
+    async def do_rule(self) -> None:
+        stands = self._random.random() < 0.5
+        await (await self._chain.pool(0).faults()).rule(await self._fault(FaultState.APPEALED), stands)
+
+    async def do_join(self) -> None:
+        await (await self._chain.pool(PROVIDER).committee()).join()
+
+    async def do_offers(self) -> None:
+        await self._chain.pool(PROVIDER).cancel_offers(
+            self._random.randint(0, 1), self._random.getrandbits(9)
+        )
+
+    async def do_licence(self) -> None:
+        directory = await self._chain.pool(0).directory()
+        await directory.issue_licence(self._account(), "provider", 1, self._random.getrandbits(32))
+
+    async def do_announce(self) -> None:
+        directory = await self._chain.pool(OTHER).directory()
+        await directory.announce(self._random.choice(("ipfs", "seed")), self._random.randbytes(32), b"peer")
+
+    async def do_rate(self) -> None:
+        await (await self._chain.pool(RENTER).reputation()).rate(await self._lease(LeaseState.ENDED), 3)
+
+    async def do_delegate(self) -> None:
+        deployment = self._chain.deployment
+        accounts = AccountsContract(self._chain.rpc, deployment.accounts, self._chain.sender(RENTER))
+        cap = self._random.choice((0, UNIT))
+        expiry = 2**39 if cap else 0
+        await accounts.set_delegate(deployment.controller, self._account(), cap, HOUR, expiry)
+
+    do_resize_more, do_apply_more, do_prove_more = do_resize, do_apply, do_prove
+
     async def do_time(self) -> None:
-        self._chain.anvil.advance(self._random.choice((60, 600, HOUR)))
+        self._chain.anvil.advance(self._random.choice((60, 400, 700, HOUR)))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -336,14 +331,14 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
     await approve_all(chain)
     await register(chain)
     for account in (PROVIDER, RENTER):
-        await chain.pool(account).deposit(chain.address(account), 20 * UNIT)
+        await chain.pool(account).deposit(chain.address(account), 2_000 * UNIT)
     floor = chain.anvil.block_number
     life = Life(chain, seed)
     followed = tmp_path / "followed.db"
     undone = 0
     async with Indexer(url_of(followed), chain.deployment) as index:
-        for round_ in range(12):
-            for _ in range(rng.randint(1, 15)):
+        for round_ in range(16):
+            for _ in range(rng.randint(10, 30)):
                 await life.act()
             await index_to_head(chain, index)
             if round_ % 2:
@@ -359,7 +354,7 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
         await index_to_head(chain, index)
     assert undone
     assert dump(followed) == dump(rebuilt)
-    assert len(life.done) > 15, "the history was too tame to show anything"
+    assert len(life.done) > 25, "the history was too tame to show anything"
 
 
 async def test_rows_and_cursor_come_together_or_not_at_all(chain: PoolChain, tmp_path: Path) -> None:

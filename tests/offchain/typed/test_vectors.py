@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +71,12 @@ def test_another_pool_or_chain_gives_another_digest(vector: dict[str, Any]) -> N
 
 def test_the_file_holds_nothing_private() -> None:
     assert not re.search(r"/(home|root|work|tmp)/", FILE.read_text())
+
+
+def test_the_dapp_computes_the_same() -> None:
+    """The same file, read by viem."""
+    node = shutil.which("node")
+    assert node is not None, "node is missing: make setup"
+    checked = subprocess.run([node, FILE.with_name("check.mjs")], capture_output=True, text=True, timeout=60)
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.startswith(f"{len(VECTORS)} typed messages")

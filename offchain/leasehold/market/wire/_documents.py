@@ -72,6 +72,13 @@ class Container(Document):
     exit_code: int | None
 
 
+class Notice(Document):
+    """The provider ends the lease early: at `ends_at`, in unix seconds. `spot` leases may be, for nothing."""
+
+    ends_at: int
+    reason: Literal["spot", "terminated"]
+
+
 class LeaseStatus(Document):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds."""
 
@@ -87,6 +94,7 @@ class LeaseStatus(Document):
     end: int | None
     outputs: list[str]
     result_cid: str | None
+    notice: Notice | None = None
 
 
 class Results(Document):
