@@ -27,6 +27,7 @@ from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NotRunning
 from leasehold_agent._identity import write_private
 from leasehold_agent._netns import connect
+from leasehold_agent._notice import MOUNT, prepare
 
 if TYPE_CHECKING:
     from leasehold_agent._host import Host, Record
@@ -76,7 +77,8 @@ def _take_on(folder: LeaseDir, desired: Desired) -> Notes:
     """Note whose lease this is, before anything is made for it. One that has come back is no longer over."""
     notes = folder.load()
     before = (notes.workload, notes.gone_at)
-    notes.tenant, notes.machine, notes.workload = desired.tenant, desired.machine, desired.workload.hex()
+    notes.tenant, notes.author = desired.tenant, desired.author
+    notes.machine, notes.workload = desired.machine, desired.workload.hex()
     notes.gone_at = notes.gone_block = None
     if before != (notes.workload, None) or not folder.exists:
         folder.save(notes)
@@ -170,13 +172,15 @@ async def _create(
     name = host.names.container(desired.lease)
     share = host.share(desired)
     if (existing := await host.engine.inspect(name)) is None:
-        check_fits(workload, desired.placement, share, host.facts, host.settings)
+        if notes.image is None:  # what ran before a resize has what its cells come to now
+            check_fits(workload, desired.placement, share, host.facts, host.settings)
         record.waiting, record.progress = "image-unknown", "fetching the image"
         _check_disk(host)
         log_step(desired.lease, "image")
-        image = await host.images.ensure(workload.image)
+        image = notes.image or await host.images.ensure(workload.image)
         await _check_volumes(host, workload, image)
         mounts = await _datasets(host, desired, workload, folder, notes, record)
+        mounts.append((prepare(folder.told), MOUNT))
         record.waiting, record.progress = "start-failed", "creating the container"
         log_step(desired.lease, "create")
         taken = {port for c in await host.engine.containers(host.names.filter) for _, _, port in c.ports}
@@ -194,6 +198,8 @@ async def _create(
         )
         await host.engine.ensure_network(spec.network, host.names.bridge(desired.lease), spec.labels)
         try:
+            notes.placement = desired.placement
+            folder.save(notes)
             async with host.limits.held():
                 await host.engine.create(spec)
         except EngineRefused as error:
@@ -244,7 +250,7 @@ async def _datasets(
     if not workload.datasets:
         return []
     log_step(desired.lease, "datasets")
-    notes.datasets = tuple(host.datasets.name(mount, desired.tenant) for mount in workload.datasets)
+    notes.datasets = tuple(host.datasets.name(mount, desired.author) for mount in workload.datasets)
     folder.save(notes)  # from now on the cache keeps them
     mounts = []
     for mount in workload.datasets:
@@ -253,7 +259,7 @@ async def _datasets(
         def show(done: int, total: int, cid: str = mount.cid) -> None:
             record.progress = f"fetching {cid}: {done} of {total} bytes"
 
-        path = await host.datasets.get(mount, desired.tenant, host.datasets_in_use(), show)
+        path = await host.datasets.get(mount, desired.author, host.datasets_in_use(), show)
         mounts.append((path, mount.path))
     return mounts
 

@@ -27,6 +27,7 @@ from leasehold.errors import ChainError, UnknownLease
 from leasehold_agent._desired import ChainSnapshot, Desired
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._gas import GasState
+from leasehold_agent._standby import standby_digests
 
 _log = structlog.get_logger("leasehold_agent")
 _BEHIND = 2  # blocks that the index may be behind the head and still count as current
@@ -93,6 +94,7 @@ class PoolGate:
                 start=found.start,
                 end=found.end,
                 window_ends=await self._window_end(found),
+                author=found.tenant,
             )
             head = await self._rpc.header("latest")
             return record.live_at(max(self._now(), head.timestamp if head else 0))
@@ -113,6 +115,20 @@ class PoolGate:
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:
             await self._pool.recover(machine)
+
+    async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
+        try:
+            machines = self._last.machines.values()
+            named = {record.lease.backup for record in await self._index.leases(live=True)}
+        except ChainError:
+            return digests
+        if not self._last.current:
+            return digests
+        return [
+            digest
+            for digest in digests
+            if any(not named.isdisjoint(standby_digests(m.id, m.revision, m.gpus, digest)) for m in machines)
+        ]
 
     async def gas(self) -> GasState:
         """What the operator has left. Raises ChainError."""
@@ -144,6 +160,9 @@ class PoolGate:
             start=lease.start,
             end=lease.end,
             window_ends=await self._window_end(lease),
+            author=record.author,
+            spot=lease.spot,
+            noticed=lease.noticed,
             result=record.result or None,
         )
 
@@ -177,7 +196,8 @@ async def follow(
 
     while True:
         try:
-            async with EventWatcher(rpc, ws, [deployment.controller], deployment.block) as watcher:
+            sources = await Pool(rpc, deployment).event_sources()
+            async with EventWatcher(rpc, ws, sources, deployment.block) as watcher:
                 await index.run(watcher, committed)
         except ChainError as error:
             _log.warning("index", problem=str(error))

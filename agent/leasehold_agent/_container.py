@@ -12,7 +12,7 @@ from leasehold.workload import Restart, Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
-from leasehold_agent._engine import ContainerSpec, EngineFacts
+from leasehold_agent._engine import ContainerSpec, EngineFacts, Limits
 from leasehold_agent._errors import Declined
 from leasehold_agent._inventory import Share
 from leasehold_agent._network import BRIDGE_PREFIX, LeasePolicy, parse_rule
@@ -80,8 +80,11 @@ class Names:
 
 
 def check_tenant(workload: Workload, desired: Desired) -> None:
-    """Raises Declined("workload-invalid") for a workload that another account sealed for its own leases."""
-    if workload.tenant is not None and workload.tenant != desired.tenant:
+    """Raises Declined("workload-invalid") for a workload that another account sealed for its own leases.
+
+    What counts is who set it: a lease that was transferred since runs what its former tenant left in it.
+    """
+    if workload.tenant is not None and workload.tenant != desired.author:
         raise Declined("workload-invalid", "This workload was sealed for the leases of another account.")
 
 
@@ -137,6 +140,14 @@ def policy_of(bridge: str, workload: Workload | None) -> LeasePolicy:
     return LeasePolicy(bridge, workload.egress.mode, tuple(parse_rule(r) for r in workload.egress.allow))
 
 
+def limits_of(workload: Workload, share: Share) -> Limits:
+    """What the workload asks for, and no more than the lease's cells buy: they may have become fewer."""
+    return Limits(
+        cpus=max(_LEAST_CPUS, min(workload.cpu or share.cpus, share.cpus)),
+        memory_bytes=min(workload.memory or share.memory_bytes, share.memory_bytes),
+    )
+
+
 def spec_of(
     desired: Desired,
     workload: Workload,
@@ -150,7 +161,7 @@ def spec_of(
     settings: AgentSettings,
 ) -> ContainerSpec:
     """The container of a lease."""
-    memory = workload.memory or share.memory_bytes
+    limits = limits_of(workload, share)
     return ContainerSpec(
         name=names.container(desired.lease),
         image=image,
@@ -168,11 +179,11 @@ def spec_of(
             "NVIDIA_VISIBLE_DEVICES": ",".join(share.gpu_uuids) or "void",
         },
         hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
-        cpus=max(_LEAST_CPUS, min(workload.cpu or share.cpus, share.cpus)),
-        memory_bytes=memory,
+        cpus=limits.cpus,
+        memory_bytes=limits.memory_bytes,
         pids=settings.pids_limit,
-        shm_bytes=workload.shm or min(_DEFAULT_SHM, memory),
-        disk_bytes=(workload.disk or share.disk_bytes) if facts.quota else None,
+        shm_bytes=min(workload.shm or _DEFAULT_SHM, limits.memory_bytes),
+        disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=share.gpu_uuids,
         mounts=mounts,

@@ -15,7 +15,9 @@ class Desired:
     """A lease on the chain. Times are unix seconds of the chain's clock.
 
     While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
-    `result` is the CID last published, in its binary form.
+    `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`:
+    the provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary
+    form.
     """
 
     lease: int
@@ -27,6 +29,9 @@ class Desired:
     start: int
     end: int
     window_ends: int
+    author: str
+    spot: bool = False
+    noticed: bool = False
     result: bytes | None = None
 
     def live_at(self, now: int) -> bool:
@@ -72,3 +77,10 @@ class ChainGate(Protocol):
     async def publish(self, lease: int, cid: bytes) -> None: ...
 
     async def recover(self, machine: int) -> None: ...
+
+    async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
+        """Those of `digests` that a live lease of the pool names as what its standby here would run.
+
+        All of them while no node answers: what cannot be told is kept.
+        """
+        ...

@@ -15,6 +15,7 @@ from leasehold_agent._errors import NotRunning
 from leasehold_agent._host import Host, Record
 from leasehold_agent._lease_dir import Notes
 from leasehold_agent._netns import connect
+from leasehold_agent._notice import notice_of
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPort
 from leasehold_agent._workloads import UploadedWorkloads
@@ -43,6 +44,8 @@ class DockerRuntime:
         record = host.records.get(lease) or Record()
         workload = host.workload(lease) if notes.workload else None
         phase, reason = phase_of(desired, notes, container, record)
+        # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
+        mine = desired is None or desired.author == desired.tenant
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
@@ -56,9 +59,10 @@ class DockerRuntime:
             container_state=container.state if container else None,
             exit_code=container.exit_code if container is not None and exited else None,
             end=desired.end if desired is not None and desired.state is not LeaseState.OPENED else None,
-            ssh_keys=workload.ssh_keys if workload else (),
-            outputs=tuple(output.path for output in workload.outputs) if workload else (),
+            ssh_keys=workload.ssh_keys if workload and mine else (),
+            outputs=tuple(output.path for output in workload.outputs) if workload and mine else (),
             result_cid=notes.result,
+            notice=notice_of(desired) if desired is not None else None,
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

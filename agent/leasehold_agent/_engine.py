@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import json
 import re
 import socket
 import tarfile
@@ -69,6 +70,14 @@ class ContainerFacts:
     @property
     def running(self) -> bool:
         return self.state in ("running", "restarting")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What of a container can be changed while it runs. `cpus` may be a fraction, memory is bytes."""
+
+    cpus: float
+    memory_bytes: int
 
 
 @dataclass(frozen=True)
@@ -285,6 +294,37 @@ class Engine:
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))
 
+    async def update(self, name: str, limits: Limits) -> None:
+        """Other limits for a container, at once. EngineRefused where its memory cannot be had back."""
+
+        def update(client: Client) -> None:
+            # The SDK's own `update_container` has no way to say cores, and the engine takes no other unit beside them.
+            url = client._url("/containers/{0}/update", name)
+            memory = {"Memory": limits.memory_bytes, "MemorySwap": limits.memory_bytes}
+            answer = client._post_json(url, data={"NanoCpus": _nano(limits.cpus), **memory})
+            client._result(answer, json=True)
+
+        await self._call(update)
+
+    async def keep(self, name: str, label: str) -> str:
+        """An image without a name of all that a container has written; returns its id. It carries `label`."""
+
+        def keep(client: Client) -> str:
+            key, _, value = label.partition("=")
+            return str(client.commit(name, changes=[f"LABEL {key}={json.dumps(value)}"])["Id"])
+
+        return await self._call(keep)
+
+    async def forget(self, label: str) -> None:
+        """Remove the images that `keep` made with `label`, where no container needs them."""
+
+        def forget(client: Client) -> None:
+            for image in client.images(filters={"label": label}, all=True):
+                with contextlib.suppress(APIError):  # a later one was made of it: it goes with that one
+                    client.remove_image(image["Id"])
+
+        await self._call(forget)
+
     async def stop(self, name: str, grace: int) -> None:
         """SIGTERM, and SIGKILL after `grace` seconds. Also ends the engine's own restarting of it."""
         await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), extra=grace)
@@ -433,7 +473,7 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         cap_drop=["ALL"],
         cap_add=list(KEPT_CAPABILITIES),
         security_opt=["no-new-privileges", *([f"seccomp={spec.seccomp}"] if spec.seccomp else [])],
-        nano_cpus=int(spec.cpus * 1_000_000_000),
+        nano_cpus=_nano(spec.cpus),
         mem_limit=spec.memory_bytes,
         memswap_limit=spec.memory_bytes,
         pids_limit=spec.pids,
@@ -464,6 +504,10 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         ),
         "stop_timeout": spec.grace,
     }
+
+
+def _nano(cpus: float) -> int:
+    return int(cpus * 1_000_000_000)
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from dataclasses import replace as changed
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,8 +17,10 @@ import structlog
 from leasehold.chain import LeaseState, cid_to_bytes, format_lease
 from leasehold.errors import DatasetError
 from leasehold_agent._bring_up import log_step
+from leasehold_agent._container import limits_of
 from leasehold_agent._desired import Desired
 from leasehold_agent._lease_dir import Notes
+from leasehold_agent._notice import notice_of, write_notice
 from leasehold_agent._outputs import collect
 from leasehold_agent._plan import Decline, Stop
 
@@ -80,7 +83,8 @@ async def publish(host: Host, desired: Desired) -> None:
     """
     folder = host.folder(desired.lease)
     notes, workload = folder.load(), host.workload(desired.lease)
-    if workload is not None and workload.outputs and not notes.outputs_packed:
+    mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
+    if workload is not None and workload.outputs and mine and not notes.outputs_packed:
         log_step(desired.lease, "pack")
         name = host.names.container(desired.lease)
         # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
@@ -112,13 +116,71 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
             folder.save(notes)
             workload = host.workload(desired.lease)
             await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
-        same = notes.tenant == desired.tenant
+        same = (notes.author or notes.tenant) == desired.tenant
         if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
             await publish(host, desired)
         await host.engine.remove(name)
+    await host.engine.forget(_kept(host, desired.lease))
     folder.clear()
-    folder.save(Notes(tenant=desired.tenant, machine=desired.machine, workload=desired.workload.hex()))
+    blank = Notes(
+        tenant=desired.tenant,
+        author=desired.author,
+        machine=desired.machine,
+        workload=desired.workload.hex(),
+    )
+    folder.save(blank)
     record.ready, record.workload, record.trouble = False, None, None
+
+
+async def hand_over(host: Host, desired: Desired) -> None:
+    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it."""
+    folder = host.folder(desired.lease)
+    notes = folder.load()
+    log_step(desired.lease, "hand-over")
+    notes.tenant = desired.tenant
+    folder.save(notes)
+
+
+async def tell(host: Host, desired: Desired) -> None:
+    """Let the container hear that its lease ends early, and when; or that it does not after all."""
+    notice = notice_of(desired)
+    log_step(desired.lease, "tell")
+    write_notice(host.folder(desired.lease).told, notice)
+    ends_at = None if notice is None else notice.ends_at
+    _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at)
+
+
+async def resize(host: Host, desired: Desired, record: Record) -> None:
+    """Give the container what the lease holds now: limits at once, other GPUs by making it anew out of its own data.
+
+    What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM
+    first, as at its end.
+    """
+    folder, workload = host.folder(desired.lease), host.workload(desired.lease)
+    notes, name = folder.load(), host.names.container(desired.lease)
+    before, now = host.share(changed(desired, placement=notes.placement)), host.share(desired)
+    if workload is None:
+        return
+    log_step(desired.lease, "resize")
+    if before.gpu_uuids == now.gpu_uuids:
+        await host.engine.update(name, limits_of(workload, now))
+        notes.placement = desired.placement
+        folder.save(notes)
+        return
+    notes.stopped = True
+    folder.save(notes)
+    await host.engine.stop(name, workload.grace)
+    log_step(desired.lease, "keep")
+    async with host.limits.held():
+        notes.image = await host.engine.keep(name, _kept(host, desired.lease))
+    folder.save(notes)
+    await host.engine.remove(name)
+    record.ready = False
+
+
+def _kept(host: Host, lease: int) -> str:
+    """The label of what a lease's container had written before it was made anew."""
+    return f"leasehold.kept={host.names.container(lease)}"
 
 
 async def delete(host: Host, lease: int) -> None:
@@ -127,6 +189,7 @@ async def delete(host: Host, lease: int) -> None:
         return
     log_step(lease, "delete")
     await host.engine.remove(host.names.container(lease))
+    await host.engine.forget(_kept(host, lease))
     await host.engine.remove_network(host.names.network(lease))
     host.folder(lease).remove()
     host.records.pop(lease, None)

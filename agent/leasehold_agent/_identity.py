@@ -68,11 +68,14 @@ def load_identity(state_dir: Path, *, now: datetime | None = None) -> Identity:
     )
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write whole or not at all, readable by the owner only: a crash leaves the old file or the new one."""
+def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Write whole or not at all, for the owner only unless `mode` says more: a crash leaves the old file or the
+    new one.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, mode)
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

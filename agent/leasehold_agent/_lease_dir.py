@@ -19,6 +19,8 @@ from leasehold_agent._identity import write_private
 class Notes:
     """What is remembered of a lease over a restart of the agent.
 
+    tenant: whose it was last. author: the tenant whose workload it is. placement: what its container was made or
+    last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
     host's boot id when it was last started. failure: why it cannot run here. outputs_packed, result:
     outputs were packed, and their CID if there were any. published: the result's CID stands on the chain.
@@ -27,8 +29,11 @@ class Notes:
     """
 
     tenant: str = ""
+    author: str = ""
     machine: int = 0
     workload: str = ""
+    placement: int = 0
+    image: str | None = None
     launched: bool = False
     stopped: bool = False
     boot: str = ""
@@ -57,6 +62,11 @@ class LeaseDir:
     @property
     def outputs(self) -> Path:
         return self.path / "outputs"
+
+    @property
+    def told(self) -> Path:
+        """What the container hears of its lease (`_notice`)."""
+        return self.path / "told"
 
     @property
     def exists(self) -> bool:

@@ -17,6 +17,7 @@ from leasehold_agent._desired import ChainSnapshot, Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._lease_dir import Notes
+from leasehold_agent._notice import Notice, notice_of
 
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
@@ -50,6 +51,21 @@ class Replace(Action):
 
 
 @dataclass(frozen=True)
+class HandOver(Action):
+    """The lease has another tenant: note it. Its container goes on as it is."""
+
+
+@dataclass(frozen=True)
+class Resize(Action):
+    """The lease holds other cells: its container gets their limits, or is made anew where it needs other GPUs."""
+
+
+@dataclass(frozen=True)
+class Tell(Action):
+    """The provider has given notice, or it was reorganised away: the container hears of it."""
+
+
+@dataclass(frozen=True)
 class Stop(Action):
     """The lease is over: note it, and stop its container with grace."""
 
@@ -68,11 +84,12 @@ class Delete(Action):
 
 @dataclass(frozen=True)
 class Actual:
-    """What is here of a lease. `ready` and `waiting` are this process's own: what it has seen answer, and
-    what a lease that is not ready yet would be declined for."""
+    """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
+    process's own: what it has seen answer, and what a lease that is not ready yet would be declined for."""
 
     notes: Notes
     container: ContainerFacts | None = None
+    told: Notice | None = None
     ready: bool = False
     waiting: DeclineReason = "not-ready"
 
@@ -115,21 +132,30 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     lease, container, opened = desired.lease, actual.container, desired.state is LeaseState.OPENED
     if _former_workload(actual) not in ("", desired.workload.hex()):
         return Replace(lease)
-    if actual.notes.tenant not in ("", desired.tenant):
+    if (actual.notes.author or actual.notes.tenant) not in ("", desired.author):
         return Replace(lease)  # a reorganisation gave the id to somebody else, who must find nothing here
+    if actual.notes.tenant not in ("", desired.tenant):
+        return HandOver(lease)
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
     if finished(actual, rules.boot):
         return _when_finished(desired, actual)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
-            return None if actual.notes.launched else BringUp(lease)
+            return _while_billed(desired, actual) if actual.notes.launched else BringUp(lease)
         if actual.ready:
             return SendStart(lease)
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
     if opened and chain.now >= desired.window_ends - margin:
         return Decline(lease, actual.waiting)
     return BringUp(lease)
+
+
+def _while_billed(desired: Desired, actual: Actual) -> Action | None:
+    """What a container that runs as it should may still have to be told or given."""
+    if actual.notes.placement not in (0, desired.placement):
+        return Resize(desired.lease)
+    return None if actual.told == notice_of(desired) else Tell(desired.lease)
 
 
 def _former_workload(actual: Actual) -> str:

@@ -22,17 +22,21 @@ from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import Declined, LimitNotHeld
 from leasehold_agent._host import Host
 from leasehold_agent._lease_dir import lease_dirs
+from leasehold_agent._notice import read_notice
 from leasehold_agent._plan import (
     Action,
     Actual,
     BringUp,
     Decline,
     Delete,
+    HandOver,
     Publish,
     Replace,
+    Resize,
     Rules,
     SendStart,
     Stop,
+    Tell,
     plan,
 )
 
@@ -103,7 +107,7 @@ class Reconciler:
         for action in actions:
             self._begin(action)
         self._recover_stalled()
-        await asyncio.to_thread(host.uploads.sweep)
+        await host.uploads.sweep(host.chain.standbys)
         return actions
 
     async def settle(self) -> None:
@@ -131,6 +135,7 @@ class Reconciler:
             here[lease] = Actual(
                 notes=self.host.folder(lease).load(),
                 container=self.containers.get(lease),
+                told=read_notice(self.host.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
             )
@@ -208,6 +213,12 @@ class Reconciler:
                 await finish.publish(host, desired)
             case Replace():
                 await finish.replace(host, desired, record)
+            case HandOver():
+                await finish.hand_over(host, desired)
+            case Resize():
+                await finish.resize(host, desired, record)
+            case Tell():
+                await finish.tell(host, desired)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot

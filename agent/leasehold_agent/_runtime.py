@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import Signer
+    from leasehold_agent._notice import Notice
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -43,8 +44,8 @@ class LeaseHandle:
     `lease` is the full id (`slot << 16 | generation`), `tenant` a checksummed address, `reason` a sentence
     or code that says why the lease is not running, `progress` what is being waited for, `container_state`
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
-    finished, `end` unix seconds. `ssh_keys` are OpenSSH public keys; `outputs` is their path inside the
-    container, if any.
+    finished, `end` unix seconds, `notice` that the provider has ended the lease early. `ssh_keys` are OpenSSH
+    public keys; `outputs` is their path inside the container, if any.
     """
 
     lease: int
@@ -61,6 +62,7 @@ class LeaseHandle:
     ssh_keys: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     result_cid: str | None = None
+    notice: Notice | None = None
 
 
 class ExecStream(Protocol):

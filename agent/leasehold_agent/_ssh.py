@@ -1,10 +1,10 @@
 """SSH into a lease's container: `ssh 12@host`, commands, `sftp`, `scp` and `-L` into the container.
 
 One port serves every lease. The user's name is the lease as it is shown (`12`, `12.1`), and the keys that
-open it are those of the lease's workload, read anew for each channel, so that `set-workload` takes a key
-away at once. An unknown lease and a wrong key look the same. The server runs nothing on the host: every
-session is an exec in the container, every forwarded connection goes through the container's own network,
-and every other kind of request is refused.
+open it are those of the lease's workload, read anew for each channel and every few seconds, so that
+`set-workload` takes a key away, and a transfer of the lease all of them. An unknown lease and a wrong key look
+the same. The server runs nothing on the host: every session is an exec in the container, every forwarded
+connection goes through the container's own network, and every other kind of request is refused.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _log = structlog.get_logger("leasehold_agent.ssh")
 
 LOGIN_SECONDS: Final = 30
 CLOSE_SECONDS: Final = 5.0
+RECHECK_SECONDS: Final = 3.0
 WAITING_PER_ADDRESS: Final = 16  # connections of one address that have not shown a key yet
 WAITING_ALTOGETHER: Final = 256
 TRIES: Final = 20  # keys that one connection may offer
@@ -51,8 +52,16 @@ SHELL: Final = (
 class SshServer:
     """Serves SSH for every lease of `context`'s runtime. `start`, then `close`."""
 
-    def __init__(self, context: ServeContext, *, slots: Slots | None = None) -> None:
+    def __init__(
+        self,
+        context: ServeContext,
+        *,
+        slots: Slots | None = None,
+        recheck_seconds: float = RECHECK_SECONDS,
+    ) -> None:
         self._runtime: LeaseRuntime = context.runtime
+        self._recheck_seconds = recheck_seconds
+        self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
         self._slots = slots or Slots(STREAMS_PER_LEASE)
         self._waiting: Counter[str] = Counter()
@@ -87,10 +96,14 @@ class SshServer:
             keepalive_interval=30,
             keepalive_count_max=4,
         )
+        self._rechecking = asyncio.create_task(self._recheck())
         return self._acceptor.get_port()
 
     async def close(self) -> None:
         """Stop listening and end every connection, which kills what runs over them."""
+        if self._rechecking is not None:
+            self._rechecking.cancel()
+            await asyncio.gather(self._rechecking, return_exceptions=True)
         if self._acceptor is not None:
             self._acceptor.close()
             await self._acceptor.wait_closed()
@@ -129,6 +142,15 @@ class SshServer:
             with contextlib.suppress(asyncssh.KeyImportError):
                 keys.add(asyncssh.import_public_key(text).public_data)
         return keys
+
+    async def _recheck(self) -> None:
+        """End the connections whose key no longer opens their lease, and with them all that they carry."""
+        while True:
+            await asyncio.sleep(self._recheck_seconds)
+            for connection in list(self._connections):
+                shown = connection.get_extra_info("leasehold_key") is not None
+                if shown and await self._lease_of(connection) is None:
+                    connection.abort()
 
     # Before a key was shown
 

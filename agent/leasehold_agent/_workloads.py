@@ -1,7 +1,8 @@
 """Sealed workloads that renters upload before they open a lease, by the SHA-256 of their bytes.
 
-Anyone may upload, so unclaimed uploads share a small space and live for an hour. A lease that opens copies
-its workload into its own folder.
+Anyone may upload, so unclaimed uploads share a small space and live for an hour; or, within a space of their own
+of the same size, for as long as a live lease elsewhere names one as what its standby here would run. A lease that
+opens copies its workload into its own folder.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from leasehold.workload import MAX_SEALED_BYTES
 from leasehold_agent._errors import StoreFull
 from leasehold_agent._identity import write_private
+
+Standbys = Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]
+"""Which of some digests live leases name as what their standbys would run."""
 
 
 class UploadedWorkloads:
@@ -33,6 +37,7 @@ class UploadedWorkloads:
         self._keep = keep_seconds
         self._room = room
         self._clock = clock
+        self._ask_again = float("-inf")
         self._arrived: dict[bytes, asyncio.Event] = {}
 
     async def put(self, digest: bytes, sealed: bytes) -> None:
@@ -54,18 +59,24 @@ class UploadedWorkloads:
             await self._arrived.setdefault(digest, asyncio.Event()).wait()
         return sealed
 
-    def sweep(self) -> None:
-        """Drop what no lease has claimed in time."""
-        oldest = self._clock() - self._keep
-        for path in self._files():
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+    async def sweep(self, standbys: Standbys) -> None:
+        """Drop what no lease has claimed in time. What `standbys` keeps is asked about again after a tenth of it."""
+        late = await asyncio.to_thread(self._late)
+        if not late or self._clock() < self._ask_again:
+            return
+        kept, room = set(await standbys([bytes.fromhex(path.name) for path in late])), self._room
+        for path in late:
+            size = _size(path)
+            if bytes.fromhex(path.name) not in kept or size > room:
+                path.unlink(missing_ok=True)
+            else:
+                room -= size
+        self._ask_again = self._clock() + self._keep / 10
 
     def _put(self, digest: bytes, sealed: bytes) -> None:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.sweep()
-        if sum(path.stat().st_size for path in self._files()) + len(sealed) > self._room:
+        late = set(self._late())
+        if sum(_size(path) for path in self._files() if path not in late) + len(sealed) > self._room:
             raise StoreFull("Too many uploads wait for their lease here: try again later, or pin it to IPFS.")
         write_private(self._root / digest.hex(), sealed)
 
@@ -76,7 +87,25 @@ class UploadedWorkloads:
             return None
         return sealed if hashlib.sha256(sealed).digest() == digest else None
 
+    def _late(self) -> list[Path]:
+        """What nobody has claimed in time, the oldest first."""
+        oldest = self._clock() - self._keep
+        aged = [(_time(path), path) for path in self._files()]
+        return [path for time_, path in sorted(aged) if time_ < oldest]
+
     def _files(self) -> list[Path]:
         if not self._root.is_dir():
             return []
         return [path for path in self._root.iterdir() if not path.name.startswith(".")]
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
+
+
+def _time(path: Path) -> float:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mtime
+    return 0.0

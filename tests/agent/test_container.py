@@ -51,6 +51,7 @@ DESIRED = Desired(
     start=0,
     end=0,
     window_ends=0,
+    author=TENANT,
 )
 
 

@@ -215,5 +215,5 @@ def test_phases(
 ) -> None:
     from leasehold_agent._desired import Desired
 
-    desired = None if state is None else Desired(1, 1, "0x", state, 0x01FF, b"", 0, 0, 0)
+    desired = None if state is None else Desired(1, 1, "0x", state, 0x01FF, b"", 0, 0, 0, "0x")
     assert phase_of(desired, notes, container, record)[0] == phase

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import ssl
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import asyncssh
@@ -19,6 +21,13 @@ from leasehold_agent._identity import load_identity, write_private
 from leasehold_agent._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent._serve import _only_one
 from leasehold_agent._workloads import UploadedWorkloads
+
+
+def _named(*digests: bytes) -> Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]:
+    async def named(asked: Collection[bytes]) -> Collection[bytes]:
+        return set(asked) & set(digests)
+
+    return named
 
 
 class TestSettings:
@@ -139,11 +148,38 @@ class TestUploads:
         digest = hashlib.sha256(b"sealed").digest()
         await store.put(digest, b"sealed")
         clock[0] = (tmp_path / digest.hex()).stat().st_mtime + 3_599
-        store.sweep()
+        await store.sweep(_named())
         assert await store.get(digest) == b"sealed"
         clock[0] += 2
-        store.sweep()
+        await store.sweep(_named())
         assert await store.get(digest) is None
+
+    async def test_what_a_standby_would_run_is_kept_as_long_as_its_lease_lives(self, tmp_path: Path) -> None:
+        clock = [0.0]
+        store = UploadedWorkloads(tmp_path, clock=lambda: clock[0])
+        digest = hashlib.sha256(b"sealed").digest()
+        await store.put(digest, b"sealed")
+        clock[0] = (tmp_path / digest.hex()).stat().st_mtime + 86_400
+        await store.sweep(_named(digest))
+        assert await store.get(digest) == b"sealed"
+        await store.sweep(_named())
+        assert await store.get(digest) == b"sealed", "the chain is not asked at every pass"
+        clock[0] += 360
+        await store.sweep(_named())
+        assert await store.get(digest) is None
+
+    async def test_standbys_have_a_room_of_their_own(self, tmp_path: Path) -> None:
+        """They keep nobody's upload out, and what does not fit into their room goes, the newest first."""
+        clock = [0.0]
+        store = UploadedWorkloads(tmp_path, room=10, clock=lambda: clock[0])
+        digests = [hashlib.sha256(sealed).digest() for sealed in (b"12345678", b"87654321")]
+        for age, digest in enumerate(digests):
+            await store.put(digest, (b"12345678", b"87654321")[age])
+            os.utime(tmp_path / digest.hex(), (age, age))
+            clock[0] = 4_000.0
+        await store.sweep(_named(*digests))
+        assert [await store.get(digest) is not None for digest in digests] == [True, False]
+        await store.put(digests[1], b"87654321")
 
     async def test_uploads_share_a_small_room(self, tmp_path: Path) -> None:
         store = UploadedWorkloads(tmp_path, room=10)

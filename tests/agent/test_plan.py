@@ -10,6 +10,7 @@ from leasehold.chain import LeaseState
 from leasehold_agent._desired import ChainSnapshot, Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._lease_dir import Notes
+from leasehold_agent._notice import Notice
 from leasehold_agent._plan import (
     WORKLOAD_LABEL,
     Action,
@@ -17,11 +18,14 @@ from leasehold_agent._plan import (
     BringUp,
     Decline,
     Delete,
+    HandOver,
     Publish,
     Replace,
+    Resize,
     Rules,
     SendStart,
     Stop,
+    Tell,
     plan,
 )
 
@@ -41,13 +45,20 @@ OPENED = Desired(
     start=NOW - 10,
     end=NOW + 3_590,
     window_ends=NOW + 590,
+    author=TENANT,
 )
 ACTIVE = replace(OPENED, state=LeaseState.ACTIVE)
 ENDED = replace(ACTIVE, state=LeaseState.ENDED, end=NOW - 5)
 CANCELLED = replace(OPENED, state=LeaseState.CANCELLED)
 
+OTHER = "0x00000000000000000000000000000000000000B2"
+RESIZED = replace(ACTIVE, placement=0x010F)
+NOTICED = replace(ACTIVE, noticed=True, spot=True)
+TOLD = Notice(NOTICED.end, "spot")
+
 TAKEN = Notes(tenant=TENANT, machine=1, workload=DIGEST.hex())
 LAUNCHED = replace(TAKEN, launched=True, boot="b1")
+PLACED = replace(LAUNCHED, placement=0x01FF)
 OVER = replace(LAUNCHED, stopped=True, gone_at=NOW - 10, gone_block=90, billed=3_600)
 
 
@@ -110,9 +121,47 @@ WHILE_LIVE = {
         Replace(LEASE),
     ),
     "the id is somebody else's now": (
-        replace(OPENED, tenant="0x00000000000000000000000000000000000000B2"),
+        replace(OPENED, tenant=OTHER, author=OTHER),
         Actual(OVER, container("exited")),
         Replace(LEASE),
+    ),
+    "transferred": (
+        replace(ACTIVE, tenant=OTHER),
+        Actual(replace(LAUNCHED, author=TENANT), container("running")),
+        HandOver(LEASE),
+    ),
+    "transferred and noted": (
+        replace(ACTIVE, tenant=OTHER),
+        Actual(replace(LAUNCHED, author=TENANT, tenant=OTHER), container("running")),
+        None,
+    ),
+    "transferred, and another workload set": (
+        replace(ACTIVE, tenant=OTHER, author=OTHER, workload=bytes(32)),
+        Actual(replace(LAUNCHED, author=TENANT, tenant=OTHER), container("running")),
+        Replace(LEASE),
+    ),
+    "resized": (RESIZED, Actual(PLACED, container("running")), Resize(LEASE)),
+    "resized, being made anew": (
+        RESIZED,
+        Actual(replace(PLACED, stopped=True), container("exited")),
+        BringUp(LEASE),
+    ),
+    "resized after its job was done": (
+        RESIZED,
+        Actual(replace(PLACED, published=True), container("exited")),
+        None,
+    ),
+    "given notice": (NOTICED, Actual(LAUNCHED, container("running")), Tell(LEASE)),
+    "given notice and told": (NOTICED, Actual(LAUNCHED, container("running"), told=TOLD), None),
+    "told of another end": (
+        NOTICED,
+        Actual(LAUNCHED, container("running"), told=replace(TOLD, ends_at=NOW)),
+        Tell(LEASE),
+    ),
+    "the notice was reorganised away": (
+        ACTIVE,
+        Actual(LAUNCHED, container("running"), told=TOLD),
+        Tell(LEASE),
     ),
 }
 

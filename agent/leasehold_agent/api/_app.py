@@ -34,6 +34,7 @@ from leasehold.market.wire import (
     LeaseStatus,
     MachineInfo,
     NoResults,
+    Notice,
     NotRunning,
     Port,
     Problem,
@@ -56,7 +57,7 @@ _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
 UPLOAD_SECONDS: Final = 30.0
-RECHECK_SECONDS: Final = 15.0
+RECHECK_SECONDS: Final = 3.0
 STREAMS_PER_LEASE: Final = 64
 MOST_TAIL: Final = 100_000
 
@@ -288,6 +289,7 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
 
 
 def _status(handle: LeaseHandle) -> LeaseStatus:
+    notice = handle.notice
     container = Container(state=handle.container_state, exit_code=handle.exit_code)
     return LeaseStatus(
         lease=format_lease(handle.lease),
@@ -302,6 +304,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         end=handle.end,
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
+        notice=Notice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
     )
 
 

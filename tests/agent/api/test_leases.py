@@ -12,6 +12,7 @@ import pytest
 
 from leasehold.market.wire import LOG_OFFSET, TooManyRequests
 from leasehold_agent._errors import EngineUnavailable
+from leasehold_agent._notice import Notice
 from leasehold_agent._runtime import PublishedPort
 from leasehold_agent._slots import Slots
 from leasehold_agent.api import NonceStore, openapi
@@ -54,6 +55,7 @@ async def test_status(world: World) -> None:
         end=5,
         outputs=("/out",),
         result_cid="bafy",
+        notice=Notice(5, "spot"),
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -69,6 +71,7 @@ async def test_status(world: World) -> None:
         "end": 5,
         "outputs": ["/out"],
         "result_cid": "bafy",
+        "notice": {"ends_at": 5, "reason": "spot"},
     }
 
 

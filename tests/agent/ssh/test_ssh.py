@@ -99,6 +99,16 @@ async def test_a_key_that_is_taken_away_opens_no_more_channels(ssh: Ssh) -> None
                 await sftp.listdir("/")
 
 
+async def test_what_a_key_opened_ends_with_the_key(ssh: Ssh) -> None:
+    """A lease that changes hands: the former tenant's shells and forwarded ports close by themselves."""
+    async with client(ssh) as connection:
+        shell = await connection.create_process("sleep 600")
+        ssh.leases.change(LEASE, ssh_keys=())
+        async with asyncio.timeout(10):
+            await shell.wait_closed()
+            await connection.wait_closed()
+
+
 @contextlib.asynccontextmanager
 async def client(ssh: Ssh, **options: object) -> AsyncIterator[asyncssh.SSHClientConnection]:
     async with asyncssh.connect(
