@@ -44,6 +44,7 @@ __all__ = [
     "MachineBusy",
     "MachineDelisted",
     "MachineDown",
+    "MachineNotDown",
     "MachineNotInService",
     "MachineNotRetired",
     "MachineNotStalled",
@@ -458,6 +459,14 @@ class MachineDown(ContractError):
     signature: ClassVar[str] = "MachineDown(uint32,uint256)"
     machine: int
     since: int
+
+
+@dataclass(eq=False)
+class MachineNotDown(ContractError):
+    """`MachineNotDown(uint32 machine)`."""
+
+    signature: ClassVar[str] = "MachineNotDown(uint32)"
+    machine: int
 
 
 @dataclass(eq=False)
