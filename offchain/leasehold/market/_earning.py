@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, Terms, cost
 from leasehold.market._errors import InvalidInput, NotEnoughFunds
-from leasehold.market._quote import BPS, DAY, Funds, Money
+from leasehold.market._quote import BPS, DAY, Funds, Money, accrued
 from leasehold.market._units import format_duration
 
 MAX_TRIAL = 900
@@ -100,19 +100,29 @@ def check_terms(terms: Terms, now: int) -> None:
         )
 
 
-def claimable(lease: Lease, params: Params, trial: int, now: int) -> int:
-    """Token units that `claim` would settle of the lease now, before the fee; `trial` in seconds."""
+def claimable(lease: Lease, params: Params, trial: int, now: int, machine: Machine | None = None) -> int:
+    """Token units that `claim` would settle of the lease now, before the fee; `trial` in seconds.
+
+    machine: stops it at the begin of an outage, while that runs and for as long as it is held up afterwards.
+    """
     if lease.state is not LeaseState.ACTIVE or now <= lease.start + trial:
         return 0
     until = min(now - params.claim_lag, lease.end)
-    accrued = cost(lease.price, lease.cells, max(0, until - lease.start))
-    return max(0, min(accrued, lease.deposit) - lease.settled)
+    if machine is not None and machine.down:
+        until = min(until, machine.down_since)
+    if machine is not None and now < machine.held_until:
+        until = min(until, machine.held_from)
+    return max(0, accrued(lease, until) - lease.settled)
 
 
-def overdue(lease: Lease, params: Params, now: int) -> bool:
-    """Whether anyone may settle the lease for good: its end has passed, or it should have been started long ago."""
+def overdue(lease: Lease, params: Params, now: int, machine: Machine | None = None) -> bool:
+    """Whether anyone may settle the lease for good: its end has passed, or it should have been started long ago.
+
+    machine: while it is down, and as long as it is held up afterwards, only tenants end their leases.
+    """
     if lease.state is LeaseState.ACTIVE:
-        return now >= lease.end
+        held = machine is not None and (machine.down or now < machine.held_until)
+        return now >= lease.end and not held
     return lease.state is LeaseState.OPENED and now > lease.start + params.start_window
 
 

@@ -175,11 +175,15 @@ class Provider:
         now = await self._now()
         running: dict[int, int] = {}
         late: list[int] = []
+        machines = {
+            number: await self._pool.machine_of(number) for number in {lease.machine for lease in leases}
+        }
         for lease in leases:
             params, trial = await self._rules(lease)
-            if overdue(lease, params, now):
+            machine = machines[lease.machine]
+            if overdue(lease, params, now, machine):
                 late.append(lease.id)
-            elif amount := claimable(lease, params, trial, now):
+            elif amount := claimable(lease, params, trial, now, machine):
                 running[lease.id] = amount
         return Due(tuple(late), running)
 

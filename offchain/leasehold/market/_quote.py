@@ -154,6 +154,7 @@ def obstacle(
         (machine.delisted, "is delisted"),
         (machine.under_staked, "has less stake than it needs"),
         (machine.stalled, "left a lease unstarted and has not recovered"),
+        (machine.down, "is down"),
     ):
         if closed:
             return MachineUnavailable(
@@ -216,8 +217,18 @@ class Bill:
     left: int
 
 
-def bill(lease: Lease, now: int) -> Bill:
-    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet."""
+def accrued(lease: Lease, until: int) -> int:
+    """What an active lease owes for its time up to `until`: earlier segments, and this one less its pauses."""
+    since = (lease.segment_start or lease.start) + lease.paused
+    owed = lease.segment_settled + cost(lease.price, lease.cells, max(0, until - since))
+    return min(lease.deposit, max(lease.settled, owed))
+
+
+def bill(lease: Lease, now: int, *, down_since: int = 0) -> Bill:
+    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet.
+
+    down_since: when the outage began that the machine has, or 0: the bill stops there.
+    """
     if lease.state is not LeaseState.ACTIVE:
         live = lease.state is LeaseState.OPENED
         return Bill(
@@ -226,8 +237,8 @@ def bill(lease: Lease, now: int) -> Bill:
             0,
             lease.end - lease.start if live else 0,
         )
-    stop = max(lease.start, min(now, lease.end))
-    used = min(lease.deposit, cost(lease.price, lease.cells, stop - lease.start))
+    stop = max(lease.start, min(now, lease.end, down_since or lease.end))
+    used = accrued(lease, stop)
     return Bill(used, lease.deposit - used, stop - lease.start, max(0, lease.end - now))
 
 
@@ -241,12 +252,13 @@ class Extension:
 
 
 def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extension:
-    """What `seconds` more cost: the escrow for the whole lease, less what it has.
+    """What `seconds` more cost: the escrow up to the new end, less what it has.
 
     Raises:
         NotEnoughFunds: the account cannot pay it.
     """
-    whole = cost(lease.price, lease.cells, lease.end - lease.start + seconds, up=True)
+    since = lease.segment_start or lease.start
+    whole = lease.segment_settled + cost(lease.price, lease.cells, lease.end + seconds - since, up=True)
     amount = max(0, whole - lease.deposit)
     pulled = max(0, amount - funds.ledger)
     if pulled > funds.wallet:
