@@ -30,7 +30,7 @@ import {Companion} from "./Companion.sol";
 /// gap. False hardware is no outage and stands in no list.
 ///
 /// What is filed is put aside out of the stake at once (`reserved`), so that however many faults wait, each finds what it
-/// was filed for, and of two each takes its part of what the other leaves.
+/// was filed for. Those of one window take together what one fault would have taken, into however many parts it is cut.
 ///
 /// This contract's ledger balance is at least Σ bonds of challenges + Σ `bond` + Σ `pot`: money comes in by `_charge`, of
 /// whoever calls, and by `moveStake`, and each unit of it is written down. No function needs a guard against reentrancy:
@@ -529,9 +529,9 @@ contract Faults is Companion, IFaults {
         fault.filedAt = uint32(block.timestamp); // the deadline is later
         fault.deadline = deadline;
 
-        uint16 bps = _price(fault, watch, _today(seen.retiredAt), rules.maxSlashBps);
+        (uint16 bps, uint256 charged) = _price(fault, watch, _today(seen.retiredAt), rules.maxSlashBps);
         // Of 96 bits. A stake is never less than what is put aside: while any is, nothing else takes from it.
-        uint96 amount = uint96(Slashing.amount(seen.stake - watch.reserved, bps));
+        uint96 amount = uint96(Slashing.amount(seen.stake - watch.reserved, bps, charged));
         fault.bps = bps;
         fault.amount = amount;
         if (amount == 0) {
@@ -551,9 +551,10 @@ contract Faults is Companion, IFaults {
     }
 
     /// @dev Writes the outage, and what it costs, into the machine's window.
+    /// @return bps that are charged @return charged before them
     function _price(Fault storage fault, Watch storage watch, uint256 today, uint256 most)
         private
-        returns (uint16 bps)
+        returns (uint16 bps, uint256 charged)
     {
         uint256 window = _window(watch, today);
         FaultKind kind = fault.kind;
@@ -566,7 +567,7 @@ contract Faults is Companion, IFaults {
             if (downtime < to - from) downtime = to - from;
             full = Slashing.tier(kind != FaultKind.SelfReported, kind == FaultKind.Challenged ? 0 : downtime);
         }
-        (, uint256 charged) = Slashing.total(window);
+        (, charged) = Slashing.total(window);
         bps = uint16(Slashing.due(full, charged, most)); // at most 10000
         watch.lanes = Slashing.withCharge(window, bps);
         watch.day = uint16(today); // until the year 2149

@@ -120,10 +120,13 @@ library Slashing {
 
     // ------------------------------------------------------------------------------------------------------- the slash
 
-    /// @notice `bps` of `stake`. Rounds down, in the provider's favour.
-    function amount(uint256 stake, uint256 bps) internal pure returns (uint256) {
+    /// @notice `bps` of a stake of which `charged` basis points are gone already and `left` is what they left. So many small
+    /// charges take what one of their sum takes, and of what was added in between no greater part. `charged` and `bps`
+    /// together are at most `BPS`. Rounds down, in the provider's favour.
+    function amount(uint256 left, uint256 bps, uint256 charged) internal pure returns (uint256) {
+        if (bps == 0) return 0;
         unchecked {
-            return stake * bps / BPS;
+            return left * bps / (BPS - charged);
         }
     }
 

@@ -146,6 +146,23 @@ contract SlashingTest {
         }
     }
 
+    /// @dev However a sum of basis points is cut into charges, they take what the sum takes, but for a unit's part each.
+    function testFuzz_parts_take_what_the_whole_takes(uint96 stake, uint16[5] calldata parts) external pure {
+        uint256 left = stake;
+        uint256 charged;
+        for (uint256 i = 0; i < 5; ++i) {
+            uint256 bps = parts[i] % (Slashing.BPS - charged + 1);
+            uint256 amount = Slashing.amount(left, bps, charged);
+            vm.assertLe(amount, left, "more than there is");
+            left -= amount;
+            charged += bps;
+        }
+        uint256 whole = Slashing.amount(stake, charged, 0);
+        vm.assertLe(stake - left, whole, "more than the whole");
+        // A unit that one part leaves for want of a whole one, the next takes its part of.
+        vm.assertLe(whole, stake - left + 5, "less than the whole");
+    }
+
     function testFuzz_downtime_comes_and_goes(uint40 from, uint24 length, uint24 later) external pure {
         uint256 begin = DAY * 1 days + from % 30 days;
         uint256 end = begin + length;
