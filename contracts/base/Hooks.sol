@@ -76,13 +76,7 @@ abstract contract Hooks is Settling, IControllerHooks {
     /// @inheritdoc IControllerHooks
     function hold(uint32 id, uint32 from, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
         (Machine storage machine, MachineHead head) = _machine(id);
-        MachineCare storage care = machine.care;
-        if (block.timestamp < care.heldUntil) {
-            if (care.heldFrom < from) from = care.heldFrom;
-            if (care.heldUntil > until) until = care.heldUntil;
-        }
-        care.heldFrom = from;
-        care.heldUntil = until;
+        (machine.care.heldFrom, machine.care.heldUntil) = (from, until);
         machine.head = head.withStatus(head.status() | HELD);
         emit MachineHeld(id, from, until);
     }

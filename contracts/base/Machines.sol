@@ -161,7 +161,8 @@ abstract contract Machines is Registry, IControllerMain {
         if (_statusOf(head.status()) != MachineStatus.Retired) revert MachineNotRetired(id);
         uint256 until = uint256(machine.care.retiredAt) + _rulesOf(id, head).unstakeDelay;
         if (block.timestamp < until) revert StakeLocked(id, until);
-        if (machine.care.pendingSlashes != 0) revert StakeLocked(id, type(uint256).max);
+        uint8 pending = machine.care.pendingSlashes; // a running outage among them
+        if (pending != 0) revert SlashPending(id, pending);
         uint256 stake = machine.stake;
         if (stake == 0) revert ZeroAmount();
 

@@ -27,6 +27,7 @@ interface IControllerErrors {
     error MachineUnverified(uint32 machine);
     error MachineBusy(uint32 machine, uint64 leased);
     error StakeLocked(uint32 machine, uint256 until);
+    error SlashPending(uint32 machine, uint8 count);
     error RevisionChanged(uint16 current);
     error ParamsOutdated(uint16 accepted, uint16 current);
 

@@ -97,6 +97,7 @@ __all__ = [
     "SeatNotLeaving",
     "SeatNotMatured",
     "SelfTransfer",
+    "SlashPending",
     "SlotExhausted",
     "StakeLocked",
     "StartWindowOpen",
@@ -892,6 +893,15 @@ class SelfTransfer(ContractError):
     """`SelfTransfer()`."""
 
     signature: ClassVar[str] = "SelfTransfer()"
+
+
+@dataclass(eq=False)
+class SlashPending(ContractError):
+    """`SlashPending(uint32 machine, uint8 count)`."""
+
+    signature: ClassVar[str] = "SlashPending(uint32,uint8)"
+    machine: int
+    count: int
 
 
 @dataclass(eq=False)

@@ -39,6 +39,7 @@ SENTENCES: dict[str, str] = {
     "MachineNotStalled": "Machine {machine} is not stalled: there is nothing to recover.",
     "MachineUnverified": "Nobody has measured machine {machine}: pass --allow-unverified to rent it all the same.",
     "MachineBusy": "Machine {machine} still has leased cells ({leased:#x}): wait until its leases have ended.",
+    "SlashPending": "Machine {machine} has {count} faults that are not settled yet: unstake once they are.",
     "StakeLocked": "The stake of machine {machine} is locked until {until:utc}: unstake after that.",
     "RevisionChanged": "The machine's terms or hardware have changed (now revision {current}): look at them and rent again.",
     "ParamsOutdated": (

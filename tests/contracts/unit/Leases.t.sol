@@ -12,30 +12,7 @@ import {
     Terms
 } from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
-import {Fixture} from "./Fixture.sol";
-
-abstract contract LeasesFixture is Fixture {
-    uint32 internal machine;
-    uint96 internal constant HOUR = uint96(3600 * CELL_SECOND); // of one cell
-
-    function setUp() public virtual override {
-        super.setUp();
-        machine = _register(2);
-    }
-
-    function _refusedOpen(LeaseRequest memory request, bytes memory error_) internal {
-        _refused(tenant, abi.encodeCall(pool.open, (request)), error_);
-    }
-
-    /// @dev 5 % of what the provider earns.
-    function _fee(uint256 earned) internal pure returns (uint96) {
-        return uint96(earned / 20);
-    }
-
-    function _net(uint256 earned) internal pure returns (uint96) {
-        return uint96(earned - earned / 20);
-    }
-}
+import {LeasesFixture} from "./LeasesFixture.sol";
 
 contract OpenTest is LeasesFixture {
     function test_open() external {

@@ -285,7 +285,7 @@ contract MachinesTest is Fixture {
         emit PendingSlashesSet(machine, 1);
         _asFaults().setPendingSlashes(machine, 1);
         vm.assertEq(pool.machineOf(machine).pendingSlashes, 1);
-        bytes memory locked = abi.encodeWithSelector(StakeLocked.selector, machine, type(uint256).max);
+        bytes memory locked = abi.encodeWithSelector(SlashPending.selector, machine, 1);
         _refused(PROVIDER, abi.encodeCall(pool.unstake, (machine)), locked);
         _asFaults().setPendingSlashes(machine, 0);
         pool.unstake(machine);

@@ -3,13 +3,7 @@ pragma solidity 0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
-import {
-    LeaseRequest,
-    LeaseView,
-    MachineStatus,
-    MachineView,
-    Params
-} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseView, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Rules} from "../../../contracts/libraries/Rules.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
@@ -218,90 +212,7 @@ contract ParamsTest is PoolFixture {
     }
 }
 
-contract HooksTest is PoolFixture {
-    address private constant COMMITTEE_ = address(0xC0);
-    address private constant FAULTS_ = address(0xFA);
-    uint32 private machine;
-
-    function setUp() public override {
-        super.setUp();
-        pool = _poolWith(COMMITTEE_, FAULTS_, address(0), address(0));
-        _fund(tenant);
-        _fund(PROVIDER);
-        machine = _register(2);
-    }
-
-    function _mark(uint16 revision) private view returns (bytes memory) {
-        return abi.encodeCall(IControllerHooks.setVerified, (machine, revision, true));
-    }
-
-    function test_setVerified() external {
-        _expectEvent();
-        emit MachineStatusSet(machine, uint8(MachineStatus.Verified), false, false, false);
-        vm.prank(COMMITTEE_);
-        IControllerHooks(address(pool)).setVerified(machine, 1, true);
-        vm.assertEq(uint256(pool.machineOf(machine).status), uint256(MachineStatus.Verified));
-        vm.prank(tenant);
-        pool.open(_requestVerified());
-    }
-
-    function _requestVerified() private view returns (LeaseRequest memory request) {
-        request = _request(machine, 1, 1 hours);
-        request.allowUnverified = false;
-    }
-
-    function test_setVerified_refuses() external {
-        _notFor(THIEF, _mark(1));
-        _notFor(OWNER, _mark(1));
-        _notFor(FAULTS_, _mark(1));
-        _refused(COMMITTEE_, _mark(2), abi.encodeWithSelector(RevisionChanged.selector, 1));
-        vm.prank(PROVIDER);
-        pool.retire(machine);
-        _refused(COMMITTEE_, _mark(1), abi.encodeWithSelector(MachineRetiredAlready.selector, machine));
-    }
-
-    function _move(uint96 first, uint96 second) private view returns (bytes memory) {
-        address[] memory to = new address[](2);
-        (to[0], to[1]) = (tenant, TREASURY);
-        uint96[] memory amounts = new uint96[](2);
-        (amounts[0], amounts[1]) = (first, second);
-        return abi.encodeCall(IControllerHooks.moveStake, (machine, to, amounts));
-    }
-
-    function test_moveStake() external {
-        _expectEvent();
-        emit StakeMoved(machine, tenant, 10, 2 * STAKE - 10);
-        _expectEvent();
-        emit StakeMoved(machine, TREASURY, 5, 2 * STAKE - 15);
-        _expectEvent();
-        emit MachineStatusSet(machine, uint8(MachineStatus.Unverified), false, true, false);
-        vm.prank(FAULTS_);
-        (bool ok,) = address(pool).call(_move(10, 5));
-        vm.assertTrue(ok);
-        vm.assertEq(pool.balanceOf(tenant), 10);
-        vm.assertEq(pool.balanceOf(TREASURY), 5);
-        MachineView memory seen = pool.machineOf(machine);
-        vm.assertEq(seen.stake, 2 * STAKE - 15);
-        vm.assertTrue(seen.underStaked);
-    }
-
-    function test_moveStake_refuses() external {
-        _notFor(THIEF, _move(1, 1));
-        _notFor(OWNER, _move(1, 1));
-        _notFor(COMMITTEE_, _move(1, 1));
-        bytes memory error_ = abi.encodeWithSelector(InsufficientBalance.selector, PROVIDER, 2 * STAKE - 1, 2 * STAKE);
-        _refused(FAULTS_, _move(1, 2 * STAKE), error_);
-    }
-
-    /// @dev Another pool's companions are nobody here.
-    function test_other_companions_may_not() external {
-        pool = IController(factory.createPool(address(token), OWNER, TREASURY, _params()));
-        _fund(PROVIDER);
-        _register(2);
-        _notFor(COMMITTEE_, _mark(1));
-        _notFor(FAULTS_, _move(1, 1));
-    }
-
+contract InitializeTest is PoolFixture {
     function test_initialize_works_once() external {
         bytes memory call = abi.encodeCall(IControllerHooks.initialize, (THIEF, THIEF, _params()));
         bytes memory error_ = abi.encodeWithSelector(AlreadyInitialized.selector);
