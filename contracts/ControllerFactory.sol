@@ -105,7 +105,8 @@ contract ControllerFactory is IControllerFactory {
         return _pools.length;
     }
 
-    /// @dev Where the contract that this one creates with `nonce` lies: the hash of both in RLP.
+    /// @dev Where the contract that this one creates with `nonce` lies: the hash of both in RLP. Good for 3,355,443 pools;
+    /// more need another factory.
     function _addressOf(uint256 nonce) private view returns (address) {
         bytes memory rlp = nonce < 0x80
             ? abi.encodePacked(uint8(nonce))

@@ -25,7 +25,7 @@ abstract contract Offers is Opening, IControllerMoves {
         nonReentrant
         returns (uint256 id)
     {
-        // Check. The proof is asked for by a static call, before anything is written.
+        // Check. The proof is asked for by a static call, before the offer is used.
         bytes32 fault = _mismatch(request, offer);
         if (fault != 0) revert OfferMismatch(fault);
         if (block.timestamp > offer.expiresAt) revert OfferExpired(offer.expiresAt);

@@ -4,7 +4,6 @@ pragma solidity 0.8.30;
 /// @title Why a pool refuses.
 interface IControllerErrors {
     error NotAuthorized(address actor);
-    error Unsupported(bytes32 what);
     error Paused();
     error ZeroAddress();
     error ZeroAmount();

@@ -20,7 +20,7 @@ struct Terms {
     uint16 availableUntilDay;
 }
 
-/// @notice What a tenant asks for. Complete for good; a field that is not served yet reverts `Unsupported`.
+/// @notice What a tenant asks for.
 /// @param machine the machine's id, from 1
 /// @param revision of the machine's terms and hardware that the tenant saw
 /// @param share cells: 1, 2, 4, or 8 × n for n whole GPUs
@@ -63,13 +63,13 @@ struct Params {
     // slot 1
     uint24 challengeWindow; // >= 10 minutes
     uint24 filingWindow; // <= 7 days
-    uint24 appealWindow;
-    uint24 rulingWindow;
-    uint32 unstakeDelay; // >= filing + challenge + appeal + ruling
+    uint24 appealWindow; // >= 1 day
+    uint24 rulingWindow; // >= 1 day
+    uint32 unstakeDelay; // >= filing + challenge + appeal + ruling, <= 90 days
     uint96 bond; // of a challenge and of an appeal, token units, at most minStakePerGpu
     uint32 reverifyInterval; // seconds between two verifications of a machine
     // slot 2
-    uint96 seatStake; // of a validator's seat, token units
+    uint96 seatStake; // of a validator's seat, token units, at least minStakePerGpu
     uint96 verificationFee; // token units
     uint8 committeeSize; // seats drawn for a verification, odd, 3 to 15
 }

@@ -46,6 +46,8 @@ library Rules {
         uint256 open = uint256(params.filingWindow) + params.challengeWindow + params.appealWindow + params.rulingWindow;
         if (params.unstakeDelay < open || params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";
         if (params.bond > params.minStakePerGpu) return "bond";
+        // Else a quorum that judges machines would cost less than what it judges.
+        if (params.seatStake < params.minStakePerGpu) return "seatStake";
         // Odd, so that no vote is a draw.
         if (params.committeeSize < MIN_COMMITTEE || params.committeeSize > MAX_COMMITTEE) return "committeeSize";
         if (params.committeeSize % 2 == 0) return "committeeSize";

@@ -117,7 +117,6 @@ __all__ = [
     "UnknownSeat",
     "Unlicensed",
     "UnorderedSignatures",
-    "Unsupported",
     "WrongAccounts",
     "WrongBackup",
     "WrongFaultState",
@@ -1062,14 +1061,6 @@ class UnorderedSignatures(ContractError):
 
     signature: ClassVar[str] = "UnorderedSignatures(uint256)"
     index: int
-
-
-@dataclass(eq=False)
-class Unsupported(ContractError):
-    """`Unsupported(bytes32 what)`."""
-
-    signature: ClassVar[str] = "Unsupported(bytes32)"
-    what: bytes
 
 
 @dataclass(eq=False)

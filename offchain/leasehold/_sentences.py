@@ -9,7 +9,6 @@ state, `:fault` a fault's, `:round` a verification's. Amounts are in token units
 SENTENCES: dict[str, str] = {
     # who and what
     "NotAuthorized": "{actor} may not do this: use the key of the tenant, provider or operator it belongs to.",
-    "Unsupported": "This pool does not serve `{what}` yet: leave it out of the request.",
     "Paused": "The pool takes no new leases or machines for now: try again later; everything else still works.",
     "ZeroAddress": "The zero address cannot be used here: name a real account.",
     "ZeroAmount": "The amount is zero: name a positive one.",

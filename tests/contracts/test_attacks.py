@@ -216,7 +216,8 @@ def test_the_owner_reaches_no_lease_that_is_open(pool, token, owner, provider, t
     later(10 * MINUTE)
     pool.setPaused(True, {"from": owner})
     pool.setTreasury(owner, {"from": owner})
-    new_params(Params(fee_bps=1000, hold_fee_bps=10_000, min_stake_per_gpu=10**9 * UNIT))
+    dear = 10**9 * UNIT
+    new_params(Params(fee_bps=1000, hold_fee_bps=10_000, min_stake_per_gpu=dear, seat_stake=dear))
     closed = pool.close(running, {"from": tenant}).events["LeaseClosed"]
     assert (closed["fee"], closed["paid"]) == (fee(DEPOSIT), DEPOSIT - fee(DEPOSIT))
     pool.withdraw(provider, closed["paid"], {"from": provider})

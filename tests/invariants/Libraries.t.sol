@@ -93,9 +93,12 @@ contract LibrariesTest {
         p.challengeWindow = 10 minutes + p.challengeWindow % 1 days;
         p.claimLag = p.challengeWindow + 5 minutes + p.claimLag % 1 days;
         p.filingWindow %= 7 days + 1;
-        p.appealWindow %= 14 days;
-        p.rulingWindow %= 14 days;
+        p.appealWindow = 1 days + p.appealWindow % 13 days;
+        p.rulingWindow = 1 days + p.rulingWindow % 13 days;
         p.unstakeDelay = 60 days + p.unstakeDelay % (30 days + 1);
+        if (p.bond > p.minStakePerGpu) (p.bond, p.minStakePerGpu) = (p.minStakePerGpu, p.bond);
+        if (p.seatStake < p.minStakePerGpu) p.seatStake = p.minStakePerGpu;
+        p.committeeSize = 3 + 2 * (p.committeeSize % 7);
         require(this.faultOf(p) == 0, "parameters in bounds were refused");
     }
 
@@ -113,5 +116,9 @@ contract LibrariesTest {
             p.unstakeDelay >= uint256(p.filingWindow) + p.challengeWindow + p.appealWindow + p.rulingWindow,
             "stake leaves before a fault could be ruled on"
         );
+        require(p.appealWindow >= 1 days && p.rulingWindow >= 1 days, "too short a time to appeal or to rule");
+        require(p.bond <= p.minStakePerGpu, "an appeal costs more than what it is about");
+        require(p.seatStake >= p.minStakePerGpu, "a quorum costs less than what it judges");
+        require(p.committeeSize % 2 == 1 && p.committeeSize >= 3 && p.committeeSize <= 15, "a vote may be a draw");
     }
 }

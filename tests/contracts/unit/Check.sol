@@ -32,6 +32,7 @@ interface Cheats {
     function chainId(uint256 id) external;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function deal(address account, uint256 balance) external;
+    function etch(address target, bytes calldata code) external;
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
@@ -39,6 +40,7 @@ interface Cheats {
     function getNonce(address account) external view returns (uint64);
     function lastCallGas() external view returns (Gas memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
+    function mockCall(address target, bytes calldata data, bytes calldata answer) external;
     function parseJsonAddress(string calldata json, string calldata key) external pure returns (address);
     function parseJsonAddressArray(string calldata json, string calldata key) external pure returns (address[] memory);
     function parseJsonBool(string calldata json, string calldata key) external pure returns (bool);
@@ -51,6 +53,7 @@ interface Cheats {
     function roll(uint256 number) external;
     function getBlockNumber() external view returns (uint256);
     function readFile(string calldata path) external view returns (string memory);
+    function setNonce(address account, uint64 nonce) external;
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function revertToState(uint256 id) external returns (bool);
     function snapshotState() external returns (uint256 id);

@@ -177,6 +177,64 @@ contract OpenTest is LeasesFixture {
         _refusedOpen(request, abi.encodeWithSelector(WrongMachine.selector, running, machine));
     }
 
+    /// @dev Only what runs can be over: one that was never started is `cancelUnstarted`'s.
+    function test_settle_passes_over_what_has_not_begun() external {
+        uint256 waiting = _open(machine, 1, 60);
+        skip(20 minutes);
+        LeaseRequest memory request = _request(machine, 1, 60);
+        request.settle = _one(waiting);
+        _open(request);
+        _assertState(waiting, LeaseState.Opened);
+    }
+
+    function test_open_needs_a_machine_that_is_up() external {
+        LeaseRequest memory request = _request(machine, 1, 1 hours);
+        _asFaults().setDown(machine, uint32(NOW - 60));
+        _refusedOpen(request, abi.encodeWithSelector(MachineDown.selector, machine, NOW - 60));
+        bytes memory call = abi.encodeCall(pool.recover, (machine));
+        _refused(OPERATOR, call, abi.encodeWithSelector(MachineDown.selector, machine, NOW - 60));
+        _asFaults().setDown(machine, 0);
+        uint256 unstarted = _open(request);
+        skip(30 minutes + 1);
+        pool.cancelUnstarted(unstarted);
+        _refusedOpen(request, abi.encodeWithSelector(MachineStalled.selector, machine));
+    }
+
+    function test_a_backup_is_kept_with_the_lease() external {
+        LeaseRequest memory request = _request(machine, 1, 1 hours);
+        request.backup = "standby";
+        _expectEvent();
+        emit LeaseOpened(1 << 16, machine, tenant, 0x0101, 1, 1, PRICE, 1 hours, HOUR, HOUR, WORKLOAD, 0, "standby");
+        uint256 lease = _open(request);
+        vm.assertEq(pool.leaseOf(lease).backup, "standby");
+
+        // Who takes the slot over has none, though the word still holds the earlier one's.
+        _start(lease);
+        _close(lease);
+        (request.reuse, request.backup) = (lease, 0);
+        uint256 next = _open(request);
+        vm.assertEq(pool.leaseOf(next).backup, 0);
+        _start(next);
+        _close(next);
+        (request.reuse, request.backup) = (next, "other");
+        vm.assertEq(pool.leaseOf(_open(request)).backup, "other");
+    }
+
+    /// @dev A slot may be taken over once its lease is over, however it ended.
+    function test_reuse_after_every_end() external {
+        LeaseRequest memory request = _request(machine, 1, 1 hours);
+        uint256 lease = _open(request);
+        vm.prank(OPERATOR);
+        pool.decline(lease, "full");
+        request.reuse = lease;
+        lease = _open(request);
+        vm.prank(tenant);
+        pool.reject(lease);
+        request.reuse = lease;
+        vm.assertEq(_open(request), 1 << 16 | 2);
+        vm.assertEq(pool.slotCount(), 1);
+    }
+
     function test_reuse_takes_the_slot_over() external {
         uint256 lease = _running(machine, 1, 2 hours);
         skip(1 hours);
@@ -614,7 +672,7 @@ contract RunningTest is LeasesFixture {
 
     function test_terminate_refuses() external {
         bytes memory call = abi.encodeCall(pool.terminate, (lease));
-        _notFor(OPERATOR, call); // only a spot lease, and none is served
+        _notFor(OPERATOR, call); // only a spot lease
         _notFor(tenant, call);
         _refused(PROVIDER, call, abi.encodeWithSelector(InsufficientBalance.selector, PROVIDER, 0, HOUR));
         skip(2 hours);

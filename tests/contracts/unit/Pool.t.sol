@@ -12,12 +12,13 @@ abstract contract PoolFixture is Fixture {}
 
 contract OwnerTest is PoolFixture {
     function test_only_the_owner() external {
-        bytes[] memory calls = new bytes[](5);
+        bytes[] memory calls = new bytes[](6);
         calls[0] = abi.encodeCall(pool.proposeParams, (_params()));
         calls[1] = abi.encodeCall(pool.cancelParams, ());
         calls[2] = abi.encodeCall(pool.setPaused, (true));
         calls[3] = abi.encodeCall(pool.setTreasury, (THIEF));
         calls[4] = abi.encodeCall(pool.transferOwnership, (THIEF));
+        calls[5] = abi.encodeCall(pool.setGated, (true));
         for (uint256 i = 0; i < calls.length; ++i) {
             _notFor(THIEF, calls[i]);
             _notFor(TREASURY, calls[i]);
@@ -39,6 +40,15 @@ contract OwnerTest is PoolFixture {
         vm.assertEq(pool.owner(), THIEF);
         vm.assertEq(pool.pendingOwner(), address(0));
         _notFor(THIEF, abi.encodeCall(pool.acceptOwnership, ()));
+    }
+
+    function test_an_offer_of_ownership_is_taken_back() external {
+        vm.prank(OWNER);
+        pool.transferOwnership(THIEF);
+        vm.prank(OWNER);
+        pool.transferOwnership(address(0));
+        _notFor(THIEF, abi.encodeCall(pool.acceptOwnership, ()));
+        vm.assertEq(pool.owner(), OWNER);
     }
 
     function test_pause() external {
@@ -180,6 +190,27 @@ contract ParamsTest is PoolFixture {
         _invalid(p, "unstakeDelay");
         p.unstakeDelay = 90 days + 1;
         _invalid(p, "unstakeDelay");
+        p = _params();
+        p.appealWindow = 1 days - 1;
+        _invalid(p, "appealWindow");
+        p = _params();
+        p.rulingWindow = 1 days - 1;
+        _invalid(p, "rulingWindow");
+        p = _params();
+        p.bond = STAKE + 1;
+        _invalid(p, "bond");
+        p = _params();
+        p.seatStake = STAKE - 1;
+        _invalid(p, "seatStake");
+        p.seatStake = 0; // anybody could be a quorum
+        _invalid(p, "seatStake");
+        p = _params();
+        p.committeeSize = 1;
+        _invalid(p, "committeeSize");
+        p.committeeSize = 4;
+        _invalid(p, "committeeSize");
+        p.committeeSize = 17;
+        _invalid(p, "committeeSize");
     }
 
     function test_the_bounds_themselves_are_allowed() external {
@@ -191,13 +222,22 @@ contract ParamsTest is PoolFixture {
         p.noticeSeconds = 30 days;
         p.challengeWindow = 10 minutes;
         p.claimLag = 15 minutes;
-        p.unstakeDelay = 12 days + 10 minutes;
+        p.filingWindow = 7 days;
+        p.appealWindow = 1 days;
+        p.rulingWindow = 1 days;
+        p.unstakeDelay = 9 days + 10 minutes;
+        p.bond = STAKE;
+        p.seatStake = STAKE;
+        p.committeeSize = 3;
         _propose(p);
         skip(2 days);
         p.startWindow = 1 days;
         p.claimLag = 7 days;
         p.unstakeDelay = 90 days;
+        p.committeeSize = 15;
         _propose(p);
+        skip(2 days);
+        vm.assertEq(abi.encode(pool.params(3)), abi.encode(p));
     }
 
     /// @dev An open lease keeps the fee that it opened with.

@@ -122,8 +122,8 @@ def test_numbers_in_sentences_are_for_people() -> None:
     assert " 9," in str(errors.WrongState(lease=12 << 16, state=9)).replace("is 9", " 9")
     assert "1970-01-02 00:00:00 UTC" in str(errors.LeaseOver(lease=1 << 16, end=86_400))
     assert str(2**255) in str(errors.LeaseOver(lease=1 << 16, end=2**255))
-    assert "`spot`" in str(errors.Unsupported(what=b"spot".ljust(32, b"\0")))
-    assert "0xff" in str(errors.Unsupported(what=b"\xff" * 32))
+    assert "`spot`" in str(errors.OfferMismatch(field=b"spot".ljust(32, b"\0")))
+    assert "0xff" in str(errors.OfferMismatch(field=b"\xff" * 32))
 
 
 def test_the_other_errors_speak_too() -> None:
