@@ -44,7 +44,7 @@ from leasehold.chain._records import (
     VoteRecord,
 )
 from leasehold.chain._rpc import BlockHeader, Rpc
-from leasehold.chain._sender import Sender
+from leasehold.chain._sender import Sender, Sends
 from leasehold.chain._signer import LocalSigner, Signer, TypedData
 from leasehold.chain._token import UNLIMITED, Token
 from leasehold.chain._types import (
@@ -149,6 +149,7 @@ __all__ = [
     "Seat",
     "SeatRecord",
     "Sender",
+    "Sends",
     "ServiceRecord",
     "Signer",
     "SlashWindow",

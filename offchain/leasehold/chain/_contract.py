@@ -8,7 +8,7 @@ from leasehold.chain._decode import decode_log
 from leasehold.chain._eip712 import Call
 from leasehold.chain._log import Event
 from leasehold.chain._rpc import Rpc
-from leasehold.chain._sender import Sender
+from leasehold.chain._sender import Sends
 from leasehold.chain._types import Receipt
 from leasehold.errors import ChainError, WalletError
 
@@ -20,7 +20,7 @@ class Contract:
 
     _abi: str
 
-    def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
+    def __init__(self, rpc: Rpc, address: str, sender: Sends | None = None) -> None:
         self.address = address
         self._rpc = rpc
         self._sender = sender

@@ -13,7 +13,7 @@ from leasehold.chain._contract import Contract, code
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._events import FailedOver, LeaseOpened, MachineRegistered, PoolCreated
 from leasehold.chain._rpc import Rpc
-from leasehold.chain._sender import Sender
+from leasehold.chain._sender import Sends
 from leasehold.chain._typed import Offer
 from leasehold.chain._types import (
     Companions,
@@ -41,7 +41,7 @@ class Pool(Contract):
 
     _abi = "Controller"
 
-    def __init__(self, rpc: Rpc, deployment: Deployment, sender: Sender | None = None) -> None:
+    def __init__(self, rpc: Rpc, deployment: Deployment, sender: Sends | None = None) -> None:
         super().__init__(rpc, deployment.controller, sender)
         self.deployment = deployment
         self._companions: Companions | None = None

@@ -19,7 +19,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from eth_utils.address import is_address, to_checksum_address
 from eth_utils.crypto import keccak
@@ -76,6 +76,19 @@ class _Intent:
     data: bytes
     value: int
     gas: int
+
+
+class Sends(Protocol):
+    """What a binding needs of whoever sends its calls: a wallet, or one who acts for another account."""
+
+    @property
+    def address(self) -> str:
+        """The account that the calls come from."""
+        ...
+
+    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
+        """Sends a call and returns its receipt once it is mined."""
+        ...
 
 
 class Sender:

@@ -6,7 +6,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 
 from leasehold.chain._rpc import Rpc
-from leasehold.chain._sender import Sender
+from leasehold.chain._sender import Sends
 from leasehold.chain._types import Receipt
 from leasehold.errors import ChainError, WalletError
 
@@ -16,7 +16,7 @@ UNLIMITED = 2**256 - 1
 class Token:
     """An ERC-20 token. Amounts are token units."""
 
-    def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
+    def __init__(self, rpc: Rpc, address: str, sender: Sends | None = None) -> None:
         self.address = address
         self._rpc = rpc
         self._sender = sender

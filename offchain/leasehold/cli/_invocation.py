@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import typer
 
 from leasehold.chain import KeyInfo, Keystore
+from leasehold.cli._acting import Acting, parse_address
 from leasehold.cli._age_keys import AgeKeys
+from leasehold.cli._groups import Groups
 from leasehold.cli._options import Globals
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
@@ -28,6 +30,8 @@ class Invocation:
     out: Output
     wallet: str | None = None
     password_file: Path | None = None
+    acting: Acting = field(default_factory=Acting)
+    name: str = "command"
 
     @classmethod
     def of(
@@ -38,10 +42,15 @@ class Invocation:
         yes: bool = False,
         wallet: str | None = None,
         password_file: Path | None = None,
+        as_group: str | None = None,
+        proposal: Path | None = None,
+        for_account: str | None = None,
     ) -> Invocation:
-        """From Typer's context and the options that the command has."""
+        """From Typer's context and the options that the command has. A proposal moves nothing: no question is asked."""
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
-        return cls(given, Output(as_json=as_json, yes=yes), wallet, password_file)
+        out = Output(as_json=as_json, yes=yes or as_group is not None)
+        acting = Acting(as_group, parse_address(for_account) if for_account else None, proposal)
+        return cls(given, out, wallet, password_file, acting, ctx.info_name or "command")
 
     @cached_property
     def settings(self) -> Settings:
@@ -55,6 +64,11 @@ class Invocation:
     @cached_property
     def keystore(self) -> Keystore:
         return Keystore(self.keys)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups that are known here by name."""
+        return Groups(self.settings.home)
 
     @cached_property
     def age_keys(self) -> AgeKeys:

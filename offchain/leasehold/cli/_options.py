@@ -41,3 +41,19 @@ Approve = Annotated[
     bool,
     typer.Option("--approve", help="First let the pool take from the wallet what this needs, and no more."),
 ]
+AsGroup = Annotated[
+    str | None,
+    typer.Option(
+        "--as-group", metavar="NAME", help="Write a proposal for this group to approve, and send nothing."
+    ),
+]
+ProposalPath = Annotated[
+    Path | None,
+    typer.Option("--proposal", metavar="FILE", help="Where --as-group writes; by default a new file here."),
+]
+ForAccount = Annotated[
+    str | None,
+    typer.Option(
+        "--for-account", metavar="ADDRESS", help="Act as this account's delegate, paid from its ledger."
+    ),
+]

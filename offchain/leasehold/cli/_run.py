@@ -30,6 +30,7 @@ EXIT_CODES = {
     9: "the market: no machine fits, the price is above the maximum, funds or allowance are missing",
     10: "the lease was opened and did not start; it was refunded",
     11: "not confirmed; nothing was sent",
+    12: "a proposal, signature, acceptance or offer: damaged, for something else, over, or not signed enough",
     130: "interrupted",
 }
 

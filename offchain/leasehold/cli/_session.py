@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.chain import (
+    AccountsContract,
     Deployment,
     Indexer,
     KeyInfo,
@@ -18,11 +19,15 @@ from leasehold.chain import (
     Pool,
     Rpc,
     Sender,
+    Sends,
     Signer,
     Token,
     TypedData,
 )
 from leasehold.chain.typed import Domain
+from leasehold.cli._acting import Acting, AsDelegate, CannotAct, Proposed, Proposing
+from leasehold.cli._groups import Groups
+from leasehold.cli._proposing import file_proposal
 from leasehold.cli._settings import Settings
 from leasehold.datasets import Ipfs
 from leasehold.errors import SettingsError, UnknownLease, WalletError
@@ -46,7 +51,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """One command's view of the chain. `sender` exists when the command asked to sign."""
+    """One command's view of the chain. `sender` exists when the command asked to sign.
+
+    acting, other: whom the command acts for, and that account, if it is not the wallet's.
+    """
 
     settings: Settings
     deployment: Deployment
@@ -55,8 +63,10 @@ class Session:
     token: Token
     wallet: KeyInfo | None
     signer: Signer | None
-    sender: Sender | None
+    sender: Sends | None
     stack: AsyncExitStack
+    acting: Acting = field(default_factory=Acting)
+    other: str | None = None
     index: Indexer | None = None
     _ipfs: Ipfs | None = field(default=None, repr=False)
 
@@ -66,14 +76,21 @@ class Session:
 
     @property
     def account(self) -> str:
-        """The wallet's address.
+        """The account that the command acts for: the wallet's, or a group, or whose delegate it is.
 
         Raises:
             WalletError: the command was started without a wallet.
         """
+        if self.other is not None:
+            return self.other
         if self.wallet is None:
             raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
         return self.wallet.address
+
+    @property
+    def accounts(self) -> AccountsContract:
+        """Who acts for whom, with the session's sender."""
+        return AccountsContract(self.rpc, self.deployment.accounts, self.sender)
 
     @property
     def ipfs(self) -> Ipfs:
@@ -115,16 +132,27 @@ class Session:
             blocks=self.ipfs,
             courier=self.hand_over,
             now=self.now,
+            ledger_only=self.other is not None,
         )
 
     @asynccontextmanager
     async def agent(self, machine: int, operator: str, contact: Contact) -> AsyncIterator[AgentClient]:
-        """The agent of a machine, for this account. The wallet signs one session; later commands go on with it."""
-        domain = Domain(self.deployment.chain_id, self.deployment.controller)
+        """The agent of a machine, for this account. The wallet signs one session; later commands go on with it.
+
+        Raises:
+            CannotAct: the account is not the wallet's, and has no session here.
+        """
+        domain, now = Domain(self.deployment.chain_id, self.deployment.controller), int(time.time())
         sessions = SessionCache(self.settings.home / "sessions")
         if self.signer is None:
             raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
-        key = await sessions.session(self.signer, domain, now=int(time.time()), account=self.account)
+        if self.other is None:
+            key = await sessions.session(self.signer, domain, now=now)
+        elif (kept := await sessions.kept(self.other, domain, now=now)) is not None:
+            key = kept
+        else:
+            how = f"`leasehold group session {self.acting.group}`" if self.acting.group else "its own wallet"
+            raise CannotAct(f"{self.other} has no session with the agents here: get one with {how}.")
         async with AgentClient(contact, domain, machine, operator, key) as client:
             yield client
 
@@ -150,10 +178,11 @@ class Session:
         return record, await self.machines().contact(record)
 
     async def hand_over(self, listing: Listing, sealed: bytes) -> None:
-        """Gives an agent a sealed workload. Raises AgentError."""
+        """Gives an agent a sealed workload, in the wallet's own name: anybody may. Raises AgentError."""
         if listing.contact is None:
             raise AgentUnreachable("The machine's contact document is missing; its agent cannot be found.")
-        async with self.agent(listing.id, listing.machine.operator, listing.contact) as client:
+        own = replace(self, other=None)
+        async with own.agent(listing.id, listing.machine.operator, listing.contact) as client:
             await client.put_workload(sealed)
 
 
@@ -186,8 +215,10 @@ class _Unlocking:
 async def open_session(call: Invocation, *, signs: bool, account: bool) -> AsyncIterator[Session]:
     """Connect to the deployment's chain; ask for the wallet's password at once if the command sends transactions.
 
+    A group's command ends where it would send something: that becomes a proposal, written on the way out.
+
     Raises:
-        SettingsError: no deployment is named. WrongChain, RpcUnavailable. WalletError.
+        SettingsError: no deployment is named, or no such group is known. WrongChain, RpcUnavailable. WalletError.
     """
     settings = call.settings
     if settings.deployment is None:
@@ -202,8 +233,22 @@ async def open_session(call: Invocation, *, signs: bool, account: bool) -> Async
             deployment
         )  # before the password: nobody should unlock a key for the wrong chain
         signer = _Unlocking(call, wallet) if wallet else None
-        if signs and signer is not None:
+        reader = Pool(rpc, deployment)
+        acting, other = call.acting, call.acting.account
+        sender: Sends | None = None
+        if acting.group is not None:
+            group = Groups(settings.home).get(acting.group)
+            other = group.address(deployment.accounts)
+            sender = Proposing(group, other, reader) if signs else None
+        elif signs and signer is not None:
             await signer.open()
-        sender = Sender(rpc, signer) if signs and signer else None
+            own = Sender(rpc, signer)
+            sender = AsDelegate(own, other, reader) if other is not None else own
         pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
-        yield Session(settings, deployment, rpc, pool, token, wallet, signer, sender, stack)
+        session = Session(
+            settings, deployment, rpc, pool, token, wallet, signer, sender, stack, acting=acting, other=other
+        )
+        try:
+            yield session
+        except Proposed as proposed:
+            await file_proposal(call, session, proposed.calls)

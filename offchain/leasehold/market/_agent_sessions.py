@@ -47,8 +47,7 @@ class SessionCache:
         `OSError` when the folder cannot be written.
         """
         account = account or wallet.address
-        kept = await asyncio.to_thread(self._load, account, domain)
-        if kept and kept.session.expires_at > now + _RENEW_BEFORE and set(ops) <= set(kept.session.ops):
+        if (kept := await self.kept(account, domain, now=now, ops=ops)) is not None:
             return kept
         made = await SessionKey.grant(
             account,
@@ -58,8 +57,21 @@ class SessionCache:
             ops=ops,
             expires_at=now + lifetime,
         )
-        await asyncio.to_thread(self._save, made, domain)
+        await self.keep(made, domain)
         return made
+
+    async def kept(
+        self, account: str, domain: Domain, *, now: int, ops: Sequence[str] = OPS
+    ) -> SessionKey | None:
+        """The kept session of `account` if it covers `ops` and does not end in the next minutes."""
+        found = await asyncio.to_thread(self._load, account, domain)
+        if found and found.session.expires_at > now + _RENEW_BEFORE and set(ops) <= set(found.session.ops):
+            return found
+        return None
+
+    async def keep(self, key: SessionKey, domain: Domain) -> None:
+        """Keep a session that was made elsewhere, as a group's is. Raises `OSError`."""
+        await asyncio.to_thread(self._save, key, domain)
 
     def forget(self, account: str, domain: Domain) -> None:
         """Delete the session of `account`, if there is one."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sender, Terms, Token
+from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sends, Terms, Token
 from leasehold.errors import UnknownMachine
 from leasehold.market._documents import MachineFile, canonical
 from leasehold.market._earning import (
@@ -72,7 +72,7 @@ class Provider:
         token: Token,
         rpc: Rpc,
         account: str,
-        sender: Sender | None,
+        sender: Sends | None,
         *,
         blocks: Blocks,
         now: Clock,

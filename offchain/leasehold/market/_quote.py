@@ -45,12 +45,24 @@ class Funds:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a renter wants of a machine: cells, seconds, and the most per GPU-hour (`None`: what it asks now)."""
+    """What a renter wants of a machine: cells, seconds, and the most per GPU-hour (`None`: what it asks now).
+
+    spot: at the lower price of a lease that the provider may end with notice. offered: a price that the provider has
+    signed, which stands in place of the listed one and of the listed durations and days.
+    """
 
     share: int
     duration: int
     max_price: int | None = None
     allow_unverified: bool = False
+    spot: bool = False
+    offered: int | None = None
+
+    def price_on(self, machine: Machine) -> int:
+        """What a GPU-hour costs there, token units; 0 where the machine sells no spot leases."""
+        if self.offered is not None:
+            return self.offered
+        return machine.terms.spot_price if self.spot else machine.terms.price
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,7 @@ class Quote:
     notice: int
     penalty_at_most: int
     allow_unverified: bool
+    spot: bool = False
 
     def refunds(self, money: Money) -> tuple[tuple[str, str], ...]:
         """When something comes back, and how much: rows for people."""
@@ -100,14 +113,16 @@ class Quote:
             ),
             (
                 f"ended by the provider ({format_duration(self.notice)} notice)",
-                f"what is unused, and up to {money.show(self.penalty_at_most, places=6)} of penalty",
+                "what is unused"
+                if self.spot
+                else f"what is unused, and up to {money.show(self.penalty_at_most, places=6)} of penalty",
             ),
         )
 
 
 def quote(machine: Machine, params: Params, wish: Wish, funds: Funds) -> Quote:
     """The quote for `wish` on `machine` under `params`, the version that the machine has accepted."""
-    price = machine.terms.price
+    price = wish.price_on(machine)
     max_price = price if wish.max_price is None else wish.max_price
     deposit = cost(price, wish.share, wish.duration, up=True)
     from_ledger = min(funds.ledger, deposit)
@@ -134,8 +149,11 @@ def quote(machine: Machine, params: Params, wish: Wish, funds: Funds) -> Quote:
         hold_fee_per_hour=hourly * params.hold_fee_bps // BPS,
         hold_fee_at_most=cost(price, wish.share, min(hold_time, wish.duration)) * params.hold_fee_bps // BPS,
         notice=params.notice_seconds,
-        penalty_at_most=cost(price, wish.share, min(params.penalty_seconds, wish.duration)),
+        penalty_at_most=0
+        if wish.spot
+        else cost(price, wish.share, min(params.penalty_seconds, wish.duration)),
         allow_unverified=wish.allow_unverified,
+        spot=wish.spot,
     )
 
 
@@ -166,18 +184,24 @@ def obstacle(
         return MachineUnavailable(
             f"Nobody has measured machine {machine.id}: pass --allow-unverified to rent it all the same."
         )
-    if wish.max_price is not None and terms.price > wish.max_price:
+    price = wish.price_on(machine)
+    if wish.spot and not price:
+        return MachineUnavailable(
+            f"Machine {machine.id} sells no spot leases: leave --spot away, or choose another machine."
+        )
+    if wish.max_price is not None and price > wish.max_price:
         return PriceAboveMaximum(
-            f"Machine {machine.id} asks {money.show(terms.price)} per GPU-hour and your maximum is "
+            f"Machine {machine.id} asks {money.show(price)} per GPU-hour and your maximum is "
             f"{money.show(wish.max_price)}: raise --max-price or choose another machine."
         )
-    if not terms.min_duration <= wish.duration <= terms.max_duration:
+    offered = wish.offered is not None
+    if not offered and not terms.min_duration <= wish.duration <= terms.max_duration:
         return MachineUnavailable(
             f"Machine {machine.id} is leased for {format_duration(terms.min_duration)} to "
             f"{format_duration(terms.max_duration)}, not {format_duration(wish.duration)}: "
             "choose --for between them."
         )
-    if now + wish.duration > (terms.available_until_day + 1) * DAY:
+    if not offered and now + wish.duration > (terms.available_until_day + 1) * DAY:
         left = max(0, (terms.available_until_day + 1) * DAY - now)
         return MachineUnavailable(
             f"Machine {machine.id} leaves the market in {format_duration(left)}: "
@@ -196,13 +220,14 @@ def obstacle(
     return None
 
 
-def shortfall(offer: Quote, funds: Funds, money: Money) -> NotEnoughFunds | None:
+def shortfall(offer: Quote | Extension, funds: Funds, money: Money) -> NotEnoughFunds | None:
     """Why the account cannot pay the quote at all, whatever it approves, or `None`."""
     missing = offer.pulled - funds.wallet
     if missing <= 0:
         return None
+    amount = offer.amount if isinstance(offer, Extension) else offer.deposit
     return NotEnoughFunds(
-        f"The lease needs {money.show(offer.deposit)}; {money.show(funds.ledger)} are in the pool and "
+        f"The lease needs {money.show(amount)}; {money.show(funds.ledger)} are in the pool and "
         f"{money.show(funds.wallet)} in the wallet: get {money.show(missing)} more, or take a shorter lease."
     )
 
@@ -251,15 +276,20 @@ class Extension:
     approve: int
 
 
+def extension_cost(lease: Lease, seconds: int) -> int:
+    """What `seconds` more take into escrow, token units."""
+    since = lease.segment_start or lease.start
+    whole = lease.segment_settled + cost(lease.price, lease.cells, lease.end + seconds - since, up=True)
+    return max(0, whole - lease.deposit)
+
+
 def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extension:
     """What `seconds` more cost: the escrow up to the new end, less what it has.
 
     Raises:
         NotEnoughFunds: the account cannot pay it.
     """
-    since = lease.segment_start or lease.start
-    whole = lease.segment_settled + cost(lease.price, lease.cells, lease.end + seconds - since, up=True)
-    amount = max(0, whole - lease.deposit)
+    amount = extension_cost(lease, seconds)
     pulled = max(0, amount - funds.ledger)
     if pulled > funds.wallet:
         raise NotEnoughFunds(

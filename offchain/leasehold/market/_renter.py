@@ -13,9 +13,11 @@ from hashlib import sha256
 from typing import Literal, Protocol
 
 from leasehold.chain import (
+    ZERO_DIGEST,
     Deployment,
     Lease,
     LeaseDeclined,
+    LeaseOpened,
     LeaseRequest,
     LeaseState,
     Machine,
@@ -26,12 +28,30 @@ from leasehold.chain import (
     decode_log,
     format_lease,
 )
+from leasehold.chain.typed import Offer
 from leasehold.errors import AgentError, DatasetError
-from leasehold.market._errors import AllowanceMissing, DocumentUnavailable, NoMachineMatches, StartFailed
+from leasehold.market._errors import (
+    AllowanceMissing,
+    DocumentUnavailable,
+    NoMachineMatches,
+    NotEnoughFunds,
+    StartFailed,
+)
 from leasehold.market._explain import ascii_reason, declined
 from leasehold.market._listing import Listing, sort
 from leasehold.market._placing import fits
-from leasehold.market._quote import Extension, Funds, Money, Quote, Wish, obstacle, quote, shortfall
+from leasehold.market._quote import (
+    Extension,
+    Funds,
+    Money,
+    Quote,
+    Wish,
+    extension,
+    extension_cost,
+    obstacle,
+    quote,
+    shortfall,
+)
 from leasehold.market._units import format_amount
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -72,6 +92,41 @@ class Opened:
     receipt: Receipt
 
 
+@dataclass(frozen=True)
+class SignedOffer:
+    """Terms that a provider signed. proof: the provider's, over the offer."""
+
+    offer: Offer
+    proof: bytes
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One lease of those that are opened together. backup: digest of its standby, or zeros."""
+
+    quote: Quote
+    settle: tuple[int, ...] = ()
+    reuse: int = 0
+    backup: bytes = ZERO_DIGEST
+    signed: SignedOffer | None = None
+
+    def request(self, digest: bytes) -> LeaseRequest:
+        """What the pool is asked for."""
+        return LeaseRequest(
+            machine=self.quote.machine,
+            revision=self.quote.revision,
+            share=self.quote.share,
+            duration=self.quote.duration,
+            max_price=self.quote.max_price,
+            workload=digest,
+            spot=self.quote.spot,
+            allow_unverified=self.quote.allow_unverified,
+            settle=self.settle,
+            reuse=self.reuse,
+            backup=self.backup,
+        )
+
+
 def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: int) -> Listing:
     """The cheapest machine that takes the wish; of equals the one with least free space, so that big gaps stay.
 
@@ -79,15 +134,27 @@ def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: in
         NoMachineMatches: none does; says why of the cheapest. With a single listing, its own obstacle is
         raised.
     """
+    return choose_gang(listings, wish, current_params, now, 1)[0]
+
+
+def choose_gang(
+    listings: Iterable[Listing], wish: Wish, current_params: int, now: int, count: int
+) -> tuple[Listing, ...]:
+    """`count` machines that each take the wish, in the same order of preference. Raises as `choose`."""
     ordered = sort(listings)
     if not ordered:
         raise NoMachineMatches("No machine matches: widen the search, or see all with `leasehold machines`.")
     obstacles = [obstacle(each.machine, current_params, wish, now, each.money) for each in ordered]
     fit = [each for each, problem in zip(ordered, obstacles, strict=True) if problem is None]
-    if fit:
-        return min(fit, key=lambda each: (each.machine.terms.price, each.machine.free_cells, each.id))
-    first = obstacles[0]
-    assert first is not None
+    if len(fit) >= count:
+        fit.sort(key=lambda each: (wish.price_on(each.machine), each.machine.free_cells, each.id))
+        return tuple(fit[:count])
+    first = next((problem for problem in obstacles if problem is not None), None)
+    if fit or first is None:
+        raise NoMachineMatches(
+            f"Only {len(fit)} of the {count} machines that it takes match and have room: widen the search, or take a "
+            "smaller gang."
+        )
     if len(ordered) == 1:
         raise first
     raise NoMachineMatches(
@@ -124,6 +191,7 @@ class Renter:
     """The renter's side of one pool, for one account.
 
     now: unix seconds at the head of the chain. courier: to the agents. blocks: the renter's own IPFS node.
+    ledger_only: somebody else acts for the account, so that nothing can be pulled from its wallet.
     """
 
     def __init__(
@@ -138,6 +206,7 @@ class Renter:
         now: Clock,
         sleep: Sleep = asyncio.sleep,
         poll: float = 0.5,
+        ledger_only: bool = False,
     ) -> None:
         self._pool = pool
         self._token = token
@@ -148,6 +217,7 @@ class Renter:
         self._now = now
         self._sleep = sleep
         self._poll = poll
+        self._ledger_only = ledger_only
 
     @property
     def deployment(self) -> Deployment:
@@ -159,7 +229,8 @@ class Renter:
 
     async def funds(self) -> Funds:
         """What the account can pay with now."""
-        return await funds_of(self._pool, self._token, self.account)
+        funds = await funds_of(self._pool, self._token, self.account)
+        return replace(funds, wallet=0, allowance=0) if self._ledger_only else funds
 
     async def quote(
         self, listing: Listing, wish: Wish, leases: Sequence[Lease] = ()
@@ -180,15 +251,37 @@ class Renter:
         offer = quote(machine, await self._pool.params(machine.params), wish, await self.funds())
         return offer, settle
 
-    async def check_funds(self, offer: Quote) -> None:
+    async def check_funds(self, offer: Quote | Extension) -> None:
         """Refuse a quote that the account cannot pay at all.
 
         Raises:
             NotEnoughFunds: with how much is missing.
         """
+        if self._ledger_only and offer.pulled:
+            missing = format_amount(offer.pulled, self.money.decimals)
+            raise NotEnoughFunds(
+                f"The ledger of {self.account} lacks {self.money.show(offer.pulled)}, and nothing else pays here: run "
+                f"`leasehold wallet deposit {missing} --to {self.account}` first."
+            )
         problem = shortfall(offer, await self.funds(), self.money)
         if problem is not None:
             raise problem
+
+    async def total(self, quotes: Sequence[Quote]) -> Extension:
+        """What opening several leases at once takes together."""
+        funds, amount = await self.funds(), sum(each.deposit for each in quotes)
+        pulled = max(0, amount - funds.ledger)
+        return Extension(amount, pulled, max(0, pulled - funds.allowance))
+
+    async def extension(self, lease: Lease, seconds: int) -> Extension:
+        """What `seconds` more cost. Raises NotEnoughFunds."""
+        funds = await self.funds()
+        if self._ledger_only:
+            amount = extension_cost(lease, seconds)
+            more = Extension(amount, max(0, amount - funds.ledger), 0)
+            await self.check_funds(more)
+            return more
+        return extension(lease, seconds, funds, self.money)
 
     def check_allowance(self, offer: Quote | Extension) -> None:
         """Refuse a quote or an extension for which the pool may not take enough from the wallet.
@@ -238,19 +331,29 @@ class Renter:
         Raises:
             ContractError: the pool refuses, for instance `RevisionChanged` when the terms changed meanwhile.
         """
-        request = LeaseRequest(
-            machine=offer.machine,
-            revision=offer.revision,
-            share=offer.share,
-            duration=offer.duration,
-            max_price=offer.max_price,
-            workload=digest,
-            allow_unverified=offer.allow_unverified,
-            settle=settle,
-            reuse=reuse,
+        opening = Opening(offer, settle, reuse)
+        return (await self.open_all((opening,), digest))[0]
+
+    async def open_all(self, openings: Sequence[Opening], digest: bytes) -> tuple[Opened, ...]:
+        """Open all of them with the workload of `digest`, or none: one transaction. Raises as `open`."""
+        requests = [each.request(digest) for each in openings]
+        if len(openings) == 1:
+            signed = openings[0].signed
+            if signed is None:
+                lease, receipt = await self._pool.open(requests[0])
+            else:
+                lease, receipt = await self._pool.open_with_offer(requests[0], signed.offer, signed.proof)
+            return (Opened(lease, openings[0].quote, receipt),)
+        receipt = await self._pool.multicall(
+            [
+                self._pool.encode("open", request)
+                if each.signed is None
+                else self._pool.encode("openWithOffer", request, each.signed.offer, each.signed.proof)
+                for each, request in zip(openings, requests, strict=True)
+            ]
         )
-        lease, receipt = await self._pool.open(request)
-        return Opened(lease, offer, receipt)
+        leases = [event.lease for event in self._pool.events(receipt) if isinstance(event, LeaseOpened)]
+        return tuple(Opened(lease, each.quote, receipt) for each, lease in zip(openings, leases, strict=True))
 
     async def started(self, opened: Opened, report: Callable[[Lease], Awaitable[None]]) -> Lease:
         """Wait until the lease has started; `report` is awaited at every look.

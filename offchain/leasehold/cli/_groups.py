@@ -1,0 +1,84 @@
+"""The groups that one computer knows by name: who signs, and how many of them must.
+
+A group's address follows from that, so nothing else has to be kept, and nobody has to be asked. A name means something
+here alone: others know the same group by the same signers, threshold and salt.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from leasehold.chain.typed import Group
+from leasehold.cli._files import Address, Document, FileRefused, Hex, read_file, unhex, write_file
+from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError, TypedDataError
+
+
+class GroupTerms(Document):
+    """What a group's address is made of. signers: ascending."""
+
+    threshold: int
+    signers: tuple[Address, ...]
+    salt: Hex
+
+    @classmethod
+    def of(cls, group: Group) -> GroupTerms:
+        return cls(threshold=group.threshold, signers=group.signers, salt="0x" + group.salt.hex())
+
+    def group(self) -> Group:
+        """Raises FileRefused for what no contract would take for a group."""
+        try:
+            return Group(self.threshold, self.signers, unhex(self.salt))
+        except (InvalidThreshold, InvalidSigners, TypedDataError) as error:
+            raise FileRefused(f"The group in it is none ({error}): ask for the file again.") from error
+
+
+class AddressBook(Document):
+    """The file `groups.json` under the home folder."""
+
+    leasehold: Literal["groups"] = "groups"
+    version: Literal[1] = 1
+    groups: dict[str, GroupTerms] = Field(default_factory=dict)
+
+
+class Groups:
+    """The address book under `home`."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "groups.json"
+
+    def all(self) -> dict[str, Group]:
+        """By name. Raises SettingsError when the file is damaged."""
+        if not self.path.exists():
+            return {}
+        try:
+            book = read_file(self.path, AddressBook)
+            return {name: terms.group() for name, terms in sorted(book.groups.items())}
+        except FileRefused as error:
+            raise SettingsError(
+                f"{self.path} is damaged ({error}): restore it from a backup, or move it away."
+            ) from error
+
+    def get(self, name: str) -> Group:
+        """Raises SettingsError when there is none of that name."""
+        known = self.all()
+        if name not in known:
+            others = f"of {', '.join(known)}" if known else "with `leasehold group create`"
+            raise SettingsError(f"There is no group '{name}' in {self.path}: name one {others}.")
+        return known[name]
+
+    def add(self, name: str, group: Group) -> None:
+        """Raises SettingsError when another group has the name."""
+        known = self.all()
+        if known.get(name, group) != group:
+            raise SettingsError(f"'{name}' is another group already: choose another name.")
+        known[name] = group
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        book = AddressBook(groups={each: GroupTerms.of(known[each]) for each in sorted(known)})
+        write_file(self.path, book, private=True)
+
+    def name_of(self, group: Group) -> str | None:
+        """The name it has here."""
+        return next((name for name, each in self.all().items() if each == group), None)

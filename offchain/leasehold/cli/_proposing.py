@@ -1,0 +1,68 @@
+"""Where a group's command ends: its calls as a proposal file, and what to do with that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leasehold.chain import Call, decode_calls
+from leasehold.cli._decoded import Reader
+from leasehold.cli._files import write_file
+from leasehold.cli._output import Json
+from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
+from leasehold.cli._shown import utc
+from leasehold.errors import ContractError
+
+if TYPE_CHECKING:
+    from leasehold.cli._invocation import Invocation
+    from leasehold.cli._session import Session
+
+
+async def file_proposal(call: Invocation, session: Session, calls: Sequence[Call]) -> Path:
+    """Write the proposal of `calls` for the group that the session acts for, and say what comes next."""
+    assert session.acting.group is not None
+    group = call.groups.get(session.acting.group)
+    deadline = await session.now() + LIFETIME
+    proposal = await propose_calls(session.accounts, session.deployment, group, calls, deadline=deadline)
+    await warn_of_refusal(call, session, proposal)
+    return await write_proposal(call, session, proposal)
+
+
+async def write_proposal(call: Invocation, session: Session, proposal: Proposal) -> Path:
+    """Write it where the command was told to, or into a new file here."""
+    digest = proposal.digests[0].hex()
+    path = session.acting.proposal or Path(f"{call.name}-{digest[:8]}.json")
+    write_file(path, proposal.file())
+    answer: dict[str, Json] = {
+        "proposal": str(path),
+        "kind": proposal.kind,
+        "account": proposal.account,
+        "threshold": proposal.group.threshold,
+        "signers": list(proposal.group.signers),
+        "digests": ["0x" + each.hex() for each in proposal.digests],
+        "deadline": proposal.deadline,
+    }
+    if proposal.kind == "execute":
+        reader = Reader(session)
+        decoded = decode_calls(proposal.execution.calls, await session.pool.contracts())
+        answer["calls"] = [reader.json(each) for each in decoded]
+    call.out.answer(answer)
+    need, of = proposal.group.threshold, len(proposal.group.signers)
+    call.out.say(f"Proposed in {path}, until {utc(proposal.deadline)}: nothing was sent.")
+    call.out.say(
+        f"{need} of the {of} signers: leasehold group approve {path}; then anybody: leasehold group execute {path} "
+        "SIGNATURE..."
+    )
+    return path
+
+
+async def warn_of_refusal(call: Invocation, session: Session, proposal: Proposal) -> None:
+    """Say if the pool would refuse the proposal as things stand. Only a single call can be tried alone."""
+    calls = proposal.execution.calls
+    if len(calls) != 1 or calls[0].target == session.deployment.accounts:
+        return
+    try:
+        await session.rpc.eth_call(calls[0].target, calls[0].data, sender=proposal.account)
+    except ContractError as error:
+        call.out.warn(f"As things stand it would be refused: {error}")
