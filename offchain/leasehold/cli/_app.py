@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.cli import access, dataset, leases, machines, rent, results, tenancy, wallet
+from leasehold.cli import access, dataset, faults, leases, machines, moving, rent, results, tenancy, wallet
 from leasehold.cli._options import Globals
 from leasehold.cli.provider import app as provider
 
@@ -21,7 +21,7 @@ app = typer.Typer(
 app.add_typer(wallet.app, name="wallet")
 app.add_typer(provider, name="provider")
 app.add_typer(dataset.app, name="dataset")
-for part in (machines, rent, leases, tenancy, access, results):
+for part in (machines, rent, leases, tenancy, moving, access, results, faults):
     part.register(app)
 
 

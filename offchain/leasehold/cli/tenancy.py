@@ -1,20 +1,25 @@
-"""`leasehold extend`, `reject`, `close`, `set-workload`: what a tenant can do with a lease."""
+"""`leasehold extend`, `resize`, `reject`, `close`, `set-workload`, `rate`: what a tenant can do with a lease."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from leasehold.chain import (
+    ZERO_DIGEST,
     Lease,
     LeaseRecord,
+    LeaseState,
     Receipt,
     cid_from_bytes,
+    cid_of_digest,
     format_lease,
     parse_lease,
 )
+from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import dataset_keys, fetched_results
@@ -36,23 +41,29 @@ from leasehold.cli._workload import (
 from leasehold.cli.leases import ask_agent
 from leasehold.market import (
     Delivery,
+    Extension,
     InvalidInput,
     Listing,
     bill,
+    check_resizing,
     extension,
     format_amount,
     format_duration,
+    format_share,
     hold_fee,
     parse_duration,
+    parse_share,
+    resizing,
 )
 from leasehold.workload import seal
 
 
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
-    for command in (extend, reject, close):
+    for command in (extend, resize, reject, close):
         app.command()(command)
     app.command("set-workload")(set_workload)
+    app.command()(rate)
 
 
 def extend(
@@ -72,7 +83,7 @@ def extend(
     async def command() -> None:
         number, seconds = parse_lease(lease), parse_duration(duration)
         async with call.session(signs=not dry_run) as session:
-            found = _live(await session.lease(number))
+            found = live(await session.lease(number))
             money, renter = session.money, session.renter()
             more = extension(found, seconds, await renter.funds(), money)
             call.out.say(
@@ -107,6 +118,84 @@ def extend(
     call.run(command())
 
 
+def resize(
+    ctx: typer.Context,
+    lease: LeaseId,
+    share: Annotated[
+        str, typer.Argument(metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
+    ],
+    approve: Approve = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Take another share of the same machine from now on, at the same price and until the same end.
+
+    The provider is paid for the time until now at once. A larger share takes more into escrow, a smaller one
+    gives some back.
+    """
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number, cells = parse_lease(lease), parse_share(share)
+        async with call.session(signs=not dry_run) as session:
+            found = live(await session.lease(number))
+            if cells == found.cells:
+                raise InvalidInput(f"Lease {format_lease(number)} has that share already: name another.")
+            money, renter = session.money, session.renter()
+            machine = await session.pool.machine_of(found.machine)
+            terms, _ = await session.pool.terms_of(found.machine, found.revision)
+            funds = await renter.funds()
+            change = resizing(found, machine, terms.trial, cells, await session.now(), funds)
+            check_resizing(change, funds, money)
+            call.out.pairs(
+                f"Lease {format_lease(number)}: {format_share(found.cells)} becomes {format_share(cells)}",
+                (
+                    ("paid to the provider now", money.show(change.pays, places=6)),
+                    ("into escrow", money.show(change.charged, places=6)),
+                    ("back to your ledger", money.show(change.refunded, places=6)),
+                    ("costs from now on", f"{money.show(change.hourly, places=6)} per hour"),
+                    ("cost until now", f"{money.show(change.hourly_before, places=6)} per hour"),
+                    ("ends", utc(found.end)),
+                ),
+            )
+            allowed = Extension(change.charged, change.pulled, change.approve)
+            if not dry_run and not (
+                approve
+                or (
+                    change.approve
+                    and call.out.ask(f"Let the pool take {money.show(change.pulled)} from the wallet?")
+                )
+            ):
+                renter.check_allowance(allowed)
+
+            async def send() -> Done:
+                await renter.approve(allowed)
+                receipt = await session.pool.resize(number, cells)
+                after = await session.lease(number)
+                return Done(
+                    receipt,
+                    f"Lease {format_lease(number)} has {format_share(after.cells)} now: its container follows, "
+                    "which is made anew where its GPUs are others.",
+                    {"cells": after.cells, "deposit": format_amount(after.deposit, money.decimals)},
+                )
+
+            document: dict[str, Json] = {
+                "lease": format_lease(number),
+                "pays": format_amount(change.pays, money.decimals),
+                "charged": format_amount(change.charged, money.decimals),
+                "refunded": format_amount(change.refunded, money.decimals),
+                "hourly": format_amount(change.hourly, money.decimals),
+                "hourly_before": format_amount(change.hourly_before, money.decimals),
+                "token": money.symbol,
+            }
+            await carry_out(call, "Change the share?", document, send, dry_run=dry_run)
+
+    call.run(command())
+
+
 def reject(
     ctx: typer.Context,
     lease: LeaseId,
@@ -122,7 +211,7 @@ def reject(
     async def command() -> None:
         number = parse_lease(lease)
         async with call.session(signs=not dry_run) as session:
-            found = _live(await session.lease(number))
+            found = live(await session.lease(number))
             fee = hold_fee(found, await session.pool.params(found.params), await session.now())
             call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
             if dry_run:
@@ -130,7 +219,7 @@ def reject(
             call.out.confirm(f"Reject lease {format_lease(number)}?")
             with call.out.working("Waiting for the transaction"):
                 receipt = await session.pool.reject(number)
-            await _settled(call, session, number, receipt)
+            await settled(call, session, number, receipt)
 
     call.run(command())
 
@@ -150,20 +239,21 @@ def close(
     async def command() -> None:
         number = parse_lease(lease)
         async with call.session(signs=not dry_run) as session:
-            found = _live(await session.lease(number))
+            found = live(await session.lease(number))
             index = await indexed(session, call.out)
-            account, money = bill(found, await session.now()), session.money
+            machine = await session.pool.machine_of(found.machine)
+            account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
             call.out.say(
                 f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
                 f"{money.show(account.unused, places=6)} come back."
             )
-            await _warn_of_results(call, session, found, await index.lease(number))
+            await warn_of_results(call, session, found, await index.lease(number))
             if dry_run:
                 return
             call.out.confirm(f"Close lease {format_lease(number)}?")
             with call.out.working("Waiting for the transaction"):
                 receipt = await session.pool.close(number)
-            await _settled(call, session, number, receipt)
+            await settled(call, session, number, receipt)
 
     call.run(command())
 
@@ -200,7 +290,7 @@ def set_workload(
             ssh_folder=Path.home() / ".ssh",
         )
         async with call.session(signs=True) as session:
-            _live(await session.lease(number))
+            live(await session.lease(number))
             await indexed(session, call.out)
             record, contact = await session.reach(number)
             listing = Listing(record.machine, session.money, contact=contact)
@@ -217,16 +307,66 @@ def set_workload(
     call.run(go())
 
 
-def _live(lease: Lease) -> Lease:
+def rate(
+    ctx: typer.Context,
+    lease: LeaseId,
+    stars: Annotated[int, typer.Argument(metavar="STARS", min=1, max=5, help="1 to 5.")],
+    comment: Annotated[
+        str,
+        typer.Option("--comment", metavar="TEXT", help="Pinned on your IPFS node; the chain has its digest."),
+    ] = "",
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Rate a lease of yours that has ended and was paid, once. It weighs as much as the fee that it paid."""
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session(signs=not dry_run) as session:
+            found = await session.lease(number)
+            if found.state is not LeaseState.ENDED:
+                shown = format_lease(number)
+                raise InvalidInput(
+                    f"Lease {shown} is {STATES[found.state]}: only a lease that has ended can be rated."
+                )
+            said = comment.encode()
+            digest = sha256(said).digest() if said else ZERO_DIGEST
+            provider = (await session.pool.machine_of(found.machine)).provider
+            call.out.say(f"{stars} of 5 stars for {provider}, for everybody to see and for good.")
+
+            async def send() -> Done:
+                if said:
+                    await session.ipfs.put_block(said)
+                receipt = await (await session.pool.reputation()).rate(number, stars, digest)
+                return Done(receipt, f"Lease {format_lease(number)} is rated.")
+
+            document: dict[str, Json] = {
+                "lease": format_lease(number),
+                "stars": stars,
+                "provider": provider,
+                "comment": cid_of_digest(digest) if said else None,
+            }
+            await carry_out(call, "Publish this rating?", document, send, dry_run=dry_run)
+
+    call.run(command())
+
+
+def live(lease: Lease) -> Lease:
+    """The lease, which has to hold cells. Raises InvalidInput."""
     if not lease.state.live:
         shown = format_lease(lease.id)
         raise InvalidInput(f"Lease {shown} is {STATES[lease.state]} already: see `leasehold show {shown}`.")
     return lease
 
 
-async def _warn_of_results(
+async def warn_of_results(
     call: Invocation, session: Session, lease: Lease, record: LeaseRecord | None
 ) -> None:
+    """Says so if results of a lease that is about to end are not fetched yet."""
     shown = format_lease(lease.id)
     if record is not None and record.result:
         if fetched_results(session.settings.home, session.deployment, lease.id) != cid_from_bytes(
@@ -245,7 +385,8 @@ async def _warn_of_results(
         )
 
 
-async def _settled(call: Invocation, session: Session, number: int, receipt: Receipt) -> None:
+async def settled(call: Invocation, session: Session, number: int, receipt: Receipt) -> None:
+    """Answers with how a lease ended: what it paid and what came back."""
     index = await indexed(session, call.out, again=True)
     record = await index.lease(number)
     money = session.money

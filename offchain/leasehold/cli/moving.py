@@ -1,0 +1,360 @@
+"""`leasehold move` and `failover`: on another machine, by one's own wish or because the machine is down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.chain import (
+    ZERO_DIGEST,
+    Lease,
+    LeaseOpened,
+    LeaseRequest,
+    Receipt,
+    WorkloadSet,
+    cost,
+    decode_log,
+    format_lease,
+    parse_lease,
+)
+from leasehold.cli._doing import Done, carry_out
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._keyring import dataset_keys
+from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._output import Json
+from leasehold.cli._session import Session
+from leasehold.cli._shown import utc
+from leasehold.cli._workload import (
+    Batch,
+    Cpu,
+    Datasets,
+    Disk,
+    Egress,
+    Env,
+    Gvisor,
+    Image,
+    Memory,
+    Outputs,
+    Ports,
+    Public,
+    SshKey,
+    WorkloadFile,
+    WorkloadFlags,
+    build_workload,
+)
+from leasehold.cli.tenancy import live, warn_of_results
+from leasehold.errors import MachineNotDown
+from leasehold.market import (
+    DocumentUnavailable,
+    InvalidInput,
+    Listing,
+    NoMachineMatches,
+    Quote,
+    Standby,
+    Wish,
+    bill,
+    format_amount,
+    format_duration,
+    format_share,
+    funds_after_closing,
+    parse_amount,
+    parse_duration,
+    parse_share,
+    shortfall,
+    standby_of,
+)
+from leasehold.workload import Workload, seal
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(move)
+    app.command()(failover)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `move` was asked for; `None` keeps what the lease has."""
+
+    machine: int
+    workload: Workload
+    share: int | None
+    duration: int | None
+    max_price: str | None
+    allow_unverified: bool
+
+
+def move(
+    ctx: typer.Context,
+    lease: LeaseId,
+    machine: MachineId,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="DURATION", help="By default the time that is left.")
+    ] = None,
+    share: Annotated[
+        str | None, typer.Option("--share", metavar="SHARE", help="By default as much as the lease has.")
+    ] = None,
+    max_price: Annotated[
+        str | None, typer.Option("--max-price", metavar="AMOUNT", help="Most whole tokens per GPU-hour.")
+    ] = None,
+    allow_unverified: Annotated[
+        bool, typer.Option("--allow-unverified", help="Machines that nobody has measured, too.")
+    ] = False,
+    file: WorkloadFile = None,
+    image: Image = None,
+    env: Env = None,
+    cpu: Cpu = None,
+    memory: Memory = None,
+    disk: Disk = None,
+    ports: Ports = None,
+    datasets: Datasets = None,
+    outputs: Outputs = None,
+    public: Public = False,
+    ssh_keys: SshKey = None,
+    batch: Batch = False,
+    egress: Egress = None,
+    gvisor: Gvisor = False,
+    approve: Approve = False,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
+
+    The new lease is paid out of what the old one gives back first. What runs there has to be named as for
+    `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
+    """
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def go() -> None:
+        number = parse_lease(lease)
+        flags = WorkloadFlags(
+            file, command or (), image, env or (), cpu, memory, disk, ports or (), datasets or (), outputs or (),
+            public, ssh_keys or (), batch, egress, gvisor,
+        )  # fmt: skip
+        workload = build_workload(
+            flags,
+            recipient=call.age_keys.recipient(call.chosen().name),
+            dataset_keys=dataset_keys(call.settings.home),
+            ssh_folder=Path.home() / ".ssh",
+        )
+        wanted = Wanted(
+            machine,
+            workload,
+            parse_share(share) if share else None,
+            parse_duration(duration) if duration else None,
+            max_price,
+            allow_unverified,
+        )
+        async with call.session(signs=not dry_run) as session:
+            await _move(call, session, live(await session.lease(number)), wanted, approve, dry_run)
+
+    call.run(go())
+
+
+async def _move(
+    call: Invocation, session: Session, found: Lease, wanted: Wanted, approve: bool, dry_run: bool
+) -> None:
+    money, renter, shown = session.money, session.renter(), format_lease(found.id)
+    if wanted.machine == found.machine:
+        raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
+    offer, settle, listing = await _quote(call, session, found, wanted)
+    call.out.pairs(
+        f"From machine {found.machine} to machine {listing.id}: {listing.model or 'unknown model'}",
+        (
+            ("share", f"{format_share(offer.share)}, for {format_duration(offer.duration)}"),
+            (
+                "price",
+                f"{money.show(offer.price)} per GPU-hour: {money.show(offer.hourly, places=6)} per hour for this",
+            ),
+            ("escrow", money.show(offer.deposit)),
+            (
+                "paid from",
+                f"{money.show(offer.from_ledger)} of the ledger and of what lease {shown} gives back, "
+                f"at most {money.show(offer.pulled)} of the wallet",
+            ),
+        ),
+    )
+    await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
+    if not dry_run and not (
+        approve
+        or (offer.approve and call.out.ask(f"Let the pool take {money.show(offer.pulled)} from the wallet?"))
+    ):
+        renter.check_allowance(offer)
+
+    async def send() -> Done:
+        if listing.contact is None:
+            raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
+        sealed = seal(wanted.workload.for_tenant(session.account), listing.contact.age_recipient)
+        delivery = await renter.deliver(listing, sealed)
+        await renter.approve(offer)
+        request = LeaseRequest(
+            machine=offer.machine,
+            revision=offer.revision,
+            share=offer.share,
+            duration=offer.duration,
+            max_price=offer.max_price,
+            workload=delivery.digest,
+            allow_unverified=offer.allow_unverified,
+            settle=settle,
+        )
+        pool = session.pool
+        receipt = await pool.multicall([pool.encode("close", found.id), pool.encode("open", request)])
+        opened = format_lease(_opened(session, receipt))
+        return Done(
+            receipt,
+            f"Lease {shown} is closed, and lease {opened} is open on machine {listing.id}.",
+            {"lease": opened, "delivered_by": delivery.by},
+        )
+
+    document: dict[str, Json] = {
+        "closed": shown,
+        "machine": listing.id,
+        "cells": offer.share,
+        "duration": offer.duration,
+        "price": format_amount(offer.price, money.decimals),
+        "deposit": format_amount(offer.deposit, money.decimals),
+        "from_wallet_at_most": format_amount(offer.pulled, money.decimals),
+        "token": money.symbol,
+    }
+    await carry_out(call, f"Close lease {shown} and rent this instead?", document, send, dry_run=dry_run)
+
+
+async def _quote(
+    call: Invocation, session: Session, found: Lease, wanted: Wanted
+) -> tuple[Quote, tuple[int, ...], Listing]:
+    """The quote on the other machine, paid first with what the lease gives back."""
+    money, renter, now = session.money, session.renter(), await session.now()
+    index = await indexed(session, call.out)
+    record = await index.machine(wanted.machine)
+    if record is None:
+        raise NoMachineMatches(
+            f"There is no machine {wanted.machine} in this pool: see `leasehold machines`."
+        )
+    with call.out.working("Fetching the machine's documents"):
+        (listing,) = await session.machines().listings([record])
+    here = await session.pool.machine_of(found.machine)
+    wish = Wish(
+        wanted.share or found.cells,
+        wanted.duration or bill(found, now).left,
+        parse_amount(wanted.max_price, money.decimals) if wanted.max_price is not None else None,
+        wanted.allow_unverified,
+    )
+    leases = [each.lease for each in await index.leases(machine=listing.id, live=True)]
+    offer, settle = await renter.quote(listing, wish, leases)
+    funds = funds_after_closing(found, now, here.down_since, await renter.funds())
+    from_ledger = min(funds.ledger, offer.deposit)
+    pulled = offer.deposit - from_ledger
+    offer = replace(offer, from_ledger=from_ledger, pulled=pulled, approve=max(0, pulled - funds.allowance))
+    if problem := shortfall(offer, funds, money):
+        raise problem
+    return offer, settle, listing
+
+
+def _opened(session: Session, receipt: Receipt) -> int:
+    return next(event.lease for event in session.pool.events(receipt) if isinstance(event, LeaseOpened))
+
+
+def failover(
+    ctx: typer.Context,
+    lease: LeaseId,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """While a lease's machine is down, open the standby that the lease named with `rent --backup`.
+
+    The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it.
+    """
+    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+
+    async def command() -> None:
+        number = parse_lease(lease)
+        async with call.session(signs=not dry_run) as session:
+            found = live(await session.lease(number))
+            await _failover(call, session, found, dry_run)
+
+    call.run(command())
+
+
+async def _failover(call: Invocation, session: Session, found: Lease, dry_run: bool) -> None:
+    money, shown = session.money, format_lease(found.id)
+    if found.backup == ZERO_DIGEST:
+        raise InvalidInput(
+            f"Lease {shown} named no standby: move it with `leasehold move`, or close it with `leasehold close`, which "
+            "pays up to the begin of the outage."
+        )
+    here = await session.pool.machine_of(found.machine)
+    if not here.down:
+        raise MachineNotDown(machine=here.id)
+    standby = await _standby(call, session, found)
+    there = await session.pool.machine_of(standby.machine)
+    terms, _ = await session.pool.terms_of(standby.machine, standby.revision)
+    account = bill(found, await session.now(), down_since=here.down_since)
+    price = terms.spot_price if found.spot else terms.price
+    hourly = cost(price, found.cells, 3_600, up=True)
+    call.out.pairs(
+        f"From machine {here.id}, down since {utc(here.down_since)}, to machine {there.id}",
+        (
+            ("billed here", f"{money.show(account.used, places=6)}, up to the begin of the outage"),
+            ("left for the standby", money.show(account.unused, places=6)),
+            ("costs there", f"{money.show(hourly, places=6)} per hour, until {utc(found.end)} if that lasts"),
+        ),
+    )
+
+    async def send() -> Done:
+        backup, receipt = await session.pool.failover(
+            found.id, standby.machine, standby.revision, standby.placement, standby.workload
+        )
+        opened = await session.lease(backup)
+        return Done(
+            receipt,
+            f"Lease {shown} is over, and lease {format_lease(backup)} is open on machine {standby.machine} for "
+            f"{format_duration(opened.end - opened.start)}.",
+            {"lease": format_lease(backup), "deposit": format_amount(opened.deposit, money.decimals)},
+        )
+
+    document: dict[str, Json] = {
+        "ended": shown,
+        "machine": standby.machine,
+        "used": format_amount(account.used, money.decimals),
+        "left": format_amount(account.unused, money.decimals),
+        "token": money.symbol,
+    }
+    await carry_out(call, f"Open the standby of lease {shown}?", document, send, dry_run=dry_run)
+
+
+async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
+    """What the lease's digest means. Raises InvalidInput."""
+    index = await indexed(session, call.out)
+    machines = [record.machine for record in await index.machines() if record.machine.id != found.machine]
+    with call.out.working("Looking for the standby"):
+        standby = standby_of(found.backup, machines, await workloads_of(session, found.id))
+    if standby is None:
+        raise InvalidInput(
+            f"The standby of lease {format_lease(found.id)} is none of the pool's machines with a workload that the "
+            "lease had: move it with `leasehold move` instead."
+        )
+    return standby
+
+
+async def workloads_of(session: Session, lease: int) -> Sequence[bytes]:
+    """The digests of the workloads that the lease was opened with and given later."""
+    query = {
+        "address": session.pool.address,
+        "fromBlock": hex(session.deployment.block),
+        "toBlock": "latest",
+        "topics": [None, f"0x{lease:064x}"],
+    }
+    events = [decode_log(raw) for raw in await session.rpc.call("eth_getLogs", [query])]
+    return [event.workload for event in events if isinstance(event, LeaseOpened | WorkloadSet)]
