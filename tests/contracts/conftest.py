@@ -24,12 +24,30 @@ from brownie import (
 )
 from eth_account import Account
 from eth_account.messages import encode_typed_data
+from signing import OUTAGE, Group, key_proof, typed_digest
 from web3.types import RPCEndpoint
-from world import CONTACT, DAY, ENDPOINT, HARDWARE, UNIT, LeaseRequest, Params, Terms, later, lease_of, now
+from world import (
+    ACTIVE,
+    CONTACT,
+    DAY,
+    ENDPOINT,
+    HARDWARE,
+    MATURITY,
+    OPENED,
+    UNIT,
+    LeaseRequest,
+    Params,
+    Terms,
+    later,
+    lease_of,
+    mature,
+    now,
+)
 
 # Anvil's accounts, whose keys everybody knows.
 MNEMONIC = "test test test test test test test test test test test junk"
 ROLES = ["owner", "treasury", "provider", "operator", "tenant", "neighbour", "thief"]
+VALIDATORS = slice(7, 12)  # of Anvil's accounts
 WEALTH = 1_000_000 * UNIT
 
 Account.enable_unaudited_hdwallet_features()
@@ -44,7 +62,9 @@ def people() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def keys() -> dict[str, str]:
     """Private keys by address, to sign typed data with."""
-    signers = [Account.from_mnemonic(MNEMONIC, account_path=f"m/44'/60'/0'/0/{i}") for i in range(len(ROLES))]
+    signers = [
+        Account.from_mnemonic(MNEMONIC, account_path=f"m/44'/60'/0'/0/{i}") for i in range(VALIDATORS.stop)
+    ]
     return {signer.address: signer.key.hex() for signer in signers}
 
 
@@ -110,9 +130,7 @@ def factory(hub, owner):
     moves = ControllerMoves.deploy(hub, {"from": owner})
     extension = ControllerExt.deploy(hub, moves, {"from": owner})
     implementation = Controller.deploy(hub, extension, {"from": owner})
-    companions = [
-        part.deploy(hub, {"from": owner}) for part in (Committee, Faults, Reputation, Directory)
-    ]
+    companions = [part.deploy(hub, {"from": owner}) for part in (Committee, Faults, Reputation, Directory)]
     return ControllerFactory.deploy(implementation, *companions, {"from": owner})
 
 
@@ -138,6 +156,68 @@ def pool(create_pool, token, provider, operator):
     # Brownie collects garbage at every revert, which costs more than most tests unless what stays is set aside.
     gc.freeze()
     return pool
+
+
+@pytest.fixture(scope="session")
+def committee(pool):
+    return interface.ICommittee(pool.companions()[0])
+
+
+@pytest.fixture(scope="session")
+def faults(pool):
+    return interface.IFaults(pool.companions()[1])
+
+
+@pytest.fixture(scope="session")
+def reputation(pool):
+    return interface.IReputation(pool.companions()[2])
+
+
+@pytest.fixture(scope="session")
+def directory(pool):
+    return interface.IDirectory(pool.companions()[3])
+
+
+@pytest.fixture
+def validators(pool, committee, owner) -> list[Any]:
+    """Five validators with a seat each, matured."""
+    who = list(brownie.accounts)[VALIDATORS]
+    for validator in who:
+        pool.deposit(validator, Params().seat_stake, {"from": owner})
+        committee.join({"from": validator})
+    mature(MATURITY)
+    return who
+
+
+@pytest.fixture
+def signed_outage(pool, validators, keys) -> Callable[..., tuple[list[int], list[bytes]]]:
+    """Seats and proofs of the validators, all of them or the first `count`, who say that a machine was down."""
+
+    def sign(machine: int, from_: int, to: int, count: int = 5) -> tuple[list[int], list[bytes]]:
+        digest = typed_digest(pool, OUTAGE, machine, from_, to)
+        return list(range(1, count + 1)), [key_proof(keys[v.address], digest) for v in validators[:count]]
+
+    return sign
+
+
+@pytest.fixture
+def attest(faults, signed_outage, neighbour) -> Callable[..., Any]:
+    """The quorum says that a machine was down, or with `to` 0 that it is; a stranger submits it."""
+
+    def submit(machine: int, from_: int, to: int = 0) -> Any:
+        return faults.attest(machine, from_, to, *signed_outage(machine, from_, to), {"from": neighbour})
+
+    return submit
+
+
+@pytest.fixture
+def group(hub, keys) -> Callable[..., Group]:
+    """Makes a group: a threshold and the signers."""
+
+    def make(threshold: int, *signers: Any, salt: int = 0) -> Group:
+        return Group(hub, keys, threshold, *signers, salt=salt)
+
+    return make
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +252,36 @@ def running(pool, operator, opened) -> int:
     """A lease of one GPU of machine 1, for an hour, from now on."""
     pool.start(opened, ENDPOINT, {"from": operator})
     return opened
+
+
+@pytest.fixture
+def rent(pool) -> Callable[..., int]:
+    """Opens a lease and has it started at once: of a whole GPU for an hour, unless other wishes are named."""
+
+    def begin(who: Any, machine: int = 1, **wishes: Any) -> int:
+        lease = lease_of(pool.open(LeaseRequest(machine, **wishes), {"from": who}))
+        pool.start(lease, ENDPOINT, {"from": pool.machineOf(machine).dict()["operator"]})
+        return lease
+
+    return begin
+
+
+@pytest.fixture
+def books(pool, token, people) -> Callable[..., None]:
+    """Checks that the pool holds what it owes: ledgers, stakes, fees due, and what is left in live leases."""
+
+    def balanced(*others: Any) -> None:
+        everybody = {str(who) for who in [*people.values(), *brownie.accounts, *pool.companions(), *others]}
+        owed = sum(pool.balanceOf(who) + pool.accountOf(who).dict()["feesDue"] for who in everybody)
+        owed += sum(pool.machineOf(machine).dict()["stake"] for machine in range(1, pool.machineCount() + 1))
+        for slot in range(1, pool.slotCount() + 1):
+            for generation in range(3):
+                lease = pool.leaseOf(slot << 16 | generation).dict()
+                if lease["state"] in (OPENED, ACTIVE):
+                    owed += lease["deposit"] - lease["settled"]
+        assert token.balanceOf(pool) == owed
+
+    return balanced
 
 
 @pytest.fixture
@@ -278,6 +388,17 @@ def execute(hub, approve_calls, neighbour) -> Callable[..., Any]:
         return hub.execute(account, list(calls), nonce, deadline, proof, {"from": neighbour})
 
     return act
+
+
+@pytest.fixture
+def hook(web3):
+    """Calls a hook of a contract. Brownie would mix up the events of an address that it knows by two interfaces."""
+    hooks = web3.eth.contract(abi=interface.IControllerHooks.abi)
+
+    def call(contract, name, *arguments, by):
+        return by.transfer(contract, data=hooks.encode_abi(name, args=list(arguments)))
+
+    return call
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from brownie import SmartWallet, chain
 from eth_account import Account
-from eth_utils.crypto import keccak
+from signing import CURVE
 from world import (
     DAY,
     ENDPOINT,
@@ -19,8 +19,6 @@ from world import (
     plain,
     reverts,
 )
-
-CURVE = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 @pytest.fixture
@@ -274,132 +272,3 @@ def test_the_domain_is_told(hub):
 def test_nobody_acts_when_nobody_executes(hub):
     assert hub.actor() == NOBODY
     later(1)
-
-
-# -------------------------------------------------------------------------------------------------------------- groups
-
-SALT = 32 * b"\5"
-
-
-class Signers:
-    """Two of three keys, and their proofs piece by piece."""
-
-    def __init__(self, hub):
-        keys = sorted(
-            (keccak(text=f"signer {i}") for i in range(3)),
-            key=lambda key: int(Account.from_key(key).address, 16),
-        )
-        self.accounts = [Account.from_key(key) for key in keys]
-        self.addresses = [account.address for account in self.accounts]
-        self.address = hub.groupAddress(2, self.addresses, SALT)
-
-    def head(self, threshold=2, addresses=None, salt=SALT):
-        addresses = self.addresses if addresses is None else addresses
-        return (
-            bytes((3, threshold, len(addresses))) + b"".join(bytes.fromhex(a[2:]) for a in addresses) + salt
-        )
-
-    def part(self, index, digest, high=False):
-        signed = self.accounts[index].unsafe_sign_hash(digest)
-        s, v = (CURVE - signed.s, 55 - signed.v) if high else (signed.s, signed.v)
-        return bytes((index, 1)) + signed.r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes((v,))
-
-    def proof(self, digest, *order):
-        return self.head() + b"".join(self.part(index, digest) for index in order or (0, 2))
-
-
-@pytest.fixture
-def signers(hub, pool, tenant):
-    signers = Signers(hub)
-    pool.deposit(signers.address, 100 * UNIT, {"from": tenant})
-    return signers
-
-
-@pytest.fixture
-def as_group(hub, signers, neighbour):
-    """Acts as the group, by `proof` over the digest or by a good one, sent by a stranger."""
-
-    def act(*calls, proof=None):
-        nonce, deadline = hub.nonceOf(signers.address, 0), now() + DAY
-        digest = bytes(hub.executeDigest(signers.address, calls, nonce, deadline))
-        made = signers.proof(digest) if proof is None else proof(digest)
-        return hub.execute(signers.address, calls, nonce, deadline, made, {"from": neighbour})
-
-    return act
-
-
-def test_a_group_rents_extends_and_closes_without_a_contract(pool, operator, signers, as_group, web3):
-    lease = lease_of(as_group((pool, pool.open.encode_input(LeaseRequest(1)))))
-    pool.start(lease, ENDPOINT, {"from": operator})
-    as_group((pool, pool.extend.encode_input(lease, HOUR)))
-    as_group((pool, pool.close.encode_input(lease)))
-    assert pool.leaseOf(lease).dict()["tenant"] == signers.address
-    assert web3.eth.get_code(signers.address) == b""
-
-
-def test_a_group_s_proof_is_refused_with_its_own_error(pool, hub, signers, as_group, neighbour):
-    call = (pool, pool.transfer.encode_input(neighbour, 1))
-    first, last = signers.addresses[0], signers.addresses[2]
-    twice = [first, first, last]
-    other = hub.groupAddress(2, signers.addresses, 32 * b"\6")
-    for error, values, proof in (
-        ("UnorderedSignatures", (0,), lambda d: signers.proof(d, 2, 0)),
-        ("DuplicateSignature", (0,), lambda d: signers.proof(d, 0, 0)),
-        (
-            "MalleableSignature",
-            (last,),
-            lambda d: signers.head() + signers.part(0, d) + signers.part(2, d, high=True),
-        ),
-        ("WrongSignature", (first,), lambda d: signers.proof(d[::-1])),
-        ("MalformedProof", (), lambda d: signers.proof(d, 0)),
-        ("MalformedProof", (), lambda d: signers.proof(d) + b"\0"),
-        ("InvalidThreshold", (0, 3), lambda d: signers.head(threshold=0)),
-        ("InvalidSigners", (1,), lambda d: signers.head(addresses=twice)),
-        ("WrongGroup", (signers.address, other), lambda d: signers.head(salt=32 * b"\6")),
-    ):
-        with reverts(error, *values):
-            as_group(call, proof=proof)
-    assert pool.balanceOf(signers.address) == 100 * UNIT
-
-
-def test_what_was_sent_to_a_group_is_rescued_by_nobody_else(hub, token, signers, as_group, thief, neighbour):
-    token.mint(signers.address, 5, {"from": neighbour})
-    rescue = (hub, hub.rescue.encode_input(token, signers.addresses[0], 5))
-    with reverts("NotDeployed", signers.address):
-        as_group(rescue)
-    with reverts("NotAuthorized", thief):
-        hub.rescue(token, thief, 5, {"from": thief})
-    tx = as_group((hub, hub.deployGroup.encode_input(2, signers.addresses, SALT)), rescue)
-    assert tx.events["GroupDeployed"]["account"] == signers.address
-    assert token.balanceOf(signers.addresses[0]) == 5
-
-
-# ----------------------------------------------------------------------------------------------------------- delegates
-
-
-def test_a_delegate_keeps_to_scope_cap_and_time(pool, hub, rich, neighbour, thief):
-    until = now() + 10 * DAY
-    cost = HOUR * PER_SECOND
-    hub.setDelegate(pool, neighbour, 2 * cost - 1, 7 * DAY, until, {"from": rich})
-    opening = pool.open.encode_input(LeaseRequest(1))
-    tx = hub.executeAsDelegate(rich, pool, opening, {"from": neighbour})
-    assert pool.leaseOf(lease_of(tx)).dict()["tenant"] == rich
-    assert tx.events["DelegateSpent"]["amount"] == cost
-    with reverts("CapExceeded", 2 * cost, 2 * cost - 1):
-        hub.executeAsDelegate(rich, pool, opening, {"from": neighbour})
-    with reverts("NotAuthorized", thief):
-        hub.executeAsDelegate(rich, pool, opening, {"from": thief})
-    withdrawal = pool.withdraw.encode_input(neighbour, 1)
-    with reverts("ScopeExceeded", withdrawal[:10]):
-        hub.executeAsDelegate(rich, pool, withdrawal, {"from": neighbour})
-    at(until + 1)
-    with reverts("DelegationExpired", until):
-        hub.executeAsDelegate(rich, pool, opening, {"from": neighbour})
-
-
-def test_a_delegate_ends_when_the_account_says_so(pool, hub, rich, neighbour):
-    hub.setDelegate(pool, neighbour, UNIT, 0, now() + DAY, {"from": rich})
-    hub.setDelegate(pool, neighbour, 0, 0, 0, {"from": rich})
-    assert plain(hub.delegationOf(rich, pool, neighbour)) == (0, 0, 0, 0, 0)
-    with reverts("NotAuthorized", neighbour):
-        hub.executeAsDelegate(rich, pool, pool.open.encode_input(LeaseRequest(1)), {"from": neighbour})

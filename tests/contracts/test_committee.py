@@ -1,19 +1,21 @@
 """Validators hold seats, and some of them, drawn by chance, measure a machine and say what they found."""
 
 import pytest
-from brownie import chain, interface, web3
-from eth_abi import encode
+from brownie import web3
+from signing import commitment, key_proof
 from web3.types import RPCEndpoint
 from world import (
     DAY,
     HARDWARE,
     HOUR,
+    MATURITY,
     UNIT,
     UNVERIFIED,
     VERIFIED,
     LeaseRequest,
     Params,
     later,
+    mature,
     now,
     reverts,
     word,
@@ -23,15 +25,10 @@ STAKE = Params().seat_stake
 FEE = Params().verification_fee
 PENALTY = STAKE // 10
 REWARD = FEE // 20
-MATURITY, LEAVE_DELAY = 3 * DAY, 7 * DAY
+LEAVE_DELAY = 7 * DAY
 COMMIT, REVEAL = 4 * HOUR, 2 * HOUR
 SPEC, SALT = word("spec"), word("salt")
 REQUESTED, DRAWN, PASSED, FAILED, INCONCLUSIVE = 1, 2, 3, 4, 5
-
-
-@pytest.fixture
-def committee(pool):
-    return interface.ICommittee(pool.companions()[0])
 
 
 @pytest.fixture
@@ -47,12 +44,6 @@ def validators(pool, committee, people, neighbour):
 def join(pool, committee, who):
     pool.deposit(who, STAKE, {"from": who})
     return committee.join({"from": who})
-
-
-def mature(seconds):
-    """Lets time pass, and a block."""
-    later(seconds)
-    chain.mine()
 
 
 def mine(blocks):
@@ -83,26 +74,14 @@ def holder(committee, seat):
     return committee.seatOf(seat)[0]
 
 
-def commitment(pool, round_, seat, passes=True, spec=SPEC, score=900):
-    types = ["uint256", "address", "uint256", "uint32", "bool", "bytes32", "uint16", "bytes32"]
-    values = [
-        chain.id,
-        pool.address,
-        round_,
-        seat,
-        passes,
-        bytes.fromhex(spec[2:]),
-        score,
-        bytes.fromhex(SALT[2:]),
-    ]
-    return web3.keccak(encode(types, values))
-
-
 def agree(pool, committee, round_, seats, passes=True, spec=SPEC):
     """These commit to the same and reveal it, and the round is over."""
     for seat in seats:
         committee.commit(
-            round_, seat, commitment(pool, round_, seat, passes, spec), {"from": holder(committee, seat)}
+            round_,
+            seat,
+            commitment(pool, round_, seat, passes, spec, 900, SALT),
+            {"from": holder(committee, seat)},
         )
     mature(COMMIT)
     for seat in seats:
@@ -275,7 +254,9 @@ def test_commits_and_reveals_have_their_time_and_their_people(pool, committee, d
         committee.commit(round_, outside, SALT, {"from": holder(committee, outside)})
     with reverts("NotAuthorized", provider):
         committee.commit(round_, seat, SALT, {"from": provider})
-    committee.commit(round_, seat, commitment(pool, round_, seat), {"from": holder(committee, seat)})
+    committee.commit(
+        round_, seat, commitment(pool, round_, seat, True, SPEC, 900, SALT), {"from": holder(committee, seat)}
+    )
     with reverts("AlreadyCommitted", round_, seat):
         committee.commit(round_, seat, SALT, {"from": holder(committee, seat)})
     with reverts("RevealNotOpen", round_, until):
@@ -300,7 +281,7 @@ def test_commits_and_reveals_have_their_time_and_their_people(pool, committee, d
 
 def test_a_copied_commitment_cannot_be_opened(pool, committee, drawn):
     round_, seats = drawn
-    copy = commitment(pool, round_, seats[0])
+    copy = commitment(pool, round_, seats[0], True, SPEC, 900, SALT)
     committee.commit(round_, seats[1], copy, {"from": holder(committee, seats[1])})
     mature(COMMIT)
     with reverts("WrongReveal", round_, seats[1]):
@@ -385,7 +366,7 @@ def test_a_quorum_signs(committee, validators, keys):
     digest = web3.keccak(text="an outage")
 
     def proofs(who):
-        return [b"\x01" + signature(keys[validator.address], digest) for validator in who]
+        return [key_proof(keys[validator.address], digest) for validator in who]
 
     seats = list(range(1, 7))
     assert committee.isQuorum(digest, seats[:5], proofs(validators[:5]))
@@ -393,12 +374,6 @@ def test_a_quorum_signs(committee, validators, keys):
     assert not committee.isQuorum(digest, seats[:5], proofs(validators[1:]))
     assert not committee.isQuorum(web3.keccak(text="another"), seats[:5], proofs(validators[:5]))
     assert list(committee.validatorsOf([1, 3])) == [validators[0], validators[2]]
-
-
-def signature(key, digest):
-    from eth_account import Account
-
-    return bytes(Account.unsafe_sign_hash(digest, key).signature)
 
 
 # ----------------------------------------------------------------------------------------------------- through Accounts

@@ -1,15 +1,9 @@
 """Who serves the pool, and who may register in one whose owner asks for a licence."""
 
 import pytest
-from brownie import interface
 from world import CONTACT, DAY, HARDWARE, Terms, later, now, reverts, word
 
 PROVIDER = word("provider")
-
-
-@pytest.fixture
-def directory(pool):
-    return interface.IDirectory(pool.companions()[3])
 
 
 @pytest.mark.parametrize("kind", ["access", "scheduler", "gateway", "ipfs", "seed"])

@@ -23,13 +23,16 @@ def declared() -> set[str]:
         interface.ICommittee,
         interface.IReputation,
         interface.IDirectory,
+        interface.IFaults,
+        interface.ICompanion,
+        interface.ILens,
     )
     return {item["name"] for contract in contracts for item in contract.abi if item["type"] == "error"}
 
 
 def expected() -> set[str]:
     """The errors that the tests wait for."""
-    tests = Path(__file__).parent.glob("test_*.py")
+    tests = Path(__file__).parent.rglob("test_*.py")
     return {
         name for test in tests for name in re.findall(r'(?:reverts|selector)\(\s*"(\w+)"', test.read_text())
     }

@@ -58,17 +58,6 @@ def test_pools_are_listed_by_page(factory, create_pool, pool, owner):
     )
 
 
-@pytest.fixture
-def hook(web3):
-    """Calls a hook of a contract. Brownie would mix up the events of an address that it knows by two interfaces."""
-    hooks = web3.eth.contract(abi=interface.IControllerHooks.abi)
-
-    def call(contract, name, *arguments, by):
-        by.transfer(contract, data=hooks.encode_abi(name, args=list(arguments)))
-
-    return call
-
-
 def test_a_pool_is_initialized_once(pool, thief, hook):
     with reverts("AlreadyInitialized"):
         hook(pool, "initialize", thief.address, thief.address, Params(), by=thief)
@@ -91,8 +80,9 @@ def test_what_is_not_a_pool_serves_nobody(factory, operator, thief, hook):
 
 
 def test_a_factory_believes_no_other_factory_s_accounts(factory, hub, owner):
+    companions = 4 * [owner]  # which it does not come to look at
     with reverts("WrongAccounts", hub):
-        ControllerFactory.deploy(factory.implementation(), {"from": owner})
+        ControllerFactory.deploy(factory.implementation(), *companions, {"from": owner})
 
 
 def test_accounts_believe_no_other_factory_s_pools(pool, owner):
@@ -101,9 +91,16 @@ def test_accounts_believe_no_other_factory_s_pools(pool, owner):
     assert pool.accounts() != elsewhere
 
 
-def test_hooks_belong_to_companions_and_there_are_none(pool, people, hook):
-    for who in people.values():
-        with reverts("NotAuthorized", who):
-            hook(pool, "markVerified", 1, 1, by=who)
-        with reverts("NotAuthorized", who):
-            hook(pool, "moveStake", 1, [who.address], [1], by=who)
+def test_a_pool_and_its_companions_are_known_and_nobody_else(factory, pool, token, hub, thief):
+    for part in (pool, *pool.companions()):
+        assert factory.isPoolContract(part)
+    for companion in pool.companions():
+        assert not factory.isPool(companion)
+        assert interface.ICompanion(companion).controller() == pool
+    for stranger in (token, hub, factory, factory.implementation(), thief):
+        assert not factory.isPoolContract(stranger)
+
+
+def test_two_pools_share_no_companion(create_pool, token, pool):
+    other = create_pool(token)
+    assert len({str(part) for part in (pool, other, *pool.companions(), *other.companions())}) == 10

@@ -99,13 +99,6 @@ def test_nobody_opens_without_the_money(pool, token, tenant):
 # --------------------------------------------------------------------------------------------------- what is refused
 
 
-def test_what_is_not_served_yet_is_refused_by_name(pool, tenant):
-    with reverts("Unsupported", b"spot"):
-        open_(pool, tenant, spot=True)
-    with reverts("Unsupported", b"backup"):
-        open_(pool, tenant, backup=WORKLOAD)
-
-
 def test_an_unverified_machine_must_be_asked_for(pool, tenant):
     with reverts("MachineUnverified", 1):
         open_(pool, tenant, allow_unverified=False)

@@ -23,11 +23,6 @@ GPU_STAKE = Params().min_stake_per_gpu
 
 
 @pytest.fixture
-def reputation(pool):
-    return interface.IReputation(pool.companions()[2])
-
-
-@pytest.fixture
 def ended(pool, running, neighbour) -> int:
     later(HOUR)
     pool.close(running, {"from": neighbour})

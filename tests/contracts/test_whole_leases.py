@@ -1,6 +1,5 @@
 """Whole stories, from the first deposit to the last withdrawal, with the books balanced after every step."""
 
-import pytest
 from brownie import SmartWallet
 from world import (
     CONTACT,
@@ -24,26 +23,6 @@ from world import (
     reverts,
     word,
 )
-
-LIVE = {1, 2}
-
-
-@pytest.fixture
-def books(pool, token, people):
-    """Checks that the pool holds what it owes: ledgers, stakes, fees due, and what is left in live leases."""
-
-    def balanced(*others):
-        everybody = {str(who) for who in [*people.values(), *others]}
-        owed = sum(pool.balanceOf(who) + pool.accountOf(who).dict()["feesDue"] for who in everybody)
-        owed += sum(pool.machineOf(machine).dict()["stake"] for machine in range(1, pool.machineCount() + 1))
-        for slot in range(1, pool.slotCount() + 1):
-            for generation in range(3):
-                lease = pool.leaseOf(slot << 16 | generation).dict()
-                if lease["state"] in LIVE:
-                    owed += lease["deposit"] - lease["settled"]
-        assert token.balanceOf(pool) == owed
-
-    return balanced
 
 
 def test_a_rental_from_the_first_deposit_to_the_last_withdrawal(

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from brownie import ZERO_ADDRESS, web3
+from brownie import ZERO_ADDRESS, chain, web3
 from brownie.exceptions import VirtualMachineError
+from eth_abi import encode
 from web3.types import RPCEndpoint
 
 UNIT = 10**18
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+MATURITY = 3 * DAY  # of a validator's seat
 
 UNVERIFIED, VERIFIED, RETIRED = 1, 2, 3
 OPENED, ACTIVE, ENDED, CANCELLED, REJECTED = 1, 2, 3, 4, 5
+SELF_REPORTED, CHALLENGED, ATTESTED, FALSE_HARDWARE = 1, 2, 3, 4
+RUNNING, FILED, APPEALED, UPHELD, EXECUTED, DROPPED = 1, 2, 3, 4, 5, 6
 
 
 def word(text: str) -> str:
@@ -76,6 +80,20 @@ class LeaseRequest(NamedTuple):
     backup: str = "0x" + 64 * "0"
 
 
+class Offer(NamedTuple):
+    """Terms that a provider signed: at three quarters of the listed price, for anyone, once."""
+
+    machine: int = 1
+    revision: int = 1
+    price: int = 27 * UNIT // 10
+    cells: int = 8
+    duration: int = HOUR
+    spot: bool = False
+    tenant: str = ZERO_ADDRESS
+    nonce: int = 0
+    expires_at: int = 2**63
+
+
 PER_SECOND = UNIT // 1000  # a whole GPU, under `Terms`
 STAKE = 2 * 100 * UNIT  # of the machine that every test finds, which has two GPUs
 
@@ -95,6 +113,17 @@ def fee(amount: int, bps: int = Params().fee_bps) -> int:
     return amount * bps // 10_000
 
 
+def slashed(bps: int, stake: int = STAKE) -> int:
+    """`bps` of a stake, in token units: rounded down."""
+    return stake * bps // 10_000
+
+
+def backup_digest(machine: int, revision: int = 1, placement: int = 0, workload: str = WORKLOAD) -> str:
+    """What a lease stores of its standby."""
+    types = ["uint32", "uint16", "uint16", "bytes32"]
+    return "0x" + bytes(web3.keccak(encode(types, [machine, revision, placement, _bytes(workload)]))).hex()
+
+
 def now() -> int:
     """The timestamp of the newest block."""
     return int(web3.eth.get_block("latest")["timestamp"])
@@ -103,6 +132,12 @@ def now() -> int:
 def later(seconds: int) -> None:
     """Sets the clock: the next transaction is mined exactly `seconds` after the newest block."""
     at(now() + seconds)
+
+
+def mature(seconds: int) -> None:
+    """Lets time pass, and a block: so that views see it too."""
+    later(seconds)
+    chain.mine()
 
 
 def at(timestamp: int) -> None:
@@ -120,6 +155,11 @@ def plain(value: Any) -> Any:
 def lease_of(tx: Any) -> int:
     """The lease that a transaction opened."""
     return int(tx.events["LeaseOpened"]["lease"])
+
+
+def fault_of(tx: Any) -> int:
+    """The outage, or the other fault, that a transaction opened."""
+    return int(tx.events["OutageOpened"]["fault"])
 
 
 def selector(error: str) -> str:
@@ -143,6 +183,10 @@ def reverts(error: str, *values: Any) -> Iterator[None]:
         assert not values or rest == expected, f"refused with {told!r}, not with {error}: {expected}"
     else:
         raise AssertionError(f"went through, where {error} was expected")
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text[2:])
 
 
 def _as_told(value: Any) -> str:
