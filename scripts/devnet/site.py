@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import docker
 
 from devnet import images
-from devnet.world import Host, Party, World
-from leasehold.chain import Event, decode_log, parse_lease
+from devnet.account import Account
+from devnet.world import PASSWORD, Host, Party, World
+from leasehold.chain import Event, Keystore, LocalSigner, decode_log, parse_lease
 
 LABEL = "leasehold.lease"
 _numbers = itertools.count(1)
@@ -29,6 +32,25 @@ class Site:
     renter: Party
     host: Host
     machine: int
+
+    @property
+    def recipient(self) -> str:
+        """Whom workloads for this machine are sealed to."""
+        machine = json.loads((self.host.folder / "machine.json").read_text())
+        return str(machine["contact"]["age_recipient"])
+
+    @cached_property
+    def operator(self) -> Account:
+        """The machine's agent's key, beside the agent."""
+        key = (self.host.folder / "state" / "operator.key").read_text().strip()
+        return Account(self.world, LocalSigner(key))
+
+    @cached_property
+    def owner(self) -> Account:
+        """The provider, where a test wants one transaction and no command line."""
+        keys = Keystore(self.provider.home / "keys")
+        (wallet,) = keys.list()
+        return Account(self.world, asyncio.run(keys.unlock(wallet.name, PASSWORD)))
 
     @property
     def tiny(self) -> str:
@@ -83,6 +105,12 @@ class Site:
             if each["Config"]["Labels"][LABEL].endswith(f"@{self.machine}")
             and (lease is None or f"{mark}@" in each["Config"]["Labels"][LABEL])
         ]
+
+    def logs(self, lease: str) -> str:
+        """What the lease's container has written."""
+        (container,) = self.containers(lease)
+        with self.world.engine.client() as client:
+            return str(client.containers.get(container["Id"]).logs().decode())
 
     def events(self, kind: type[Event] | None = None, lease: str | None = None) -> list[Event]:
         """The pool's events on the canonical chain, oldest first."""

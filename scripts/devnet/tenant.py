@@ -8,33 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import random
-import secrets
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyrage
 
+from devnet.account import Account
 from devnet.site import Site
-from leasehold.chain import (
-    Deployment,
-    Lease,
-    LeaseRequest,
-    LocalSigner,
-    Pool,
-    Rpc,
-    Sender,
-    Token,
-    cid_from_bytes,
-    format_lease,
-)
+from leasehold.chain import Lease, LeaseRequest, Pool, cid_from_bytes, format_lease
 from leasehold.datasets import Ipfs
 from leasehold.workload import digest, fetch_results, load_workload, seal
 
-T = TypeVar("T")
 _numbers = itertools.count(1)
 
 PROGRAM = """
@@ -48,64 +34,43 @@ while :; do sleep 1 & wait $!; done
 """
 
 
-@dataclass
-class Tenant:
-    """An account of its own with money and an allowance, who rents the site's machine."""
+class Tenant(Account):
+    """An account with money and an allowance, who rents the site's machine."""
 
-    site: Site
-    key: str = field(default_factory=lambda: "0x" + secrets.token_hex(32))
-
-    def __post_init__(self) -> None:
-        world = self.site.world
+    def __init__(self, site: Site) -> None:
+        super().__init__(site.world, tokens=10_000)
+        self.site = site
         self._identity = pyrage.x25519.Identity.generate()
-        machine = json.loads((self.site.host.folder / "machine.json").read_text())
-        self._recipient = str(machine["contact"]["age_recipient"])
-        self.address = LocalSigner(self.key).address
-        world.fund(self.address, tokens=10_000)
-        self._token(lambda token: token.approve(world.facts["controller"], 10**30))
 
     # ---------------------------------------------------------------------------------------------- transactions
 
-    def pool(self, act: Callable[[Pool], Awaitable[T]]) -> T:
-        """What `act` gives, with the pool's binding and this tenant's key."""
-
-        async def go() -> T:
-            async with Rpc([self.site.world.anvil.url]) as rpc:
-                return await act(Pool(rpc, self._deployment, self._sender(rpc)))
-
-        return asyncio.run(go())
-
-    def open(self, sealed: bytes, *, deliver: bool = True, duration: int = 3_600) -> str:
-        """Opens a lease on the whole machine; the lease as people write it."""
+    def open(self, sealed: bytes, *, deliver: bool = True, **request: Any) -> str:
+        """Opens a lease on the whole machine for an hour, unless `request` says otherwise; the lease as people
+        write it.
+        """
         if deliver:
             self.deliver(sealed)
+        wanted = self.request(sealed, **request)
 
         async def act(pool: Pool) -> int:
-            machine = await pool.machine_of(self.site.machine)
-            lease, _ = await pool.open(
-                LeaseRequest(
-                    machine=self.site.machine,
-                    revision=machine.revision,
-                    max_price=machine.terms.price,
-                    share=8,
-                    duration=duration,
-                    workload=digest(sealed),
-                    allow_unverified=True,
-                )
-            )
-            return lease
+            return (await pool.open(wanted))[0]
 
         return format_lease(self.pool(act))
 
+    def request(self, sealed: bytes, **request: Any) -> LeaseRequest:
+        """What `open` asks for."""
+        machine = self.pool(lambda pool: pool.machine_of(self.site.machine))
+        values: dict[str, Any] = {"share": 8, "duration": 3_600, "max_price": machine.terms.price} | request
+        return LeaseRequest(
+            machine=self.site.machine,
+            revision=machine.revision,
+            workload=digest(sealed),
+            allow_unverified=True,
+            **values,
+        )
+
     def lease(self, number: int) -> Lease:
         return self.pool(lambda pool: pool.lease_of(number))
-
-    def wealth(self) -> int:
-        """What the tenant has in the wallet and in the pool's ledger."""
-        return self._token(lambda token: token.balance(self.address)) + self.ledger(self.address)
-
-    def ledger(self, account: str) -> int:
-        return self.pool(lambda pool: pool.balance_of(account))
 
     # ------------------------------------------------------------------------------------------------------- data
 
@@ -117,20 +82,32 @@ class Tenant:
         (folder / "ballast").write_bytes(random.Random(answer).randbytes(size))
         return str(self._ipfs(lambda ipfs: ipfs.add_folder(folder)).cid)
 
-    def sealed(self, dataset: str, *, grace: int = 1, **environment: str) -> bytes:
-        """A workload of PROGRAM over `dataset`, sealed for the machine; its results are the tenant's alone."""
+    def sealed(
+        self,
+        dataset: str,
+        *,
+        grace: int = 1,
+        site: Site | None = None,
+        program: str = PROGRAM,
+        fields: Mapping[str, Any] | None = None,
+        **environment: str,
+    ) -> bytes:
+        """A workload of `program` over `dataset`, sealed for the machine of `site`; its results are the tenant's
+        alone. fields: more of the workload's.
+        """
         document = {
             "version": 1,
             "image": self.site.tiny,
-            "command": ["sh", "-c", PROGRAM],
+            "command": ["sh", "-c", program],
             "env": environment,
             "egress": "none",
             "grace": grace,
             "datasets": [{"cid": dataset, "path": "/data/set"}],
             "outputs": [{"path": "/results", "recipients": [str(self._identity.to_public())]}],
             "readiness": {"command": ["test", "-e", "/ready"], "timeout": 120},
+            **(fields or {}),
         }
-        return seal(load_workload(document), self._recipient)
+        return seal(load_workload(document), (site or self.site).recipient)
 
     def deliver(self, sealed: bytes) -> None:
         """Puts the sealed workload where the agent looks for it."""
@@ -145,23 +122,9 @@ class Tenant:
 
     # --------------------------------------------------------------------------------------------------- privately
 
-    @property
-    def _deployment(self) -> Deployment:
-        return Deployment.load(self.site.world.deployment)
-
-    def _sender(self, rpc: Rpc) -> Sender:
-        return Sender(rpc, LocalSigner(self.key), poll=0.02)
-
-    def _token(self, act: Callable[[Token], Awaitable[T]]) -> T:
-        async def go() -> T:
-            async with Rpc([self.site.world.anvil.url]) as rpc:
-                return await act(Token(rpc, self.site.world.facts["token"], self._sender(rpc)))
-
-        return asyncio.run(go())
-
     def _ipfs(self, act: Callable[[Ipfs], Awaitable[Any]]) -> Any:
         async def go() -> Any:
-            async with Ipfs(self.site.world.renter_ipfs.api) as ipfs:
+            async with Ipfs(self.world.renter_ipfs.api) as ipfs:
                 return await act(ipfs)
 
         return asyncio.run(go())
