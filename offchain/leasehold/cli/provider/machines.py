@@ -29,7 +29,7 @@ Change = Callable[[Session, Machine], Awaitable[Receipt]]
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command("machines")(list_machines)
-    for command in (terms, withhold, delist, relist, recover, retire, unstake):
+    for command in (terms, withhold, delist, relist, retire, unstake):
         app.command()(command)
 
 
@@ -146,19 +146,6 @@ def relist(
     """Put a machine back on sale."""
     call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
     _change(call, machine, f"Put machine {machine} back on sale?", lambda s, m: s.pool.relist(m.id))
-
-
-def recover(
-    ctx: typer.Context,
-    machine: MachineId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Say that a machine works again, after it left a lease unstarted."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-    _change(call, machine, f"Does machine {machine} start leases again?", lambda s, m: s.pool.recover(m.id))
 
 
 def retire(

@@ -12,7 +12,9 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, machine_state, transaction, utc
+from leasehold.cli.provider._tending import tended
 from leasehold.cli.wallet import To, withdraw_from_ledger
+from leasehold.errors import UnderNotice
 from leasehold.market import (
     Due,
     InvalidInput,
@@ -87,7 +89,10 @@ def terminate(
     yes: Yes = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Give a tenant notice: the lease ends early, and you pay the penalty from your ledger."""
+    """Give a tenant notice: the lease ends early, and you pay the penalty from your ledger.
+
+    Ending a spot lease costs nothing, and its machine's operator may do it too.
+    """
     call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
 
     async def command() -> None:
@@ -100,14 +105,28 @@ def terminate(
                     f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
                     "notice."
                 )
-            await provider.own(found.machine)
+            if found.noticed:
+                raise UnderNotice(lease=number)
+            if found.spot:
+                await tended(session, found.machine)
+            else:
+                await provider.own(found.machine)
             given = await provider.notice(found)
+            penalty = "no penalty, since it is a spot lease,"
+            if not found.spot:
+                penalty = f"a penalty of {money.show(given.penalty)} from your ledger"
             call.out.say(
-                f"Lease {format_lease(number)} would end {utc(given.end)}; its tenant gets a penalty of "
-                f"{money.show(given.penalty)} from your ledger, and everything it has not used."
+                f"Lease {format_lease(number)} would end {utc(given.end)}; its tenant gets {penalty} and everything it "
+                "has not used."
             )
             if dry_run:
-                call.out.answer({"end": given.end, "penalty": format_amount(given.penalty, money.decimals)})
+                call.out.answer(
+                    {
+                        "end": given.end,
+                        "penalty": format_amount(given.penalty, money.decimals),
+                        "spot": found.spot,
+                    }
+                )
                 return
             call.out.confirm("Give notice?")
             with call.out.working("Waiting for the transaction"):

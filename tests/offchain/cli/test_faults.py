@@ -1,0 +1,165 @@
+"""Machines that fail: reports, challenges, outages taken off bills, slashes, appeals, on Anvil."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import Cli, Host, Pool
+from .test_moving import OPERATOR, PROVIDER, RENTER, WISH, add_wallet
+
+OWNER = "owner"
+DAY = 86_400
+
+
+@pytest.fixture
+def leased(market: Cli, host: Host, pool: Pool) -> Cli:
+    """A running lease of one whole GPU for a day, whose trial is over; wallets of the operator and the pool's owner."""
+    add_wallet(market, pool, OPERATOR, 3)
+    add_wallet(market, pool, OWNER, 0)
+    market("rent", "--for", "1d", *WISH, "--no-wait", wallet=RENTER)
+    host.start()
+    pool.anvil.advance(3_600)
+    return market
+
+
+def ledger(cli: Cli, wallet: str) -> float:
+    return float(cli("wallet", "balance", "--json", wallet=wallet).json["ledger"])
+
+
+def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: Cli, pool: Pool) -> None:
+    assert "Only its operator" in leased("provider", "report", "1", "--yes", wallet=PROVIDER, ok=False).err
+    dry = leased("provider", "report", "1", "--dry-run", wallet=OPERATOR)
+    assert "down for up to 7m" in dry.out
+    assert "4 TUSD (2 % of the stake; 4 % if proven by others)" in dry.out
+    reported = leased("provider", "report", "1", "--yes", "--json", wallet=OPERATOR).json
+    assert reported["fault"] == 1
+    assert (
+        "down already (fault 1)" in leased("provider", "report", "1", "--yes", wallet=OPERATOR, ok=False).err
+    )
+    pool.anvil.advance(3 * 3_600)
+    (running,) = leased("faults", "--json").json
+    assert (running["state"], running["kind"], running["to"]) == ("running", "self-reported", None)
+    assert "There is nothing to settle now" in leased("compensate", "--yes", wallet=RENTER).out
+
+    back = leased("provider", "recover", "1", "--yes", "--json", wallet=PROVIDER).json
+    assert (back["state"], back["bps"], back["amount"]) == ("filed", 400, "8")
+    assert "not stalled" in leased("provider", "recover", "1", "--yes", wallet=PROVIDER, ok=False).err
+    dry = leased("compensate", "--dry-run", "--json", wallet=RENTER).json
+    assert [step["step"] for step in dry["steps"]] == ["apply"]
+    applied = leased("compensate", "--yes", "--json", wallet=RENTER).json
+    assert [step["step"] for step in applied["steps"]] == ["apply"]
+    (listed,) = leased("leases", "--json", wallet=RENTER).json
+    assert float(listed["used"]) == pytest.approx(2.5, rel=0.02)  # one hour of the four
+    assert "may appeal until" in leased("fault", "1").out
+
+    pool.anvil.advance(2 * DAY + 1)
+    settled = leased("compensate", "1", "--yes", "--json", wallet=RENTER).json
+    assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
+    assert settled["gained"] == "4"
+    assert ledger(leased, RENTER) == 4
+    shown = leased("fault", "1", "--json").json
+    assert (shown["state"], shown["to_tenants"], shown["to_treasury"]) == ("executed", "4", "4")
+    assert shown["losses"][0]["credited"] == "4"
+    assert "1 " in leased("fault", "1").out
+    assert "executed" in leased("faults", "1").out
+    assert "has not failed" in leased("faults", "2").out
+    assert leased("fault", "9", ok=False).code == 4
+
+
+def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger(
+    leased: Cli, pool: Pool
+) -> None:
+    poor = leased("challenge", "1", "--yes", wallet=PROVIDER, ok=False)
+    assert "no running lease on machine 1" in poor.err
+    leased("wallet", "approve", "0", "--yes", wallet=RENTER)
+    refused = leased("challenge", "1", "--yes", wallet=RENTER, ok=False)
+    assert "leasehold wallet deposit --approve 5" in refused.err
+    dry = leased("challenge", "1", "--dry-run", "--json", wallet=RENTER)
+    assert dry.json["bond"] == "5"
+    assert "10m to answer" in dry.err
+    put = leased("challenge", "1", "--yes", "--approve", "--json", wallet=RENTER).json
+    assert (put["challenge"], put["lease"]) == (1, "1")
+    assert "challenged until" in leased("provider", "report", "1", "--yes", wallet=OPERATOR, ok=False).err
+    assert "challenged until" in leased("prove", "1", "--yes", wallet=RENTER, ok=False).err
+    pool.anvil.advance(601)
+    assert leased("prove", "1", "--yes", "--json", wallet=PROVIDER).json["fault"] == 1
+    assert ledger(leased, RENTER) == 5
+    pool.anvil.advance(300)
+    leased("provider", "recover", "1", "--yes", wallet=PROVIDER)
+    leased("compensate", "--yes", wallet=RENTER)
+    pool.anvil.advance(2 * DAY + 1)
+    dry = leased("compensate", "--dry-run", wallet=RENTER)
+    assert "Would carry out fault 1" in dry.out
+    settled = leased("compensate", "--yes", "--json", wallet=RENTER).json
+    assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
+    assert settled["gained"] == "4.8"  # 4 % of 200: half for the only tenant, a tenth for whoever asked
+
+
+def test_a_challenge_is_answered_by_the_operator_or_with_its_proof(leased: Cli, pool: Pool) -> None:
+    assert "not challenged" in leased("provider", "answer", "1", "--yes", wallet=OPERATOR, ok=False).err
+    leased("wallet", "deposit", "20", "--yes", wallet=RENTER)
+    leased("challenge", "1", "--yes", wallet=RENTER)
+    assert leased("provider", "answer", "1", "--yes", wallet=PROVIDER, ok=False).code == 9
+    answered = leased("provider", "answer", "1", "--yes", "--json", wallet=OPERATOR).json
+    assert answered["challenge"] == 1
+    assert ledger(leased, PROVIDER) == 0.5
+    twice = leased("challenge", "1", "--yes", "--json", wallet=RENTER).json
+    assert twice["bond"] == "10"
+    leased("provider", "answer", "1", "--operator-wallet", OPERATOR, "--yes", wallet=PROVIDER)
+    assert ledger(leased, PROVIDER) == 1.5
+    assert leased("faults").out.strip() == "No machine has failed."
+
+
+@pytest.mark.parametrize(("ruling", "state", "bond"), [("--drop", "dropped", 5), ("--stands", "upheld", 0)])
+def test_an_appeal_is_ruled_on(leased: Cli, pool: Pool, ruling: str, state: str, bond: float) -> None:
+    leased("provider", "report", "1", "--yes", wallet=OPERATOR)
+    pool.anvil.advance(600)
+    leased("provider", "recover", "1", "--yes", wallet=OPERATOR)
+    assert leased("provider", "appeal", "1", "--yes", wallet=RENTER, ok=False).code == 9
+    dry = leased("provider", "appeal", "1", "--dry-run", "--json", wallet=PROVIDER)
+    assert dry.json["bond"] == "5"
+    leased("provider", "appeal", "1", "--yes", "--approve", wallet=PROVIDER)
+    assert "may rule until" in leased("fault", "1").out
+    assert "is appealed" in leased("provider", "appeal", "1", "--yes", wallet=PROVIDER, ok=False).err
+    assert leased("pool", "rule", "1", ruling, "--yes", wallet=PROVIDER, ok=False).code == 4
+    ruled = leased("pool", "rule", "1", ruling, "--yes", "--json", wallet=OWNER).json
+    assert ruled["state"] == state
+    assert ledger(leased, PROVIDER) == bond
+    if state == "upheld":
+        assert leased("pool", "execute", "1", "--yes", "--json", wallet=OWNER).json["state"] == "executed"
+
+
+def test_a_stall_is_ended_by_the_same_word(market: Cli, pool: Pool) -> None:
+    market("rent", "--for", "1d", *WISH, "--no-wait", wallet=RENTER)
+    pool.anvil.advance(1_801)
+    market("close", "1", "--yes", wallet=RENTER)
+    assert "stalled" in market("machines").out
+    recovered = market("provider", "recover", "1", "--yes", "--json", wallet=PROVIDER).json
+    assert recovered["fault"] is None
+    assert "stalled" not in market("machines").out
+
+
+def test_an_operators_key_and_documents_are_replaced(market: Cli, host: Host, pool: Pool) -> None:
+    key = pool.anvil.accounts[5].address
+    bad = market("provider", "operator", "1", "0x12", "--yes", wallet=PROVIDER, ok=False)
+    assert "is no address" in bad.err
+    done = market("provider", "operator", "1", key, "--yes", "--json", wallet=PROVIDER).json
+    assert (done["operator"], done["before"]) == (key, pool.anvil.accounts[3].address)
+    described = json.loads(host.path.read_text())
+    other = market("provider", "update", "1", str(host.path), "--yes", wallet=PROVIDER, ok=False)
+    assert "leasehold provider operator" in other.err
+    described["operator"] = described["contact"]["operator"] = key
+    described["hardware"]["cpu"]["cores"] = 64
+    host.path.write_text(json.dumps(described))
+    updated = market("provider", "update", "1", str(host.path), "--yes", "--json", wallet=PROVIDER)
+    assert updated.json["changed"] == ["hardware", "contact"]
+    assert updated.json["revision"] == 2
+    assert "unverified" in updated.err
+    (listed,) = market("machines", "--json").json
+    assert listed["hardware"]["cpu"]["cores"] == 64
+    assert (
+        "Nothing has changed"
+        in market("provider", "update", "1", str(host.path), "--yes", wallet=PROVIDER).out
+    )
