@@ -24,7 +24,7 @@ abstract contract Moves is Opening, IControllerMoves {
 
     /// @inheritdoc IControllerMoves
     /// @dev The provider has what accrued up to now, at once; then a new segment begins, whose escrow takes the place of what
-    /// was left. A machine that takes no more leases grows none either.
+    /// was left. To grow is to rent more: a machine that is delisted, or asks for other terms by now, sells no more to a lease.
     function resize(uint256 id, uint8 share, uint16 placement) external nonReentrant {
         (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
         MachineHead seen = _resizable(id, head, body, share);
@@ -54,6 +54,7 @@ abstract contract Moves is Opening, IControllerMoves {
         _notDown(head.machine(), machine, seen);
         if (share <= Cells.count(head.placement())) return seen;
         if (seen.status() & DELISTED != 0) revert MachineDelisted(head.machine());
+        if (body.revision() != seen.revision()) revert RevisionChanged(seen.revision());
         if (head.flags() & OFFERED != 0) revert OfferMismatch("cells");
     }
 

@@ -14,7 +14,8 @@ interface IControllerMoves {
     /// @notice Spoils offers of the actor: each bit of `mask` is the nonce `word << 8 | bit`.
     function cancelOffers(uint256 word, uint256 mask) external;
     /// @notice Another share of the same machine from now on, at the same price and until the same end. Pays the provider
-    /// what accrued. Not inside the trial, nor while the machine is down.
+    /// what accrued, so an outage that has ended is worth having applied first. Not inside the trial, nor while the machine is
+    /// down; and to more cells only while the machine is listed at the terms that the lease opened with.
     /// @param placement to name the place, or 0 to let the contract choose
     function resize(uint256 lease, uint8 share, uint16 placement) external;
     /// @notice While the machine is down: ends the lease, billed to the outage's begin, and opens its backup for the tenant
@@ -23,7 +24,9 @@ interface IControllerMoves {
     function failover(uint256 lease, uint32 machine, uint16 revision, uint16 placement, bytes32 workload)
         external
         returns (uint256 backup);
-    /// @notice Gives the lease to `to`, who has accepted it.
+    /// @notice Gives the lease to `to`, who has accepted it, with all that it holds. Its backup goes.
+    /// Warning: an acceptance says yes to the lease as it is when it arrives. Until then it is its tenant's, who may shrink it
+    /// and keep what that frees: nobody should pay for a lease before it has arrived.
     /// @param deadline last timestamp at which the acceptance works
     /// @param proof of `to`, over `AcceptTransfer(account, controller, lease, deadline)` in the domain of `Accounts`
     function transferLease(uint256 lease, address to, uint256 deadline, bytes calldata proof) external;
