@@ -7,8 +7,21 @@ from typing import Annotated
 
 import typer
 
-from leasehold.cli import access, dataset, faults, leases, machines, moving, rent, results, tenancy, wallet
+from leasehold.cli import (
+    access,
+    dataset,
+    faults,
+    leases,
+    machines,
+    moving,
+    rent,
+    results,
+    tenancy,
+    transfer,
+    wallet,
+)
 from leasehold.cli._options import Globals
+from leasehold.cli.group import app as group
 from leasehold.cli.provider import app as provider
 
 app = typer.Typer(
@@ -21,7 +34,8 @@ app = typer.Typer(
 app.add_typer(wallet.app, name="wallet")
 app.add_typer(provider, name="provider")
 app.add_typer(dataset.app, name="dataset")
-for part in (machines, rent, leases, tenancy, moving, access, results, faults):
+app.add_typer(group, name="group")
+for part in (machines, rent, leases, tenancy, moving, transfer, access, results, faults):
     part.register(app)
 
 

@@ -25,7 +25,18 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import dataset_keys
-from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    Approve,
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    LeaseId,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
@@ -121,6 +132,8 @@ def move(
     egress: Egress = None,
     gvisor: Gvisor = False,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -132,7 +145,15 @@ def move(
     The new lease is paid out of what the old one gives back first. What runs there has to be named as for
     `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
 
     async def go() -> None:
         number = parse_lease(lease)
@@ -266,6 +287,8 @@ def _opened(session: Session, receipt: Receipt) -> int:
 def failover(
     ctx: typer.Context,
     lease: LeaseId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -276,7 +299,15 @@ def failover(
 
     The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
 
     async def command() -> None:
         number = parse_lease(lease)

@@ -23,7 +23,18 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import dataset_keys, fetched_results
-from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    Approve,
+    AsGroup,
+    DryRun,
+    ForAccount,
+    JsonFlag,
+    LeaseId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, transaction, utc
@@ -46,7 +57,6 @@ from leasehold.market import (
     Listing,
     bill,
     check_resizing,
-    extension,
     format_amount,
     format_duration,
     format_share,
@@ -71,6 +81,9 @@ def extend(
     lease: LeaseId,
     duration: Annotated[str, typer.Argument(metavar="DURATION", help="How much longer: 30m, 2h.")],
     approve: Approve = False,
+    for_account: ForAccount = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -78,14 +91,23 @@ def extend(
     as_json: JsonFlag = False,
 ) -> None:
     """Pay for more time on a lease."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+        for_account=for_account,
+    )
 
     async def command() -> None:
         number, seconds = parse_lease(lease), parse_duration(duration)
         async with call.session(signs=not dry_run) as session:
             found = live(await session.lease(number))
             money, renter = session.money, session.renter()
-            more = extension(found, seconds, await renter.funds(), money)
+            more = await renter.extension(found, seconds)
             call.out.say(
                 f"{format_duration(seconds)} more on lease {format_lease(number)} cost "
                 f"{money.show(more.amount)}: "
@@ -125,6 +147,9 @@ def resize(
         str, typer.Argument(metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
     ],
     approve: Approve = False,
+    for_account: ForAccount = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -136,7 +161,16 @@ def resize(
     The provider is paid for the time until now at once. A larger share takes more into escrow, a smaller one
     gives some back.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+        for_account=for_account,
+    )
 
     async def command() -> None:
         number, cells = parse_lease(lease), parse_share(share)
@@ -199,6 +233,9 @@ def resize(
 def reject(
     ctx: typer.Context,
     lease: LeaseId,
+    for_account: ForAccount = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -206,7 +243,16 @@ def reject(
     as_json: JsonFlag = False,
 ) -> None:
     """Give a lease back inside its trial: everything comes back but the hold fee."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+        for_account=for_account,
+    )
 
     async def command() -> None:
         number = parse_lease(lease)
@@ -227,6 +273,9 @@ def reject(
 def close(
     ctx: typer.Context,
     lease: LeaseId,
+    for_account: ForAccount = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -234,7 +283,16 @@ def close(
     as_json: JsonFlag = False,
 ) -> None:
     """End a lease now: pay for the seconds used, get the rest back."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+        for_account=for_account,
+    )
 
     async def command() -> None:
         number = parse_lease(lease)
@@ -269,13 +327,25 @@ def set_workload(
     outputs: Outputs = None,
     ssh_keys: SshKey = None,
     batch: Batch = False,
+    for_account: ForAccount = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Run something else on a lease that you have. Its time and price stay."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+        for_account=for_account,
+    )
 
     async def go() -> None:
         number = parse_lease(lease)
@@ -315,6 +385,8 @@ def rate(
         str,
         typer.Option("--comment", metavar="TEXT", help="Pinned on your IPFS node; the chain has its digest."),
     ] = "",
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -322,7 +394,15 @@ def rate(
     as_json: JsonFlag = False,
 ) -> None:
     """Rate a lease of yours that has ended and was paid, once. It weighs as much as the fee that it paid."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
 
     async def command() -> None:
         number = parse_lease(lease)

@@ -10,7 +10,15 @@ import typer
 
 from leasehold.chain import UNLIMITED, Receipt
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction
 from leasehold.errors import WalletError
@@ -221,6 +229,8 @@ def withdraw(
     ctx: typer.Context,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
     to: To = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -228,7 +238,15 @@ def withdraw(
     as_json: JsonFlag = False,
 ) -> None:
     """Move tokens from the pool's ledger to the wallet."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
 
     async def command() -> None:
         await withdraw_from_ledger(call, amount, to, dry_run=dry_run)

@@ -1,0 +1,127 @@
+"""Files with what an account has agreed to: a lease's acceptance, a provider's offer; and a request for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leasehold.chain import Deployment, format_lease
+from leasehold.chain.typed import AcceptTransfer, Domain, Offer
+from leasehold.cli._files import Address, Document, FileRefused, Hex, unhex
+from leasehold.errors import TypedDataError
+from leasehold.market import SignedOffer
+
+Number = Annotated[str, Field(pattern=r"^[0-9]{1,78}$")]
+
+
+class AcceptanceFile(Document):
+    """`account` takes over `leases` (ids on chain). proofs: one for each lease, in their order."""
+
+    leasehold: Literal["acceptance"] = "acceptance"
+    version: Literal[1] = 1
+    chain: int
+    pool: Address
+    account: Address
+    deadline: int
+    leases: tuple[Number, ...]
+    proofs: tuple[Hex, ...]
+
+    @classmethod
+    def of(
+        cls, deployment: Deployment, messages: Sequence[AcceptTransfer], proofs: Sequence[bytes]
+    ) -> AcceptanceFile:
+        """Of acceptances that share an account and a deadline."""
+        return cls(
+            chain=deployment.chain_id,
+            pool=deployment.controller,
+            account=messages[0].account,
+            deadline=messages[0].deadline,
+            leases=tuple(str(message.lease) for message in messages),
+            proofs=tuple("0x" + proof.hex() for proof in proofs),
+        )
+
+    def proof_of(self, lease: int, deployment: Deployment) -> bytes:
+        """The proof that the account takes over `lease`.
+
+        Raises:
+            FileRefused: the acceptance is of another pool, or not of this lease.
+        """
+        check_place(self.chain, self.pool, deployment, "acceptance")
+        for number, proof in zip(self.leases, self.proofs, strict=False):
+            if int(number) == lease:
+                return unhex(proof)
+        raise FileRefused(
+            f"The acceptance is not of lease {format_lease(lease)}: ask {self.account} for "
+            f"`leasehold accept-transfer {format_lease(lease)}`."
+        )
+
+
+class OfferFile(Document):
+    """Terms that a provider signed. message: the `Offer` by wire names."""
+
+    leasehold: Literal["offer"] = "offer"
+    version: Literal[1] = 1
+    chain: int
+    pool: Address
+    provider: Address
+    message: dict[str, object]
+    proof: Hex
+
+    @classmethod
+    def of(cls, deployment: Deployment, provider: str, offer: Offer, proof: bytes) -> OfferFile:
+        return cls(
+            chain=deployment.chain_id,
+            pool=deployment.controller,
+            provider=provider,
+            message=offer.to_json(),
+            proof="0x" + proof.hex(),
+        )
+
+    @property
+    def offer(self) -> Offer:
+        """Raises FileRefused when the message is damaged."""
+        try:
+            return Offer.from_json(self.message)
+        except TypedDataError as error:
+            raise FileRefused(f"The offer is damaged ({error}): ask for it again.") from error
+
+    def signed(self, deployment: Deployment) -> SignedOffer:
+        """The offer and its proof. Raises FileRefused for another pool's."""
+        check_place(self.chain, self.pool, deployment, "offer")
+        return SignedOffer(self.offer, unhex(self.proof))
+
+
+class QuoteRequestFile(Document):
+    """What a renter would like: cells, seconds, and the most per GPU-hour in token units, if it was said."""
+
+    leasehold: Literal["quote-request"] = "quote-request"
+    version: Literal[1] = 1
+    chain: int
+    pool: Address
+    machine: Annotated[int, Field(ge=1, lt=1 << 32)]
+    cells: Annotated[int, Field(ge=1, le=64)]
+    duration: Annotated[int, Field(ge=1, lt=1 << 32)]
+    spot: bool = False
+    tenant: Address
+    price: Annotated[str, Field(pattern=r"^[0-9]{1,25}$")] | None = None
+    note: Annotated[str, Field(max_length=2_000)] = ""
+
+
+def check_place(chain: int, pool: str, deployment: Deployment, what: str) -> None:
+    """Raises FileRefused when the file is for another pool than the deployment's."""
+    if (chain, pool) != (deployment.chain_id, deployment.controller):
+        raise FileRefused(
+            f"The {what} is for pool {pool} on chain {chain}: name that pool's file with --deployment."
+        )
+
+
+def pool_domain(deployment: Deployment) -> Domain:
+    """Where offers and sessions count."""
+    return Domain(deployment.chain_id, deployment.controller)
+
+
+def accounts_domain(deployment: Deployment) -> Domain:
+    """Where executions and acceptances count."""
+    return Domain(deployment.chain_id, deployment.accounts)

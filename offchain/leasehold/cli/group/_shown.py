@@ -1,0 +1,142 @@
+"""What a signer is shown of a proposal before signing it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from leasehold.chain import DecodedCall, decode_calls, format_lease
+from leasehold.chain.typed import AcceptTransfer, Execute, Offer, Session, Struct
+from leasehold.cli._decoded import Outflow, Reader
+from leasehold.cli._files import FileRefused
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._output import Json
+from leasehold.cli._proposal import Proposal
+from leasehold.cli._session import Session as CliSession
+from leasehold.cli._shown import utc
+from leasehold.market import format_duration, format_share
+
+Rows = list[tuple[str, str]]
+
+
+def names_of(call: Invocation, session: CliSession) -> dict[str, str]:
+    """What the addresses are called that are known here."""
+    own = {each.address: f"your wallet {each.name}" for each in call.keystore.list()}
+    groups = {
+        group.address(session.deployment.accounts): f"group {name}"
+        for name, group in call.groups.all().items()
+    }
+    pool = {session.deployment.controller: "the pool", session.deployment.accounts: "Accounts"}
+    return {**own, **groups, **pool, session.deployment.token: session.money.symbol}
+
+
+async def show_proposal(call: Invocation, session: CliSession, proposal: Proposal) -> dict[str, Json]:
+    """Print all of a proposal for people; the same as JSON is returned."""
+    reader = Reader(session, names_of(call, session))
+    known = call.groups.name_of(proposal.group)
+    who = f"group {known}" if known else "a group that is not in your address book: compare its signers"
+    rows: Rows = [
+        ("for", f"{proposal.account} ({who})"),
+        ("signers", f"{proposal.group.threshold} of {len(proposal.group.signers)}"),
+        *((f"  {place}", signer) for place, signer in enumerate(proposal.group.signers, 1)),
+    ]
+    document: dict[str, Json] = {
+        "kind": proposal.kind,
+        "account": proposal.account,
+        "group": known,
+        "threshold": proposal.group.threshold,
+        "signers": list(proposal.group.signers),
+        "deadline": proposal.deadline,
+        "digests": ["0x" + each.hex() for each in proposal.digests],
+        "messages": [message_json(each) for each in proposal.messages],
+    }
+    if proposal.kind == "execute":
+        decoded, leaves = await _read(session, proposal, reader)
+        for number, each in enumerate(decoded, 1):
+            rows += [(f"call {number}", ""), *reader.rows(each, "  ")]
+        ledger = await session.pool.balance_of(proposal.account)
+        rows += [
+            ("leaves the ledger", f"{reader.show(leaves)}; it holds {session.money.show(ledger)}"),
+            ("nonce", str(proposal.execution.nonce)),
+        ]
+        document["calls"] = [reader.json(each) for each in decoded]
+        document["leaves_ledger"] = reader.amount(leaves)
+        document["leaves_more"] = leaves.unknown
+    else:
+        async for row in _other(session, proposal):
+            rows.append(row)
+    rows.append(("works until", utc(proposal.deadline)))
+    rows += [("digest", "0x" + each.hex()) for each in proposal.digests]
+    call.out.pairs(_TITLES[proposal.kind], rows)
+    return document
+
+
+_TITLES = {
+    "execute": "Make these calls",
+    "acceptance": "Take these leases over",
+    "offer": "Offer these terms",
+    "session": "Let this key talk to machines' agents for the group",
+}
+
+
+def message_json(message: Struct) -> Json:
+    """A message by wire names."""
+    found: dict[str, Json] = {}
+    for name, value in message.to_json().items():
+        if isinstance(value, str | int | bool):
+            found[name] = value
+        elif isinstance(value, list):
+            found[name] = [each if isinstance(each, str | int) else dict(each) for each in value]
+    return found
+
+
+async def _read(session: CliSession, proposal: Proposal, reader: Reader) -> tuple[list[DecodedCall], Outflow]:
+    decoded = decode_calls(proposal.execution.calls, await session.pool.contracts())
+    leaves = Outflow(0)
+    for each in decoded:
+        leaves += await reader.outflow(each)
+    return decoded, leaves
+
+
+async def _other(session: CliSession, proposal: Proposal) -> AsyncIterator[tuple[str, str]]:
+    money = session.money
+    for message in proposal.messages:
+        if isinstance(message, AcceptTransfer):
+            lease = await session.pool.lease_of(message.lease)
+            yield (
+                f"lease {format_lease(message.lease)}",
+                f"of machine {lease.machine}, {format_share(lease.cells)} until {utc(lease.end)}, now "
+                f"{lease.tenant}'s; {money.show(lease.deposit - lease.settled)} of escrow with it",
+            )
+        elif isinstance(message, Offer):
+            yield "machine", f"{message.machine}, terms of revision {message.revision}"
+            yield "price", f"{money.show(message.price)} per GPU-hour" + (", spot" if message.spot else "")
+            yield (
+                "at most",
+                f"{format_share(message.cells)} GPU for {format_duration(message.duration)}, to {message.tenant}",
+            )
+        elif isinstance(message, Session):
+            yield "key", message.key
+            yield "may", ", ".join(message.ops)
+            yield "on", ", ".join(map(format_lease, message.leases)) or "all leases of the group"
+
+
+async def check_alive(session: CliSession, proposal: Proposal) -> None:
+    """Refuse a proposal that can never be executed any more.
+
+    Raises:
+        FileRefused: its deadline has passed, or its nonce is used.
+    """
+    if proposal.deadline < await session.now():
+        raise FileRefused(
+            f"It worked until {utc(proposal.deadline)}, which has passed: have the same proposed again with "
+            "`leasehold group renew`."
+        )
+    if proposal.kind != "execute":
+        return
+    execution: Execute = proposal.execution
+    expected = await session.accounts.nonce_of(proposal.account, execution.nonce >> 64)
+    if execution.nonce < expected:
+        raise FileRefused(
+            "It has been executed, or another proposal with its nonce was: if it is still wanted, make it anew with "
+            "`leasehold group renew`."
+        )
