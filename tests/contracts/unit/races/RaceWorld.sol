@@ -224,6 +224,10 @@ abstract contract RaceWorld is Fixture {
         return abi.encodeWithSelector(IControllerErrors.StakeLocked.selector, machine, until);
     }
 
+    function _slashPending() internal view returns (bytes memory) {
+        return abi.encodeWithSelector(IControllerErrors.SlashPending.selector, machine, 1);
+    }
+
     /// @dev What the pool's token holds is everybody's ledger, stakes, escrows and fees due, to the unit: whoever is richer
     /// for nothing would have made it too little.
     function _assertSolvent() internal view {

@@ -40,7 +40,7 @@ contract StakeRaces is RaceWorld {
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
         vm.assertTrue(_now() <= retired + tight.unstakeDelay); // the ruling is over before the stake is free
         vm.warp(retired + tight.unstakeDelay);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _locked(type(uint256).max));
+        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _slashPending());
 
         faults.execute(fault, _validators());
         vm.prank(THIEF);
@@ -59,7 +59,7 @@ contract StakeRaces is RaceWorld {
         pool.retire(machine);
         uint256 retired = _now();
         skip(_params().unstakeDelay);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _locked(type(uint256).max));
+        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _slashPending());
         vm.prank(THIEF);
         faults.roll(machine);
         vm.assertEq(faults.faultOf(fault).to, retired);
