@@ -6,6 +6,8 @@ import {Cells} from "../../../contracts/libraries/Cells.sol";
 import {
     Account,
     AccountSlots,
+    LeaseBill,
+    LeaseBills,
     LeaseBodies,
     LeaseBody,
     LeaseHead,
@@ -38,6 +40,101 @@ contract BillingTest {
     function testFuzz_portion(uint96 amount, uint16 bps) external pure {
         vm.assertEq(Billing.portion(amount, bps), uint256(amount) * bps / 10_000);
         vm.assertEq(Billing.min(amount, bps), amount < bps ? amount : bps);
+    }
+
+    /// @dev The longest time that the amount covers: so long, and not a second longer.
+    function testFuzz_affordable(uint80 price, uint8 cells, uint96 amount) external pure {
+        price = price == 0 ? 1 : price;
+        uint256 count = 1 + cells % 64;
+        uint256 longest = Billing.affordable(price, count, amount);
+        vm.assertTrue(uint256(price) * count * longest <= uint256(amount) * 28_800);
+        vm.assertTrue(uint256(price) * count * (longest + 1) > uint256(amount) * 28_800);
+        if (longest <= type(uint32).max) vm.assertTrue(Billing.escrow(price, count, longest) <= amount);
+    }
+
+    // --------------------------------------------------------------------------------------------------- the bill's word
+
+    uint80 private constant PRICE = 28_800; // a unit for each cell-second
+    uint256 private constant START = 1000;
+
+    function _owes(LeaseBill bill, uint256 until, uint256 expected) private pure {
+        vm.assertEq(Billing.total(bill, PRICE, 2, START, until), expected);
+    }
+
+    function test_an_empty_bill_counts_from_the_start() external pure {
+        LeaseBill bill = LeaseBills.make(0, 0, 0, 0);
+        vm.assertTrue(bill.plain());
+        vm.assertEq(Billing.began(bill, START), START);
+        _owes(bill, START - 1, 0);
+        _owes(bill, START, 0);
+        _owes(bill, START + 10, 20);
+        vm.assertEq(Billing.held(bill, PRICE, 2, START, START + 10), 20);
+    }
+
+    function test_what_is_settled_stays() external pure {
+        LeaseBill bill = LeaseBills.make(15, 0, 0, 0);
+        vm.assertTrue(bill.plain());
+        _owes(bill, START, 15);
+        _owes(bill, START + 7, 15);
+        _owes(bill, START + 8, 16);
+    }
+
+    function test_pauses_are_no_progress() external pure {
+        LeaseBill bill = LeaseBills.make(0, 5, 0, 0);
+        vm.assertFalse(bill.plain());
+        _owes(bill, START + 5, 0);
+        _owes(bill, START + 6, 2);
+        bill = bill.withSettled(8);
+        _owes(bill, START + 6, 8);
+        _owes(bill, START + 10, 10);
+        // What is held pays for the whole time, for no outage is known in advance.
+        vm.assertEq(Billing.held(bill, PRICE, 2, START, START + 10), 20);
+    }
+
+    function test_a_segment_counts_from_its_begin() external pure {
+        LeaseBill bill = LeaseBills.make(40, 0, uint32(START + 20), 40);
+        vm.assertEq(Billing.began(bill, START), START + 20);
+        _owes(bill, START + 10, 40);
+        _owes(bill, START + 20, 40);
+        _owes(bill, START + 30, 60);
+        _owes(bill.withPaused(4), START + 30, 52);
+        vm.assertEq(Billing.held(bill, PRICE, 2, START, START + 30), 60);
+    }
+
+    function test_no_segment_begins_at_zero() external pure {
+        vm.assertFalse(LeaseBills.make(0, 0, 1, 0).plain());
+        vm.assertFalse(LeaseBills.make(0, 0, 0, 1).plain());
+    }
+
+    /// @dev What `[from, to)` has in common with `[begin of the segment, end)`, beside a count of its edges.
+    function testFuzz_without(uint32 paused, uint32 segmentStart, uint32 start, uint32 end, uint32 from, uint32 to)
+        external
+        pure
+    {
+        LeaseBill bill = LeaseBills.make(7, paused, segmentStart, 9);
+        LeaseBill less = Billing.without(bill, start, end, from, to);
+        uint256 low = segmentStart == 0 ? start : segmentStart;
+        if (from > low) low = from;
+        uint256 high = to < end ? to : end;
+        uint256 sum = high > low ? paused + (high - low) : paused;
+        vm.assertEq(less.paused(), sum > type(uint32).max ? type(uint32).max : sum);
+        vm.assertTrue(less.settled() == 7 && less.segmentStart() == segmentStart && less.segmentSettled() == 9);
+    }
+
+    /// @dev A lease never owes more than it holds, never less than was settled, and a second adds at most its price.
+    function testFuzz_total(uint80 price, uint8 cells, uint32 ran, uint32 left, uint32 paused, uint96 before)
+        external
+        pure
+    {
+        before %= 1 << 90;
+        cells = 1 + cells % 64;
+        LeaseBill bill = LeaseBills.make(before, paused, uint32(START), before);
+        uint256 owed = Billing.total(bill, price, cells, 1, START + ran);
+        vm.assertEq(owed, before + Billing.accrued(price, cells, ran > paused ? ran - paused : 0));
+        uint256 next = Billing.total(bill, price, cells, 1, START + ran + 1);
+        vm.assertTrue(next >= owed && next - owed <= Billing.escrow(price, cells, 1));
+        uint256 held = Billing.held(bill, price, cells, 1, START + ran + left);
+        vm.assertLe(owed, held, "more than it holds");
     }
 }
 
@@ -185,6 +282,22 @@ contract SlotsTest {
         head = head.withState(state).withFlags(flags).withStart(start);
         _leaseHead(head, tenant, machine, placement, state);
         vm.assertTrue(head.flags() == flags && head.start() == start);
+        head = LeaseHeads.make(address(~uint160(tenant)), machine, ~placement, state, flags, start);
+        head = head.withTenant(tenant).withPlacement(placement);
+        _leaseHead(head, tenant, machine, placement, state);
+        vm.assertTrue(head.flags() == flags && head.start() == start);
+    }
+
+    function testFuzz_leaseBill(uint96 settled, uint32 paused, uint32 segmentStart, uint96 segmentSettled)
+        external
+        pure
+    {
+        LeaseBill bill = LeaseBills.make(~settled, ~paused, segmentStart, segmentSettled);
+        vm.assertTrue(bill.settled() == ~settled && bill.paused() == ~paused);
+        bill = bill.withSettled(settled).withPaused(paused);
+        vm.assertTrue(bill.settled() == settled && bill.paused() == paused);
+        vm.assertTrue(bill.segmentStart() == segmentStart && bill.segmentSettled() == segmentSettled);
+        vm.assertTrue(bill.plain() == (paused == 0 && segmentStart == 0 && segmentSettled == 0));
     }
 
     function _leaseHead(LeaseHead head, address tenant, uint32 machine, uint16 placement, uint8 state) private pure {
