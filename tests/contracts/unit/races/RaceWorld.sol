@@ -45,8 +45,8 @@ abstract contract RaceWorld is Fixture {
             seats.push(i);
         }
         skip(3 days);
-        address[8] memory others =
-            [tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults)];
+        address[9] memory others =
+            [tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults), address(this)];
         for (uint256 i = 0; i < others.length; ++i) {
             parties.push(others[i]);
         }
