@@ -126,9 +126,9 @@ contract Accounts is IAccounts, EIP712 {
 
     /// @inheritdoc IAccounts
     /// @dev One call, and none that takes others (`multicall`): between its begin and its end nothing can be put into the
-    /// ledger but by the call itself. Of those that a delegate may make only `open` can do that, by the leases that it
-    /// settles, and there the lease says what it took. The pool calls no token on the way, for an account that is acted for
-    /// pays from its ledger alone.
+    /// ledger but by the call itself. Of those that a delegate may make two can take from it and put there at once: `open`,
+    /// by the leases that it settles, and `resize`, where the account is the provider too. There the lease says what it
+    /// took. The pool calls no token on the way, for an account that is acted for pays from its ledger alone.
     function executeAsDelegate(address account, address pool, bytes calldata data)
         external
         returns (bytes memory result)
@@ -140,7 +140,7 @@ contract Accounts is IAccounts, EIP712 {
         if (block.timestamp > delegation.expiry) revert DelegationExpired(delegation.expiry);
         bytes4 selector = bytes4(data);
         if (!_inScope(selector)) revert ScopeExceeded(selector);
-        uint256 balance = IControllerMain(pool).balanceOf(account);
+        uint256 before = _measured(account, pool, data);
 
         // Interact
         _actor = account;
@@ -148,7 +148,7 @@ contract Accounts is IAccounts, EIP712 {
         _actor = address(0);
 
         // Effect. Known only now, and undone with all the rest if it is too much.
-        uint256 amount = _spentSince(balance, account, pool, selector, result);
+        uint256 amount = _spentSince(before, account, pool, data, result);
         if (amount == 0) return result;
         uint256 spent = delegation.spent + amount;
         if (spent > delegation.cap) revert CapExceeded(spent, delegation.cap);
@@ -176,17 +176,25 @@ contract Accounts is IAccounts, EIP712 {
         delegation.spent = 0;
     }
 
+    /// @return what tells how much a call takes: the lease's escrow, in `resize`, or the account's ledger
+    function _measured(address account, address pool, bytes calldata data) private view returns (uint256) {
+        if (bytes4(data) != IControllerMoves.resize.selector) return IControllerMain(pool).balanceOf(account);
+        return IControllerExt(pool).leaseOf(uint256(bytes32(data[4:]))).deposit;
+    }
+
     /// @return amount what a delegate's call took out of the ledger, whatever it put there
-    function _spentSince(uint256 before, address account, address pool, bytes4 selector, bytes memory result)
+    function _spentSince(uint256 before, address account, address pool, bytes calldata data, bytes memory result)
         private
         view
         returns (uint256 amount)
     {
+        bytes4 selector = bytes4(data);
         if (selector == IControllerMain.open.selector) {
             return IControllerExt(pool).leaseOf(abi.decode(result, (uint256))).deposit;
         }
-        uint256 balance = IControllerMain(pool).balanceOf(account);
-        return balance < before ? before - balance : 0;
+        uint256 now_ = _measured(account, pool, data);
+        if (selector == IControllerMoves.resize.selector) (before, now_) = (now_, before); // what an escrow gains is spent
+        return now_ < before ? before - now_ : 0;
     }
 
     function _inScope(bytes4 selector) private pure returns (bool) {
