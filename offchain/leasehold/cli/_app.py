@@ -22,6 +22,7 @@ from leasehold.cli import (
 )
 from leasehold.cli._options import Globals
 from leasehold.cli.group import app as group
+from leasehold.cli.pool import app as pool
 from leasehold.cli.provider import app as provider
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.add_typer(wallet.app, name="wallet")
 app.add_typer(provider, name="provider")
+app.add_typer(pool, name="pool")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(group, name="group")
 for part in (machines, rent, leases, tenancy, moving, transfer, access, results, faults):

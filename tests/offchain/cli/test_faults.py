@@ -144,7 +144,7 @@ def test_a_stall_is_ended_by_the_same_word(market: Cli, pool: Pool) -> None:
 def test_an_operators_key_and_documents_are_replaced(market: Cli, host: Host, pool: Pool) -> None:
     key = pool.anvil.accounts[5].address
     bad = market("provider", "operator", "1", "0x12", "--yes", wallet=PROVIDER, ok=False)
-    assert "is no address" in bad.err
+    assert "no account's address" in bad.err
     done = market("provider", "operator", "1", key, "--yes", "--json", wallet=PROVIDER).json
     assert (done["operator"], done["before"]) == (key, pool.anvil.accounts[3].address)
     described = json.loads(host.path.read_text())

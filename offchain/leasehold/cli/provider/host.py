@@ -6,8 +6,8 @@ from hashlib import sha256
 from typing import Annotated
 
 import typer
-from eth_utils.address import is_address, to_checksum_address
 
+from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
@@ -46,9 +46,7 @@ def operator(
     call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
 
     async def command() -> None:
-        if not is_address(address) or int(address, 16) == 0:
-            raise InvalidInput(f"'{address}' is no address: write 0x and 40 hex digits.")
-        key = to_checksum_address(address)
+        key = parse_address(address)
         async with call.session(signs=not dry_run) as session:
             provider = session.provider()
             found = await provider.own(machine)
