@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 import structlog
@@ -16,15 +16,19 @@ from leasehold.chain import (
     AccountsContract,
     Deployment,
     EventWatcher,
+    FaultKind,
+    FaultState,
     Indexer,
     Lease,
     LeaseRecord,
     LeaseState,
+    Machine,
+    Params,
     Pool,
     Rpc,
 )
 from leasehold.errors import ChainError, UnknownLease
-from leasehold_agent._desired import ChainSnapshot, Desired
+from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._gas import GasState
 from leasehold_agent._standby import standby_digests
@@ -51,7 +55,7 @@ class PoolGate:
         self._index = index
         self._operator = operator
         self._clock = clock
-        self._windows: dict[int, int] = {}
+        self._versions: dict[int, Params] = {}
         self._last = ChainSnapshot(current=False)
         self._seen_at = 0.0
         self._seen_time = 0
@@ -68,6 +72,7 @@ class PoolGate:
             records = await self._index.machines()
             machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             leases = await self._leases(machines, known)
+            asked, outages = await self._asked(machines), await self._outages(machines.values())
         except ChainError:
             return self._as_of_before()
         if head.timestamp > self._seen_time:
@@ -78,6 +83,8 @@ class PoolGate:
             now=self._now(),
             machines=machines,
             leases=leases,
+            asked=asked,
+            outages=outages,
         )
         return self._last
 
@@ -116,6 +123,16 @@ class PoolGate:
         if (await self._pool.machine_of(machine)).stalled:
             await self._pool.recover(machine)
 
+    async def answer(self, asked: Asked) -> None:
+        faults = await self._pool.faults()
+        if (await faults.challenge_of(asked.machine)).id == asked.challenge:
+            await faults.answer(asked.machine)
+
+    async def end_outage(self, outage: Outage) -> None:
+        faults = await self._pool.faults()
+        if await faults.running_fault(outage.machine) == outage.fault:
+            await faults.recover(outage.machine)
+
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
         try:
             machines = self._last.machines.values()
@@ -148,6 +165,29 @@ class PoolGate:
                 records.append(record)
         return {record.lease.id: await self._desired(record) for record in records}
 
+    async def _asked(self, machines: Mapping[int, Machine]) -> dict[int, Asked]:
+        return {
+            record.machine: Asked(
+                record.challenge,
+                record.machine,
+                record.at + (await self._params(machines[record.machine].params)).challenge_window,
+            )
+            for machine in machines
+            for record in await self._index.challenges(machine=machine)
+            if record.open
+        }
+
+    async def _outages(self, machines: Iterable[Machine]) -> dict[int, Outage]:
+        return {
+            record.machine: Outage(
+                record.fault, record.machine, record.from_, record.kind is FaultKind.SELF_REPORTED
+            )
+            for machine in machines
+            if machine.down
+            for record in await self._index.faults(machine=machine.id)
+            if record.state is FaultState.RUNNING
+        }
+
     async def _desired(self, record: LeaseRecord) -> Desired:
         lease = record.lease
         return Desired(
@@ -167,10 +207,13 @@ class PoolGate:
         )
 
     async def _window_end(self, lease: Lease) -> int:
-        """A version of the parameters never changes, so its window is asked for once."""
-        if lease.params not in self._windows:
-            self._windows[lease.params] = (await self._pool.params(lease.params)).start_window
-        return lease.start + self._windows[lease.params]
+        return lease.start + (await self._params(lease.params)).start_window
+
+    async def _params(self, version: int) -> Params:
+        """A version of the parameters never changes, so it is asked for once."""
+        if version not in self._versions:
+            self._versions[version] = await self._pool.params(version)
+        return self._versions[version]
 
     def _now(self) -> int:
         """The chain's time: the newest block's, and what has passed since it was seen."""

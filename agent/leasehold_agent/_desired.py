@@ -42,10 +42,30 @@ class Desired:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A challenge that stands: somebody wants a sign of life. `until` is the last moment for it, unix seconds."""
+
+    challenge: int
+    machine: int
+    until: int
+
+
+@dataclass(frozen=True)
+class Outage:
+    """An outage that runs since `since`, unix seconds. reported: by this machine's own operator."""
+
+    fault: int
+    machine: int
+    since: int
+    reported: bool
+
+
+@dataclass(frozen=True)
 class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
-    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is.
+    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
+    machine `asked` the challenges that stand and `outages` those that run.
     """
 
     current: bool
@@ -53,13 +73,15 @@ class ChainSnapshot:
     now: int = 0
     machines: Mapping[int, Machine] = field(default_factory=dict)
     leases: Mapping[int, Desired] = field(default_factory=dict)
+    asked: Mapping[int, Asked] = field(default_factory=dict)
+    outages: Mapping[int, Outage] = field(default_factory=dict)
 
 
 class ChainGate(Protocol):
     """All that the reconciler asks of the chain. Methods raise ChainError when no node answers.
 
-    `start`, `decline`, `publish` and `recover` return once they are mined. Each reads the lease's state
-    first and does nothing where it would have no effect, so that each may be asked again after a crash.
+    What writes returns once it is mined. It reads the state that it is about first, and does nothing where it
+    would have no effect, so that each may be asked again after a crash.
     """
 
     async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
@@ -76,7 +98,17 @@ class ChainGate(Protocol):
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
 
-    async def recover(self, machine: int) -> None: ...
+    async def recover(self, machine: int) -> None:
+        """The machine takes leases again, after it left one unstarted."""
+        ...
+
+    async def answer(self, asked: Asked) -> None:
+        """The machine lives."""
+        ...
+
+    async def end_outage(self, outage: Outage) -> None:
+        """The machine is back."""
+        ...
 
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
         """Those of `digests` that a live lease of the pool names as what its standby here would run.

@@ -45,7 +45,9 @@ class Record:
 
 @dataclass
 class Host:
-    """This host. `boot` changes when it reboots; `clock` is monotonic seconds, `sleep` waits that long."""
+    """This host. `boot` changes when it reboots; `reachable` says whether it listens to tenants; `clock` is
+    monotonic seconds, `sleep` waits that long.
+    """
 
     settings: AgentSettings
     names: Names
@@ -65,6 +67,7 @@ class Host:
     disk_bytes: int
     endpoint: Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
     boot: str
+    reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     records: dict[int, Record] = field(default_factory=dict)

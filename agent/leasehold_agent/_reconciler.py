@@ -16,8 +16,9 @@ import structlog
 from leasehold.chain import LeaseState, format_lease
 from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold_agent import _finish as finish
+from leasehold_agent._backoff import Backoff
 from leasehold_agent._bring_up import bring_up
-from leasehold_agent._desired import ChainSnapshot
+from leasehold_agent._duties import Duties
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import Declined, LimitNotHeld
 from leasehold_agent._host import Host
@@ -41,7 +42,6 @@ from leasehold_agent._plan import (
 )
 
 _log = structlog.get_logger("leasehold_agent")
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -51,8 +51,7 @@ class _Work:
 
     task: asyncio.Task[None] | None = None
     action: Action | None = None
-    failures: int = 0
-    not_before: float = 0.0
+    backoff: Backoff = field(default_factory=Backoff)
 
     @property
     def busy(self) -> bool:
@@ -65,8 +64,11 @@ class Reconciler:
     containers: dict[int, ContainerFacts] = field(default_factory=dict)
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
-    _recovering: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _engine_down: bool = False
+    _duties: Duties = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._duties = Duties(self.host.chain, self.host.clock)
 
     def wake(self) -> None:
         """Look again now."""
@@ -89,8 +91,10 @@ class Reconciler:
         """One look and what follows from it; returns the plan. Actions go on in tasks of their own."""
         host = self.host
         host.snapshot = await host.chain.snapshot(self._known())
+        starts = False
         with contextlib.suppress(LimitNotHeld):  # the log has it, and nothing starts meanwhile
             await host.limits.mend()
+            starts = True
         try:
             await self._look()
             await host.guard()
@@ -106,13 +110,15 @@ class Reconciler:
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
-        self._recover_stalled()
+        # The engine has answered, and every network is closed off as it should be.
+        self._duties.begin(host.snapshot, serves=starts and host.reachable())
         await host.uploads.sweep(host.chain.standbys)
         return actions
 
     async def settle(self) -> None:
         """Wait until the actions that are in progress have ended."""
         await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
+        await self._duties.settle()
 
     # ------------------------------------------------------------------------------------------------ looking
 
@@ -165,8 +171,8 @@ class Reconciler:
                 work.task.cancel()
             return
         if not same:
-            work.failures, work.not_before = 0, 0.0
-        if self.host.clock() < work.not_before:
+            work.backoff.reset()
+        if self.host.clock() < work.backoff.until:
             return
         work.action = action
         work.task = asyncio.create_task(self._perform(action, work))
@@ -176,7 +182,7 @@ class Reconciler:
         record = self.host.record(action.lease)
         try:
             await self._act(action)
-            work.failures = 0
+            work.backoff.failures = 0
         except Declined as error:
             self._note_failure(action, error, work)
         except ContractError as error:
@@ -237,9 +243,7 @@ class Reconciler:
             self._pause(work)
 
     def _pause(self, work: _Work) -> None:
-        pause = min(_FIRST_PAUSE * 2**work.failures, _LONGEST_PAUSE)
-        work.failures += 1
-        work.not_before = self.host.clock() + pause
+        work.backoff.failed(self.host.clock())
 
     def _forget_others(self, planned: set[int]) -> None:
         for lease, work in list(self._work.items()):
@@ -250,31 +254,12 @@ class Reconciler:
             elif not work.busy and lease not in planned:
                 del self._work[lease]
 
-    def _recover_stalled(self) -> None:
-        """A lease that was not started in time stalls its machine; an agent that is back says so."""
-        snapshot: ChainSnapshot = self.host.snapshot
-        for machine in snapshot.machines.values() if snapshot.current else ():
-            late = any(
-                d.machine == machine.id and d.state is LeaseState.OPENED and not d.live_at(snapshot.now)
-                for d in snapshot.leases.values()
-            )
-            task = self._recovering.get(machine.id)
-            if machine.stalled and not late and (task is None or task.done()):
-                _log.warning("recover", machine=machine.id)
-                self._recovering[machine.id] = asyncio.create_task(self._recover(machine.id))
-
-    async def _recover(self, machine: int) -> None:
-        try:
-            await self.host.chain.recover(machine)
-        except LeaseholdError as error:
-            _log.warning("recover", machine=machine, problem=str(error))
-
     async def _drop_all(self) -> None:
         tasks = [work.task for work in self._work.values() if work.busy and work.task is not None]
-        tasks += [task for task in self._recovering.values() if not task.done()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._duties.drop()
 
 
 def _name(action: Action) -> str:

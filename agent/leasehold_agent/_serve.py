@@ -157,6 +157,7 @@ async def _servers(
         now=lambda: int(time.time()),
     )
     api = await ApiServer.open(context)
+    host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
     ssh = SshServer(context)

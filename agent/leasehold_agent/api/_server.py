@@ -89,6 +89,11 @@ class ApiServer:
             self._serving.result()
         return int(listening.getsockname()[1])
 
+    @property
+    def alive(self) -> bool:
+        """Whether it listens."""
+        return self._serving is not None and not self._serving.done()
+
     async def close(self) -> None:
         """Stop listening, end open streams and give the nonces' file back."""
         if self._server is not None and self._serving is not None:
