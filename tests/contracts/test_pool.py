@@ -23,6 +23,7 @@ from world import (
 )
 
 TIMELOCK = 2 * DAY
+GPU_STAKE = Params().min_stake_per_gpu
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -92,8 +93,16 @@ def test_what_is_in_force_cannot_be_withdrawn(pool, owner):
         ("claimLag", Params(claim_lag=20 * MINUTE, challenge_window=20 * MINUTE + 1)),
         ("claimLag", Params(claim_lag=7 * DAY + 1)),
         ("filingWindow", Params(filing_window=7 * DAY + 1)),
+        ("appealWindow", Params(appeal_window=DAY - 1)),
+        ("rulingWindow", Params(ruling_window=DAY - 1)),
         ("unstakeDelay", Params(unstake_delay=7 * DAY)),
         ("unstakeDelay", Params(unstake_delay=90 * DAY + 1)),
+        ("bond", Params(bond=GPU_STAKE + 1)),
+        ("seatStake", Params(seat_stake=GPU_STAKE - 1)),  # a quorum costs no less than what it judges
+        ("seatStake", Params(seat_stake=0)),
+        ("committeeSize", Params(committee_size=1)),
+        ("committeeSize", Params(committee_size=4)),  # a vote could be a draw
+        ("committeeSize", Params(committee_size=17)),
     ],
 )
 def test_parameters_out_of_bounds_are_refused_by_name(pool, owner, field, params):
@@ -111,10 +120,20 @@ def test_parameters_at_their_bounds_are_taken(pool, owner):
         claim_lag=7 * DAY,
         filing_window=7 * DAY,
         unstake_delay=90 * DAY,
+        bond=GPU_STAKE,
+        committee_size=15,
     )
     pool.proposeParams(widest, {"from": owner})
     pool.cancelParams({"from": owner})
-    pool.proposeParams(Params(start_window=MINUTE, claim_lag=15 * MINUTE), {"from": owner})
+    tightest = Params(
+        start_window=MINUTE,
+        claim_lag=15 * MINUTE,
+        appeal_window=DAY,
+        ruling_window=DAY,
+        seat_stake=GPU_STAKE,
+        committee_size=3,
+    )
+    pool.proposeParams(tightest, {"from": owner})
 
 
 def test_an_open_lease_keeps_the_fee_that_it_opened_with(
