@@ -78,6 +78,20 @@ library Lemmas {
         }
     }
 
+    /// @dev lemma: a * b == b * a
+    function productCommutes(uint256 a, uint256 b) internal pure {
+        unchecked {
+            VM.assume(a * b == b * a);
+        }
+    }
+
+    /// @dev lemma: x * k / k == x
+    function productByItself(uint256 x, uint256 k) internal pure {
+        unchecked {
+            _imply(_both(x <= HALF, k <= HALF), x * k / k == x);
+        }
+    }
+
     /// @dev Both sides are worked out: `||` would double the paths.
     function _imply(bool a, bool b) private pure {
         bool holds;

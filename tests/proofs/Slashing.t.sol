@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {Slashing} from "../../contracts/libraries/Slashing.sol";
+import {Lemmas} from "./Lemmas.sol";
+
+/// @notice Proven of every slash, stake, window and share, by symbolic execution (`make halmos`): no slash passes the stake
+/// nor what eight days allow, and every unit of it goes to somebody.
+contract SlashingProofs {
+    uint256 private constant BPS = 10_000;
+    uint256 private constant LANE = 32;
+
+    // ----------------------------------------------------------------------------------------------------------- amounts
+
+    /// @notice A part of a stake is within the stake.
+    function check_amount_is_within_the_stake(uint96 stake, uint16 bps) external pure {
+        if (bps > BPS) return;
+        Lemmas.partOfDifference(0, stake, bps, BPS);
+        assert(Slashing.amount(stake, bps) <= stake);
+    }
+
+    /// @notice What tenants, reporters and the treasury get is the slash, to the unit; none of the three is negative.
+    function check_split_sums_to_the_slash(uint96 slash, bool tenants, uint8 reporters) external pure {
+        if (reporters > 64) return;
+        (uint256 pot, uint256 each, uint256 treasury) = Slashing.split(slash, tenants, reporters);
+        unchecked {
+            Lemmas.quotientTimesDivisor(slash, 10);
+            if (reporters != 0) Lemmas.quotientTimesDivisor(uint256(slash) / 10, reporters);
+            Lemmas.productCommutes(each, reporters);
+            uint256 reward = each * reporters;
+            assert(pot <= slash / 2 && reward <= slash / 10 && treasury <= slash);
+            assert(pot + reward + treasury == slash);
+        }
+    }
+
+    /// @notice Whoever shares a pot gets no more than is in it, and the last one all that is left.
+    function check_parts_empty_the_pot(uint96 pot, uint64 weight, uint64 all) external pure {
+        if (weight == 0 || weight > all) return;
+        Lemmas.partOfDifference(0, pot, weight, all);
+        Lemmas.productByItself(pot, all);
+        uint256 part = Slashing.part(pot, weight, all);
+        assert(part <= pot);
+        if (weight == all) assert(part == pot);
+    }
+
+    // ------------------------------------------------------------------------------------------------------- the window
+
+    /// @notice However much is asked for: what is charged, together with what is charged now, is at most what is allowed.
+    function check_due_stays_within(uint32 full, uint32 charged, uint32 most) external pure {
+        if (charged > most) {
+            assert(Slashing.due(full, charged, most) == 0);
+            return;
+        }
+        uint256 due = Slashing.due(full, charged, most);
+        assert(due <= most - charged && due <= full);
+    }
+
+    /// @notice Charging what is due adds exactly that to today's lane, carries into nothing, and leaves every other lane and
+    /// all downtime alone. `total` is the sum of the lanes, so with `check_due_stays_within` no window passes the limit.
+    function check_charge_reaches_only_today(uint256 window, uint16 full, uint16 charged, uint16 most) external pure {
+        if (full > BPS || most > BPS || charged > most || !_wellFormed(window) || _charged(window, 0) > charged) {
+            return;
+        }
+        uint256 due = Slashing.due(full, charged, most);
+        uint256 later = Slashing.withCharge(window, due);
+        assert(_charged(later, 0) == _charged(window, 0) + due);
+        for (uint256 i = 0; i < 8; i++) {
+            assert(_downtime(later, i) == _downtime(window, i));
+            if (i != 0) assert(_charged(later, i) == _charged(window, i));
+        }
+    }
+
+    /// @notice Days that pass move each lane along and forget the oldest; none grows.
+    function check_window_forgets(uint256 window, uint8 elapsed) external pure {
+        for (uint256 days_ = 0; days_ <= 8; days_++) {
+            if (elapsed != days_ && (days_ != 8 || elapsed < 8)) continue;
+            uint256 later = Slashing.advance(window, elapsed);
+            for (uint256 i = 0; i < 8; i++) {
+                assert(_lane(later, i) == (i < days_ ? 0 : _lane(window, i - days_)));
+            }
+        }
+    }
+
+    /// @notice What an appeal gives back is what was charged, no more, on whatever day.
+    function check_charge_taken_back(uint256 window, uint16 bps, uint8 daysAgo) external pure {
+        if (bps > BPS || daysAgo > 9 || !_wellFormed(window) || _charged(window, 0) + bps > BPS) return;
+        uint256 put = Slashing.withCharge(window, bps);
+        for (uint256 i = 0; i <= 9; i++) {
+            if (daysAgo != i) continue;
+            uint256 back = Slashing.withoutCharge(Slashing.advance(put, i), i, bps);
+            assert(back == Slashing.advance(window, i));
+        }
+    }
+
+    /// @dev Lanes of at most a day and 10,000 basis points, as all that is ever written leaves them.
+    function _wellFormed(uint256 window) private pure returns (bool good) {
+        good = true;
+        for (uint256 i = 0; i < 8; i++) {
+            uint256 downtime = _downtime(window, i);
+            uint256 charged = _charged(window, i);
+            uint256 spare = _lane(window, i) >> 31;
+            assembly ("memory-safe") {
+                good := and(good, and(and(lt(downtime, 86401), lt(charged, 10001)), iszero(spare)))
+            }
+        }
+    }
+
+    function _lane(uint256 window, uint256 i) private pure returns (uint256) {
+        return window >> (i * LANE) & 0xFFFFFFFF;
+    }
+
+    function _downtime(uint256 window, uint256 i) private pure returns (uint256) {
+        return _lane(window, i) & 0x1FFFF;
+    }
+
+    function _charged(uint256 window, uint256 i) private pure returns (uint256) {
+        return _lane(window, i) >> 17 & 0x3FFF;
+    }
+}
