@@ -3,10 +3,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-deep lint format bench clean
+.PHONY: help setup demo demo-live test test-deep lint format bench halmos slither verify-bytecode clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install what is missing (a second run only looks)
 	@bash scripts/setup
@@ -31,6 +31,15 @@ format: setup ## rewrite Python and Solidity in the house format
 
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
 	@$(run) python scripts/bench.py
+
+halmos: setup ## prove the contracts' arithmetic for all numbers (about ten minutes)
+	@bash scripts/setup halmos && bash scripts/halmos
+
+slither: setup ## static analysis; each finding that stays has its reason in scripts/toolchain/slither.toml
+	@bash scripts/setup slither && $(run) python scripts/slither.py "$$(tool_home slither)/bin/slither"
+
+verify-bytecode: setup ## rebuild the contracts and compare them with what is deployed: DEPLOYMENT=file.json RPC=url
+	@$(run) python scripts/verify_bytecode.py $(DEPLOYMENT) $(if $(RPC),--rpc $(RPC))
 
 clean: ## remove what was built in this checkout (the cache outside it stays)
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis
