@@ -35,6 +35,8 @@ async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None)
                 "leased": machine.leased,
                 "withheld": machine.withheld,
                 "stalled": machine.stalled,
+                "down_since": machine.down_since or None,
+                "challenged": machine.id in host.snapshot.asked,
                 "delisted": machine.delisted,
             }
             for machine in host.snapshot.machines.values()

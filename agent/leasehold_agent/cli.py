@@ -1,4 +1,4 @@
-"""`leasehold-agent`: describe, run, status, drain, pause."""
+"""`leasehold-agent`: describe, run, status, drain, pause, report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from leasehold.chain import Lease, LeaseState, Machine, Pool, cost, format_lease, parse_lease
+from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Pool, cost, format_lease, parse_lease
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError, LeaseholdError
 from leasehold_agent import _describe as describing
@@ -115,6 +115,21 @@ def pause(as_json: Json = False) -> None:
     _run(_pause(load_settings(), as_json))
 
 
+@app.command()
+def report(
+    undo: Annotated[bool, typer.Option("--undo", help="The host is back: end the outage now.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+) -> None:
+    """Say that this host is down from now on, before you take it down: it costs half of what being found out does.
+
+    Tenants pay nothing from then on. The agent ends the outage when it is next started.
+    """
+    question = "Report an outage? It costs stake: see the scale in docs/guides/outages.md."
+    if not (undo or yes) and not typer.confirm(question, err=True):
+        raise typer.Exit(1)
+    _run(_end_outages(load_settings()) if undo else _report(load_settings()))
+
+
 def _run(work: Coroutine[None, None, object]) -> object:
     return asyncio.run(work)
 
@@ -190,6 +205,41 @@ async def _pause(settings: AgentSettings, as_json: bool) -> None:
     console.print(table)
     named = " ".join(format_lease(lease.id) for lease, _ in costs)
     console.print(f"To end them, where the owner's key is:  leasehold provider terminate {named}")
+
+
+async def _report(settings: AgentSettings) -> None:
+    identity = load_identity(settings.state_dir)
+    async with opened_pool(settings, identity) as pool:
+        faults = await pool.faults()
+        for machine in await _in_service(pool, identity.operator.address):
+            if machine.down:
+                _console().print(f"Machine {machine.id} is down already.")
+                continue
+            fault, _ = await faults.report_outage(machine.id)
+            _console().print(
+                f"Machine {machine.id} is down from now on (fault {fault}). The agent ends the outage when it is "
+                "next started, or you with `leasehold-agent report --undo`."
+            )
+
+
+async def _end_outages(settings: AgentSettings) -> None:
+    """Only where the engine answers: the word that a host is back is believed."""
+    identity, engine = load_identity(settings.state_dir), Engine(settings.docker)
+    try:
+        await engine.facts()
+    finally:
+        engine.close()
+    async with opened_pool(settings, identity) as pool:
+        faults = await pool.faults()
+        for machine in await _in_service(pool, identity.operator.address):
+            if machine.down:
+                await faults.recover(machine.id)
+                _console().print(f"Machine {machine.id} is back.")
+
+
+async def _in_service(pool: Pool, operator: str) -> list[Machine]:
+    machines = await _machines(pool, operator)
+    return [machine for machine in machines if machine.status is not MachineStatus.RETIRED]
 
 
 async def _machines(pool: Pool, operator: str) -> list[Machine]:

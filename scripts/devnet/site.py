@@ -6,20 +6,26 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import docker
 
 from devnet import images
 from devnet.account import Account
+from devnet.engine import Engine
 from devnet.world import PASSWORD, Host, Party, World
-from leasehold.chain import Event, Keystore, LocalSigner, decode_log, parse_lease
+from leasehold.chain import Deployment, Event, Keystore, LocalSigner, Pool, Rpc, decode_log, parse_lease
+from leasehold.chain.typed import Domain, SessionKey
+from leasehold.market import AgentClient, Contact, canonical, parse_document
+from leasehold.workload import Workload, seal
 
 LABEL = "leasehold.lease"
+E = TypeVar("E", bound=Event)
+T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
@@ -32,12 +38,30 @@ class Site:
     renter: Party
     host: Host
     machine: int
+    engine: Engine
 
-    @property
-    def recipient(self) -> str:
-        """Whom workloads for this machine are sealed to."""
-        machine = json.loads((self.host.folder / "machine.json").read_text())
-        return str(machine["contact"]["age_recipient"])
+    def seal(self, workload: Workload) -> bytes:
+        """The workload as only this machine's agent can read it."""
+        return seal(workload, self.contact.age_recipient)
+
+    @cached_property
+    def contact(self) -> Contact:
+        """How the agent is reached, as the chain names it."""
+        file = json.loads((self.host.folder / "machine.json").read_text())
+        return parse_document(Contact, canonical(file["contact"]), "The contact document")
+
+    def agent(self, act: Callable[[AgentClient], Awaitable[T]], signer: LocalSigner | SessionKey) -> T:
+        """What `act` gives, with a client of this machine's agent."""
+
+        async def go() -> T:
+            facts = self.world.facts
+            domain = Domain(facts["chain_id"], facts["controller"])
+            async with AgentClient(
+                self.contact, domain, self.machine, self.operator.address, signer
+            ) as client:
+                return await act(client)
+
+        return asyncio.run(go())
 
     @cached_property
     def operator(self) -> Account:
@@ -93,7 +117,7 @@ class Site:
 
     def containers(self, lease: str | None = None) -> list[dict[str, Any]]:
         """The engine's containers, running or not, of that lease of this machine, or of all of its leases."""
-        with self.world.engine.client() as client:
+        with self.engine.client() as client:
             found = [
                 each.attrs
                 for each in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
@@ -106,15 +130,29 @@ class Site:
             and (lease is None or f"{mark}@" in each["Config"]["Labels"][LABEL])
         ]
 
+    @property
+    def serves(self) -> bool:
+        """Whether the agent has said that it knows its machine."""
+        status = self.host.folder / "state" / "status.json"
+        return status.exists() and self.machine in [
+            each["machine"] for each in json.loads(status.read_text())["machines"]
+        ]
+
     def logs(self, lease: str) -> str:
         """What the lease's container has written."""
         (container,) = self.containers(lease)
-        with self.world.engine.client() as client:
+        with self.engine.client() as client:
             return str(client.containers.get(container["Id"]).logs().decode())
 
-    def events(self, kind: type[Event] | None = None, lease: str | None = None) -> list[Event]:
-        """The pool's events on the canonical chain, oldest first."""
-        query = {"address": self.world.facts["controller"], "fromBlock": "0x0", "toBlock": "latest"}
+    @overload
+    def events(self, kind: None = None, lease: str | None = None) -> list[Event]: ...
+
+    @overload
+    def events(self, kind: type[E], lease: str | None = None) -> list[E]: ...
+
+    def events(self, kind: type[Event] | None = None, lease: str | None = None) -> list[Any]:
+        """Events of the pool and its companions on the canonical chain, oldest first."""
+        query = {"address": self._sources, "fromBlock": "0x0", "toBlock": "latest"}
         found = [decode_log(raw) for raw in self.world.anvil.request("eth_getLogs", query)]
         number = None if lease is None else parse_lease(lease)
         return [
@@ -125,30 +163,45 @@ class Site:
             and (number is None or getattr(event, "lease", None) == number)
         ]
 
+    def here(self, kind: type[E]) -> list[E]:
+        """Those of `events` that are about this machine."""
+        return [event for event in self.events(kind) if getattr(event, "machine", None) == self.machine]
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        async def go() -> list[str]:
+            async with Rpc([self.world.anvil.url]) as rpc:
+                return await Pool(rpc, Deployment.load(self.world.deployment)).event_sources()
+
+        return asyncio.run(go())
+
     def until(self, holds: Callable[[], Any], seconds: float = 60) -> Any:
         """Looks again whenever the agent's log grows, or ten times a second, until `holds()`; returns what it gave."""
         return self.host.until(holds, seconds)
 
 
 @contextlib.contextmanager
-def make_site(world: World, *terms: str, **settings: Any) -> Iterator[Site]:
-    """A new machine, its agent running. `terms` are more of `provider join`'s arguments, `settings` the agent's."""
+def make_site(world: World, *terms: str, engine: Engine | None = None, **settings: Any) -> Iterator[Site]:
+    """A new machine, its agent running. `terms` are more of `provider join`'s arguments, `settings` the agent's.
+
+    engine: its own, where another machine's agent runs meanwhile.
+    """
     number = next(_numbers)
     provider = world.party(f"provider-{number}", world.provider_ipfs)
     renter = world.party(f"renter-{number}")
     for party in (provider, renter):
         world.fund(party("wallet", "new", party.name)["address"], tokens=10_000)
     renter("wallet", "approve", "unlimited", "--yes")
-    host = world.host(f"host-{number}", **settings)
+    host = world.host(f"host-{number}", engine, **settings)
     described = str(host.describe())
     joined = provider("provider", "join", described, "--price", "2.40", *terms, "--approve", "--yes")
-    site = Site(world, provider, renter, host, joined["machine"])
+    site = Site(world, provider, renter, host, joined["machine"], engine or world.engine)
     with world.running(host):
         try:
             yield site
         finally:
             host.kill()
-            with world.engine.client() as client:
+            with site.engine.client() as client:
                 for container in site.containers():
                     with contextlib.suppress(docker.errors.NotFound):
                         client.containers.get(container["Id"]).remove(force=True)

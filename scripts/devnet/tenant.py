@@ -19,7 +19,7 @@ from devnet.account import Account
 from devnet.site import Site
 from leasehold.chain import Lease, LeaseRequest, Pool, cid_from_bytes, format_lease
 from leasehold.datasets import Ipfs
-from leasehold.workload import digest, fetch_results, load_workload, seal
+from leasehold.workload import Workload, digest, fetch_results, load_workload
 
 _numbers = itertools.count(1)
 
@@ -82,32 +82,33 @@ class Tenant(Account):
         (folder / "ballast").write_bytes(random.Random(answer).randbytes(size))
         return str(self._ipfs(lambda ipfs: ipfs.add_folder(folder)).cid)
 
-    def sealed(
+    def sealed(self, dataset: str, *, grace: int = 1, **environment: str) -> bytes:
+        """`workload` of PROGRAM, sealed for the site's machine."""
+        return self.site.seal(self.workload(dataset, grace=grace, environment=environment))
+
+    def workload(
         self,
         dataset: str,
         *,
-        grace: int = 1,
-        site: Site | None = None,
         program: str = PROGRAM,
-        fields: Mapping[str, Any] | None = None,
-        **environment: str,
-    ) -> bytes:
-        """A workload of `program` over `dataset`, sealed for the machine of `site`; its results are the tenant's
-        alone. fields: more of the workload's.
-        """
+        grace: int = 1,
+        environment: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> Workload:
+        """`program` over `dataset`; its results are the tenant's alone. fields: more of the workload's."""
         document = {
             "version": 1,
             "image": self.site.tiny,
             "command": ["sh", "-c", program],
-            "env": environment,
+            "env": dict(environment or {}),
             "egress": "none",
             "grace": grace,
             "datasets": [{"cid": dataset, "path": "/data/set"}],
             "outputs": [{"path": "/results", "recipients": [str(self._identity.to_public())]}],
             "readiness": {"command": ["test", "-e", "/ready"], "timeout": 120},
-            **(fields or {}),
+            **fields,
         }
-        return seal(load_workload(document), (site or self.site).recipient)
+        return load_workload(document)
 
     def deliver(self, sealed: bytes) -> None:
         """Puts the sealed workload where the agent looks for it."""

@@ -298,8 +298,11 @@ class World:
         party.password_file.write_text(PASSWORD + "\n")
         return party
 
-    def host(self, name: str, **settings: Any) -> Host:
-        """A host whose agent uses the world's engine and the provider's IPFS node; `settings` are the agent's."""
+    def host(self, name: str, engine: Engine | None = None, **settings: Any) -> Host:
+        """A host whose agent uses `engine` (by default the world's; agents that run together have one each) and
+        the provider's IPFS node; `settings` are the agent's.
+        """
+        engine = engine or self.engine
         folder = self.folder / name
         folder.mkdir(mode=0o700)
         chosen: dict[str, Any] = {
@@ -307,11 +310,11 @@ class World:
             "deployment": str(self.deployment),
             "rpc": [self.anvil.url],
             "ws": self.anvil.ws_url,
-            "docker": self.engine.url,
-            "engine_netns": str(self.engine.netns),
+            "docker": engine.url,
+            "engine_netns": str(engine.netns),
             "ipfs": self.provider_ipfs.api,
             "public_host": "127.0.0.1",
-            "ports_host": self.engine.address,
+            "ports_host": engine.address,
             "listen": "127.0.0.1",
             "api_port": free_port(),
             "ssh_port": free_port(),

@@ -40,7 +40,7 @@ def site(world: World) -> Iterator[Site]:
 @pytest.mark.parametrize("who", ["provider", "operator"])
 def test_a_spot_lease_is_given_notice_and_the_container_hears_it(site: Site, who: str) -> None:
     tenant = Tenant(site)
-    sealed = tenant.sealed(tenant.dataset("an answer"), program=PROGRAM, grace=10)
+    sealed = site.seal(tenant.workload(tenant.dataset("an answer"), program=PROGRAM, grace=10))
     lease = tenant.open(sealed, spot=True, max_price=SPOT_PRICE, duration=12 * HOUR)
     number = parse_lease(lease)
     site.until(lambda: tenant.lease(number).state.name == "ACTIVE")
@@ -55,7 +55,6 @@ def test_a_spot_lease_is_given_notice_and_the_container_hears_it(site: Site, who
     else:
         site.operator.pool(lambda pool: pool.terminate(number))
     (noticed,) = site.events(LeaseTerminated, lease)
-    assert isinstance(noticed, LeaseTerminated)
     assert noticed.penalty == 0
     assert noticed.log.timestamp is not None
     assert noticed.end == noticed.log.timestamp + HOUR < before.end
@@ -70,13 +69,11 @@ def test_a_spot_lease_is_given_notice_and_the_container_hears_it(site: Site, who
     site.world.anvil.advance(HOUR + 1)
     site.until(lambda: site.events(ResultPublished, lease))
     (published,) = site.events(ResultPublished, lease)
-    assert isinstance(published, ResultPublished)
     result = tenant.result(published.cid, lease)
     assert json.loads(result["heard"]) == {"ends_at": noticed.end, "reason": "spot"}
     assert result["end"] == "ended\n"
     tenant.pool(lambda pool: pool.close(number))
     (closed,) = site.events(LeaseClosed, lease)
-    assert isinstance(closed, LeaseClosed)
     used = cost(SPOT_PRICE, 8, noticed.end - before.start)
     assert closed.paid + closed.fee == used
     assert tenant.wealth() == 10_000 * TOKEN - used
@@ -87,4 +84,4 @@ def heard(site: Site, lease: str) -> str:
     (container,) = site.containers(lease)
     with site.world.engine.client() as client:
         found = client.containers.get(container["Id"]).exec_run(["cat", "/run/leasehold/notice.json"])
-    return bytes(found.output).decode() if found.exit_code == 0 else ""
+    return found.output.decode() if found.exit_code == 0 else ""
