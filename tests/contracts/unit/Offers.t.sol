@@ -175,6 +175,41 @@ contract OffersTest is GroupFixture {
         _take(request, offer);
     }
 
+    /// @dev Against the rule said plainly.
+    function testFuzz_it_opens_what_it_allows_and_nothing_else(
+        LeaseRequest memory request,
+        Offer memory offer,
+        uint256 chance
+    ) external {
+        uint8[5] memory shares = [1, 2, 4, 8, 16];
+        (request.machine, request.revision) = (machine, 1);
+        (request.share, request.placement) = (shares[request.share % 5], 0);
+        (request.duration, request.maxPrice, request.allowUnverified) = (request.duration % 2 days, PRICE, true);
+        (request.settle, request.reuse) = (new uint256[](0), 0);
+        (offer.machine, offer.revision, offer.price) = (machine, 1, offer.price % (PRICE + PRICE / 8));
+        // Often enough what is asked for is what is offered, or a little beside it.
+        if (chance & 1 != 0) offer.cells = request.share;
+        if (chance & 6 != 0) offer.duration = request.duration;
+        if (chance & 8 != 0) offer.duration = request.duration == 0 ? 0 : request.duration - 1;
+        if (chance & 48 != 0) offer.spot = request.spot;
+        if (chance & 64 != 0) offer.tenant = tenant;
+        if (chance & 128 != 0) offer.tenant = address(0);
+        if (chance & 768 != 0) offer.expiresAt = uint64(NOW + chance % 3 - 1);
+        bool allowed = request.share <= offer.cells && request.duration <= offer.duration && request.duration != 0
+            && request.spot == offer.spot && (offer.tenant == tenant || offer.tenant == address(0))
+            && offer.expiresAt >= NOW && offer.price <= PRICE;
+
+        bytes memory call = _call(request, offer, _signed(offer));
+        vm.prank(tenant);
+        (bool ok,) = address(pool).call(call);
+        vm.assertTrue(ok == allowed, "allowed");
+        vm.assertEq(pool.slotCount(), allowed ? 1 : 0);
+        vm.assertEq(pool.offersOf(seller, offer.nonce >> 8), allowed ? 1 << (offer.nonce & 0xFF) : 0);
+        vm.prank(tenant);
+        (ok,) = address(pool).call(call);
+        vm.assertFalse(ok);
+    }
+
     function test_a_price_above_what_the_tenant_accepts() external {
         LeaseRequest memory request = _request(machine, 8, 2 hours);
         request.maxPrice = OFFERED_PRICE - 1;
