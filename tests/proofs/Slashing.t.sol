@@ -12,11 +12,11 @@ contract SlashingProofs {
 
     // ----------------------------------------------------------------------------------------------------------- amounts
 
-    /// @notice A part of a stake is within the stake.
-    function check_amount_is_within_the_stake(uint96 stake, uint16 bps) external pure {
-        if (bps > BPS) return;
-        Lemmas.partOfDifference(0, stake, bps, BPS);
-        assert(Slashing.amount(stake, bps) <= stake);
+    /// @notice No charge takes more than what those before it have left of the stake.
+    function check_amount_is_within_what_is_left(uint96 left, uint16 bps, uint16 charged) external pure {
+        if (uint256(bps) + charged > BPS) return;
+        if (bps != 0) Lemmas.partOfDifference(0, left, bps, BPS - charged);
+        assert(Slashing.amount(left, bps, charged) <= left);
     }
 
     /// @notice What tenants, reporters and the treasury get is the slash, to the unit; none of the three is negative.
