@@ -9,11 +9,14 @@ import typer
 
 from leasehold.cli import (
     access,
+    auto_extend,
     dataset,
+    delegate,
     faults,
     leases,
     machines,
     moving,
+    offer,
     rent,
     results,
     tenancy,
@@ -37,7 +40,9 @@ app.add_typer(provider, name="provider")
 app.add_typer(pool, name="pool")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(group, name="group")
-for part in (machines, rent, leases, tenancy, moving, transfer, access, results, faults):
+app.add_typer(delegate.app, name="delegate")
+app.add_typer(offer.app, name="offer")
+for part in (machines, rent, leases, tenancy, moving, transfer, auto_extend, offer, access, results, faults):
     part.register(app)
 
 

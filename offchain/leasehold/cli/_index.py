@@ -27,14 +27,14 @@ async def indexed(session: Session, out: Output, *, again: bool = False) -> Inde
     if session.index is None:
         folder = session.settings.home
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        async with _alone(folder / "index.lock"):
+        async with alone(folder / "index.lock"):
             opened = Indexer(f"sqlite:///{folder / 'index.db'}", session.deployment)
             index = await session.stack.enter_async_context(opened)
             with out.working("Reading the chain") as update:
                 await _catch_up(session, index, update)
         session.index = index
     elif again:
-        async with _alone(session.settings.home / "index.lock"):
+        async with alone(session.settings.home / "index.lock"):
             with out.working("Reading the chain") as update:
                 await _catch_up(session, session.index, update)
     return session.index
@@ -74,8 +74,8 @@ async def _catch_up(session: Session, index: Indexer, update: Callable[[str], No
 
 
 @asynccontextmanager
-async def _alone(path: Path) -> AsyncIterator[None]:
-    """Waits for other commands that are catching the same index up."""
+async def alone(path: Path) -> AsyncIterator[None]:
+    """Waits for other commands of this computer that hold the same lock file."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)

@@ -18,6 +18,12 @@ Price = Annotated[
     str | None,
     typer.Option("--price", metavar="AMOUNT", help="Whole tokens for a GPU (or CPU unit) an hour."),
 ]
+SpotPrice = Annotated[
+    str | None,
+    typer.Option(
+        "--spot-price", metavar="AMOUNT", help="For leases that you may end with notice; 0 sells none."
+    ),
+]
 Shortest = Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Shortest lease.")]
 Longest = Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Longest lease.")]
 Trial = Annotated[
@@ -47,6 +53,7 @@ def changed_terms(
     money: Money,
     *,
     price: str | None,
+    spot_price: str | None = None,
     shortest: str | None,
     longest: str | None,
     trial: str | None,
@@ -59,6 +66,8 @@ def changed_terms(
     """
     if price is not None:
         terms = replace(terms, price=parse_amount(price, money.decimals))
+    if spot_price is not None:
+        terms = replace(terms, spot_price=parse_amount(spot_price, money.decimals))
     if shortest is not None:
         terms = replace(terms, min_duration=parse_duration(shortest))
     if longest is not None:
@@ -73,8 +82,9 @@ def changed_terms(
 def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
     """The terms for people."""
     until = EPOCH + timedelta(days=terms.available_until_day)
+    spot = f", spot {money.show(terms.spot_price)}" if terms.spot_price else ""
     return (
-        ("price", f"{money.show(terms.price)} per GPU-hour"),
+        ("price", f"{money.show(terms.price)} per GPU-hour{spot}"),
         ("leases", f"{format_duration(terms.min_duration)} to {format_duration(terms.max_duration)}"),
         ("trial", format_duration(terms.trial)),
         ("available until", f"{until.isoformat()}, end of day UTC"),

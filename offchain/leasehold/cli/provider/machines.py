@@ -13,7 +13,16 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
 from leasehold.cli._session import Session
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, transaction, utc
-from leasehold.cli.provider._terms import Longest, Price, Shortest, Trial, Until, changed_terms, terms_rows
+from leasehold.cli.provider._terms import (
+    Longest,
+    Price,
+    Shortest,
+    SpotPrice,
+    Trial,
+    Until,
+    changed_terms,
+    terms_rows,
+)
 from leasehold.market import (
     MachineUnavailable,
     check_terms,
@@ -59,6 +68,7 @@ def terms(
     ctx: typer.Context,
     machine: MachineId,
     price: Price = None,
+    spot_price: SpotPrice = None,
     shortest: Shortest = None,
     longest: Longest = None,
     trial: Trial = None,
@@ -82,6 +92,7 @@ def terms(
                 found.terms,
                 session.money,
                 price=price,
+                spot_price=spot_price,
                 shortest=shortest,
                 longest=longest,
                 trial=trial,

@@ -1,0 +1,403 @@
+"""`leasehold offer` and `request-quote`: terms between one provider and one renter, as files."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import Field
+
+from leasehold.chain import ZERO_ADDRESS, OfferRecord, format_lease
+from leasehold.chain.typed import Offer, sign
+from leasehold.cli._acting import parse_address
+from leasehold.cli._agreed import OfferFile, QuoteRequestFile, check_place, pool_domain
+from leasehold.cli._doing import Done, carry_out
+from leasehold.cli._files import Document, FileRefused, read_file, write_file
+from leasehold.cli._index import indexed
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._options import (
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
+from leasehold.cli._output import Json
+from leasehold.cli._proposal import Proposal
+from leasehold.cli._proposing import write_proposal
+from leasehold.cli._session import Session
+from leasehold.cli._shown import utc
+from leasehold.errors import UnknownMachine
+from leasehold.market import (
+    InvalidInput,
+    Money,
+    format_amount,
+    format_duration,
+    format_share,
+    parse_amount,
+    parse_duration,
+    parse_share,
+)
+
+DAY = 86_400
+BITS = 256  # of a word of nonces
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Sign terms for a renter, see what became of them, take them back.",
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Add the command that stands outside of the group."""
+    root.command("request-quote")(request_quote)
+
+
+class OffersFile(Document):
+    """Which offers were signed here."""
+
+    leasehold: Literal["offers"] = "offers"
+    version: Literal[1] = 1
+    offers: tuple[OfferFile, ...] = Field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an offer should say, from options and a request."""
+
+    machine: int
+    cells: int
+    duration: int
+    spot: bool
+    tenant: str
+
+
+def request_quote(
+    ctx: typer.Context,
+    machine: MachineId,
+    duration: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long: 90m, 2h, 30d.")],
+    share: Annotated[
+        str, typer.Option("--share", metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
+    ] = "1",
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="AMOUNT", help="What you would pay per GPU-hour.")
+    ] = None,
+    spot: Annotated[bool, typer.Option("--spot", help="A lease that may be ended with notice.")] = False,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A word to the provider.")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default a new file here.")
+    ] = None,
+    as_group: AsGroup = None,
+    wallet: Wallet = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a request for terms, to be sent to the machine's provider, who answers with `offer sign`."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
+
+    async def command() -> None:
+        cells, seconds = parse_share(share), parse_duration(duration)
+        async with call.session() as session:
+            found, money = await session.pool.machine_of(machine), session.money
+            if not found.gpus:
+                raise UnknownMachine(machine)
+            request = QuoteRequestFile(
+                chain=session.deployment.chain_id,
+                pool=session.deployment.controller,
+                machine=machine,
+                cells=cells,
+                duration=seconds,
+                spot=spot,
+                tenant=session.account,
+                price=str(parse_amount(price, money.decimals)) if price else None,
+                note=note,
+            )
+            path = output or Path(f"quote-request-{machine}.json")
+            write_file(path, request)
+            call.out.answer({"request": str(path), "provider": found.provider, "machine": machine})
+            call.out.say(
+                f"The request is in {path}: send it to {found.provider}, who runs `leasehold offer sign --request FILE`."
+                f" Listed is {money.show(found.terms.spot_price if spot else found.terms.price)} per GPU-hour."
+            )
+
+    call.run(command())
+
+
+@app.command("sign")
+def sign_offer(
+    ctx: typer.Context,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            "--price", metavar="AMOUNT", help="Whole tokens per GPU-hour; by default the request's."
+        ),
+    ] = None,
+    request: Annotated[
+        Path | None, typer.Option("--request", metavar="FILE", help="What `leasehold request-quote` wrote.")
+    ] = None,
+    machine: Annotated[int | None, typer.Option("--machine", "-m", metavar="MACHINE", min=1)] = None,
+    share: Annotated[
+        str | None, typer.Option("--share", metavar="SHARE", help="The largest share; by default 1.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="DURATION", help="The longest lease.")
+    ] = None,
+    spot: Annotated[bool, typer.Option("--spot", help="You may end the lease with notice.")] = False,
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", metavar="ADDRESS", help="Who may use it; by default anybody, once."),
+    ] = None,
+    expires: Annotated[str, typer.Option("--expires", metavar="DURATION", help="How long it stands.")] = "1d",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default a new file here.")
+    ] = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Sign terms for one lease of a machine of yours: a file for the renter, who runs `leasehold rent --offer`.
+
+    They stand in place of the listed price and durations until they expire, are used, or are cancelled. Changing the
+    machine's terms or hardware voids them.
+    """
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
+
+    async def command() -> None:
+        lasting = parse_duration(expires)
+        async with call.session() as session:
+            asked, wished = _asked(session, request, machine, share, duration, spot, tenant)
+            money = session.money
+            if price is None and wished is None:
+                raise InvalidInput("At what price? Say --price in whole tokens per GPU-hour.")
+            units = parse_amount(price, money.decimals) if price is not None else int(wished or 0)
+            found = await session.provider().own(asked.machine)
+            kept = _kept(session)
+            offer = Offer(
+                machine=asked.machine,
+                revision=found.revision,
+                price=units,
+                cells=asked.cells,
+                duration=asked.duration,
+                spot=asked.spot,
+                tenant=asked.tenant,
+                nonce=await _nonce(session, kept),
+                expires_at=await session.now() + lasting,
+            )
+            call.out.pairs(f"Offer for machine {offer.machine}", _rows(offer, found.terms.price, money))
+            if dry_run:
+                call.out.answer({**_json(offer, money), "dry_run": True})
+                return
+            if as_group is not None:
+                await write_proposal(
+                    call, session, Proposal("offer", session.deployment, call.groups.get(as_group), (offer,))
+                )
+                return
+            call.out.confirm("Sign these terms?")
+            assert session.signer is not None
+            proof = await sign(offer, pool_domain(session.deployment), session.signer)
+            file = OfferFile.of(session.deployment, session.account, offer, proof)
+            path = output or Path(f"offer-{offer.machine}-{offer.nonce & 0xFFFF:04x}.json")
+            write_file(path, file)
+            write_file(_book(session), OffersFile(offers=(*kept.offers, file)), private=True)
+            call.out.answer({**_json(offer, money), "offer": str(path)})
+            call.out.say(f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ...")
+
+    call.run(command())
+
+
+@app.command("list")
+def list_offers(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+    """List the offers that were signed on this computer, and what became of them."""
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+
+    async def command() -> None:
+        async with call.session() as session:
+            index, now, money = await indexed(session, call.out), await session.now(), session.money
+            records = await index.offers(session.account)
+            mine = [each.offer for each in _kept(session).offers if each.provider == session.account]
+            states = [_state(each, records, now) for each in mine]
+            call.out.answer(
+                [{**_json(each, money), "state": state} for each, state in zip(mine, states, strict=True)]
+            )
+            call.out.table(
+                ("nonce", ">machine", ">price", ">share", "for", "until", "state"),
+                [
+                    (
+                        str(each.nonce),
+                        str(each.machine),
+                        format_amount(each.price, money.decimals),
+                        format_share(each.cells),
+                        "anybody" if each.tenant == ZERO_ADDRESS else each.tenant,
+                        utc(each.expires_at),
+                        state,
+                    )
+                    for each, state in zip(mine, states, strict=True)
+                ],
+                empty="No offer was signed here: sign one with `leasehold offer sign`.",
+            )
+
+    call.run(command())
+
+
+@app.command()
+def cancel(
+    ctx: typer.Context,
+    offers: Annotated[
+        list[str],
+        typer.Argument(metavar="OFFER...", help="Files, or nonces as `leasehold offer list` shows them."),
+    ],
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
+    wallet: Wallet = None,
+    password_file: PasswordFile = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Take offers of yours back, all in one transaction. A lease that was opened with one stays."""
+    call = Invocation.of(
+        ctx,
+        as_json=as_json,
+        yes=yes,
+        wallet=wallet,
+        password_file=password_file,
+        as_group=as_group,
+        proposal=proposal,
+    )
+
+    async def command() -> None:
+        nonces = sorted({_nonce_in(each) for each in offers})
+        masks: dict[int, int] = {}
+        for nonce in nonces:
+            masks[nonce // BITS] = masks.get(nonce // BITS, 0) | 1 << nonce % BITS
+        async with call.session(signs=not dry_run) as session:
+            pool = session.pool
+            for word, mask in masks.items():
+                if spoiled := await pool.offers_of(session.account, word) & mask:
+                    nonce = word * BITS + (spoiled & -spoiled).bit_length() - 1
+                    raise FileRefused(f"Offer {nonce} was used or cancelled already: leave it out.")
+
+            async def send() -> Done:
+                if len(masks) == 1:
+                    ((word, mask),) = masks.items()
+                    receipt = await pool.cancel_offers(word, mask)
+                else:
+                    receipt = await pool.multicall(
+                        [pool.encode("cancelOffers", word, mask) for word, mask in masks.items()]
+                    )
+                return Done(receipt, f"{len(nonces)} offers can be used no more.")
+
+            document: dict[str, Json] = {"cancelled": [str(each) for each in nonces]}
+            await carry_out(call, f"Take {len(nonces)} offers back?", document, send, dry_run=dry_run)
+
+    call.run(command())
+
+
+# ---------------------------------------------------------------------------------------------------------- details
+
+
+def _asked(
+    session: Session,
+    request: Path | None,
+    machine: int | None,
+    share: str | None,
+    duration: str | None,
+    spot: bool,
+    tenant: str | None,
+) -> tuple[Asked, str | None]:
+    """What options say, and the request where they are silent; and the price that it wishes for."""
+    given = read_file(request, QuoteRequestFile) if request else None
+    if given is not None:
+        check_place(given.chain, given.pool, session.deployment, "request")
+    cells = parse_share(share) if share else given.cells if given else 8
+    seconds = parse_duration(duration) if duration else given.duration if given else 0
+    number = machine or (given.machine if given else 0)
+    if not number or not seconds:
+        raise InvalidInput(
+            "An offer names a machine and a longest lease: say --machine and --for, or --request."
+        )
+    account = parse_address(tenant) if tenant else given.tenant if given else ZERO_ADDRESS
+    asked = Asked(number, cells, seconds, spot or bool(given and given.spot), account)
+    return asked, given.price if given else None
+
+
+async def _nonce(session: Session, kept: OffersFile) -> int:
+    """One that is free on chain and was not given away here: one word a day, so that offers share its storage slot."""
+    word = await session.now() // DAY
+    taken = await session.pool.offers_of(session.account, word)
+    for each in kept.offers:
+        if each.offer.nonce // BITS == word:
+            taken |= 1 << each.offer.nonce % BITS
+    free = [bit for bit in range(BITS) if not taken >> bit & 1]
+    return word * BITS + secrets.choice(free) if free else secrets.randbits(128) << 32
+
+
+def _nonce_in(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return read_file(Path(text), OfferFile).offer.nonce
+
+
+def _book(session: Session) -> Path:
+    # The genesis too: a development chain repeats ids and addresses.
+    deployment = session.deployment
+    pool = f"{deployment.chain_id}-{deployment.genesis[2:18]}-{deployment.controller}"
+    return session.settings.home / "offers" / f"{pool}.json"
+
+
+def _kept(session: Session) -> OffersFile:
+    path = _book(session)
+    return read_file(path, OffersFile) if path.exists() else OffersFile()
+
+
+def _state(offer: Offer, records: list[OfferRecord], now: int) -> str:
+    for record in records:
+        if record.spoiled(offer.nonce):
+            if record.lease and record.nonce == offer.nonce:
+                return f"used by lease {format_lease(record.lease)}"
+            return "used or cancelled"
+    return "expired" if offer.expires_at < now else "open"
+
+
+def _rows(offer: Offer, listed: int, money: Money) -> tuple[tuple[str, str], ...]:
+    return (
+        ("price", f"{money.show(offer.price)} per GPU-hour; listed is {money.show(listed)}"),
+        ("at most", f"{format_share(offer.cells)} GPU for {format_duration(offer.duration)}"),
+        ("to", "anybody, once" if offer.tenant == ZERO_ADDRESS else offer.tenant),
+        ("spot", "yes: you may end it with notice" if offer.spot else "no"),
+        ("stands until", utc(offer.expires_at)),
+        ("nonce", str(offer.nonce)),
+    )
+
+
+def _json(offer: Offer, money: Money) -> dict[str, Json]:
+    return {
+        "machine": offer.machine,
+        "revision": offer.revision,
+        "price": format_amount(offer.price, money.decimals),
+        "cells": offer.cells,
+        "duration": offer.duration,
+        "spot": offer.spot,
+        "tenant": None if offer.tenant == ZERO_ADDRESS else offer.tenant,
+        "nonce": str(offer.nonce),
+        "expires_at": offer.expires_at,
+        "token": money.symbol,
+    }
