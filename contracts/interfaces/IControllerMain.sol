@@ -79,6 +79,8 @@ interface IControllerMain {
     /// window and `cancelUnstarted` past it.
     function close(uint256 lease) external;
     /// @notice Gives notice: the lease ends `noticeSeconds` from now at the latest, and the penalty moves at once.
+    /// Warning: it is that of the moment, and a tenant may extend or grow the lease just before. `delist` first stops both; or
+    /// a `multicall` that first withdraws all but what the provider means to pay.
     function terminate(uint256 lease) external;
     /// @notice Credits the provider of each lease with what accrued up to `claimLag` ago. Leases with nothing to claim are
     /// passed over; if none has anything, `NothingToClaim` of the first.

@@ -20,11 +20,11 @@ interface IControllerMoves {
     function resize(uint256 lease, uint8 share, uint16 placement) external;
     /// @notice While the machine is down: ends the lease, billed to the outage's begin, and opens its backup for the tenant
     /// for the time that was left, or as much of it as the refund buys. Anyone may send it. The arguments are what `backup`
-    /// is the digest of.
+    /// is the digest of; a machine so named need not be Verified.
     function failover(uint256 lease, uint32 machine, uint16 revision, uint16 placement, bytes32 workload)
         external
         returns (uint256 backup);
-    /// @notice Gives the lease to `to`, who has accepted it, with all that it holds. Its backup goes.
+    /// @notice Gives the lease to `to`, who has accepted it, with all that it holds. Its backup goes; to oneself, that is all.
     /// Warning: an acceptance says yes to the lease as it is when it arrives. Until then it is its tenant's, who may shrink it
     /// and keep what that frees: nobody should pay for a lease before it has arrived.
     /// @param deadline last timestamp at which the acceptance works

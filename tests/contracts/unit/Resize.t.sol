@@ -332,6 +332,49 @@ contract ResizeTest is LeasesFixture {
         vm.assertEq(pool.leaseOf(lease).settled, 16 * uint256(HOUR) - 15 * CELL_SECOND);
     }
 
+    /// @dev A notice costs what it cuts off at the share of the moment. A tenant who sees it coming extends and grows in front
+    /// of it and ends in the next second, with all his money back: half an hour of 2 cells becomes two hours of 16, 32 cell-hours
+    /// instead of one. So a provider delists first, or sends the notice with no more in his ledger than he means to pay.
+    function test_a_provider_who_gives_notice_shuts_the_door_first() external {
+        vm.prank(PROVIDER);
+        pool.deposit(PROVIDER, 100 * HOUR);
+        skip(30 minutes);
+        bytes memory notice = abi.encodeCall(pool.terminate, (lease));
+
+        uint256 before = vm.snapshotState();
+        _ambush();
+        vm.prank(PROVIDER);
+        pool.terminate(lease);
+        _close(lease);
+        vm.assertEq(pool.balanceOf(PROVIDER), 100 * HOUR + _net(HOUR) - 32 * HOUR);
+        vm.revertToState(before);
+
+        before = vm.snapshotState();
+        _ambush();
+        bytes[] memory calls = new bytes[](2);
+        calls[0] = abi.encodeCall(pool.withdraw, (PROVIDER, 99 * HOUR));
+        calls[1] = notice;
+        uint256 left = HOUR + _net(HOUR);
+        bytes memory poor = abi.encodeWithSelector(InsufficientBalance.selector, PROVIDER, left, 32 * HOUR);
+        _refused(PROVIDER, abi.encodeCall(pool.multicall, (calls)), poor);
+        vm.revertToState(before);
+
+        vm.prank(PROVIDER);
+        pool.delist(machine);
+        bytes memory delisted = abi.encodeWithSelector(MachineDelisted.selector, machine);
+        _refused(tenant, _call(lease, 16, 0), delisted);
+        _refused(tenant, abi.encodeCall(pool.extend, (lease, 5 hours)), delisted);
+        vm.prank(PROVIDER);
+        pool.terminate(lease);
+        vm.assertEq(pool.balanceOf(PROVIDER), 99 * HOUR);
+    }
+
+    function _ambush() private {
+        _resize(lease, 16);
+        vm.prank(tenant);
+        pool.extend(lease, 5 hours);
+    }
+
     /// @dev Each segment rounds down, so a tenant who does nothing but resize takes from his provider less than a unit each
     /// time: n resizes and the close cost at most n + 1 units, here beside a price so low that a cell-second is a fraction
     /// of one. The fee is taken of the total, and no rounding adds to it.
