@@ -27,6 +27,7 @@ from leasehold.cli._options import Globals
 from leasehold.cli.group import app as group
 from leasehold.cli.pool import app as pool
 from leasehold.cli.provider import app as provider
+from leasehold.cli.validator import app as validator
 
 app = typer.Typer(
     name="leasehold",
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(wallet.app, name="wallet")
 app.add_typer(provider, name="provider")
+app.add_typer(validator, name="validator")
 app.add_typer(pool, name="pool")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(group, name="group")
