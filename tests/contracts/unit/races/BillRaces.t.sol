@@ -349,8 +349,9 @@ contract BillRaces is RaceWorld {
         vm.assertEq(_wealth(tenant), before);
     }
 
-    /// @dev The same against an extension, another share and a standby: a thousandfold, each of them would spend 1,440e18 of
-    /// the tenant's for an hour of four cells. What was agreed holds, and a standby is its revision or none.
+    /// @dev The same against an extension, a larger share and a standby: a thousandfold, each of them would spend 1,440e18 of
+    /// the tenant's for an hour of four cells. More time costs what was agreed, more cells are not had at terms that are
+    /// no longer listed, and a standby is its revision or none.
     function test_terms_changed_against_what_is_agreed() external {
         uint32 standby = _machineOf(PROVIDER, 1);
         LeaseRequest memory request = _request(machine, 4, 3 hours);
@@ -370,9 +371,7 @@ contract BillRaces is RaceWorld {
         vm.prank(tenant);
         pool.extend(lease, 1 hours);
         vm.assertEq(before - _wealth(tenant), HOUR / 2);
-        vm.prank(tenant);
-        pool.resize(lease, 8, 0);
-        vm.assertEq(before - _wealth(tenant), HOUR / 2 + 3 * HOUR / 2); // three hours more of the other four cells
+        _refused(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)), _revisionChanged(2));
         _report();
         bytes memory failover = abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD));
         _refused(THIEF, failover, _revisionChanged(2));
