@@ -122,7 +122,7 @@ def request_quote(
             write_file(path, request)
             call.out.answer({"request": str(path), "provider": found.provider, "machine": machine})
             call.out.say(
-                f"The request is in {path}: send it to {found.provider}, who runs `leasehold offer sign --request FILE`."
+                f"The request is in {path}: send it to {found.provider}, who runs `leasehold offer sign --request`."
                 f" Listed is {money.show(found.terms.spot_price if spot else found.terms.price)} per GPU-hour."
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,28 +108,24 @@ def test_who_is_no_signer_and_what_was_tampered_with_is_refused(lab: Lab) -> Non
     assert "is no signer of this group" in stranger.err
     signatures = lab.signed(path, "ada", "grace")
 
-    def redirect(document: dict[str, object]) -> None:
-        (message,) = document["messages"]  # type: ignore[misc]
-        (call,) = message["calls"]  # type: ignore[index]
+    def redirect(document: Any) -> None:
+        call = document["messages"][0]["calls"][0]
         call["data"] = call["data"].replace(lab.people["ada"][2:].lower(), lab.people["edsger"][2:].lower())
 
     other = tampered(path, redirect)
-    assert other.read_text().lower().count(lab.people["edsger"][2:].lower()) > path.read_text().lower().count(
-        lab.people["edsger"][2:].lower()
-    )
     refused = lab.cli("group", "execute", str(other), *signatures, "--yes", wallet="barbara", ok=False)
     assert refused.code == 12
     assert "signs something else" in refused.err
 
-    def another_group(document: dict[str, object]) -> None:
-        document["group"]["threshold"] = 1  # type: ignore[index]
+    def another_group(document: Any) -> None:
+        document["group"]["threshold"] = 1
 
     assert (
         "do not sign it"
         in lab.cli("group", "approve", str(tampered(path, another_group)), wallet="ada", ok=False).err
     )
 
-    def another_chain(document: dict[str, object]) -> None:
+    def another_chain(document: Any) -> None:
         document["chain"] = 1
 
     assert (
@@ -136,9 +133,8 @@ def test_who_is_no_signer_and_what_was_tampered_with_is_refused(lab: Lab) -> Non
         in lab.cli("group", "approve", str(tampered(path, another_chain)), wallet="ada", ok=False).err
     )
 
-    def more(document: dict[str, object]) -> None:
-        (message,) = document["messages"]  # type: ignore[misc]
-        message["calls"][0]["data"] += "00"
+    def more(document: Any) -> None:
+        document["messages"][0]["calls"][0]["data"] += "00"
 
     hidden = lab.cli("group", "approve", str(tampered(path, more)), wallet="ada", ok=False)
     assert "cannot be shown" in hidden.err
