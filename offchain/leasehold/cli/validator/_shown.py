@@ -30,7 +30,7 @@ class Duty:
 def duty_of(round_: RoundRecord, now: int, block: int) -> Duty:
     """What is to be done next about a verification; `block` is the head's number."""
     if round_.state is RoundState.REQUESTED:
-        if block <= round_.block:
+        if block < round_.block:
             return Duty(None, None, f"wait for block {round_.block}")
         return Duty("draw", None, f"`leasehold validator draw {round_.round}`, for a reward")
     if round_.state is not RoundState.DRAWN:
