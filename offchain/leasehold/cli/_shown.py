@@ -36,6 +36,7 @@ def machine_state(machine: Machine) -> str:
             (machine.delisted, "delisted"),
             (machine.under_staked, "under-staked"),
             (machine.stalled, "stalled"),
+            (machine.down, "down"),
         )
         if holds
     ]
@@ -89,6 +90,7 @@ def machine_json(listing: Listing) -> dict[str, Json]:
         "delisted": machine.delisted,
         "under_staked": machine.under_staked,
         "stalled": machine.stalled,
+        "down_since": machine.down_since or None,
         "gpus": machine.gpus,
         "free_cells": machine.free_cells,
         "withheld": format_cells(machine.withheld),

@@ -24,7 +24,17 @@ from leasehold.cli._faults import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    Approve,
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction, utc
@@ -49,6 +59,8 @@ def challenge(
         str | None, typer.Option("--lease", metavar="LEASE", help="Which of yours there; by default any.")
     ] = None,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -60,7 +72,10 @@ def challenge(
     If it answers in time, the bond is gone. If not, you have the bond back, an outage runs since now, and you
     share in what it costs the provider.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         named = parse_lease(lease) if lease else 0
