@@ -47,6 +47,9 @@ AsGroup = Annotated[
         "--as-group", metavar="NAME", help="Write a proposal for this group to approve, and send nothing."
     ),
 ]
+OfGroup = Annotated[
+    str | None, typer.Option("--as-group", metavar="NAME", help="Of this group's leases, instead of yours.")
+]
 ProposalPath = Annotated[
     Path | None,
     typer.Option("--proposal", metavar="FILE", help="Where --as-group writes; by default a new file here."),

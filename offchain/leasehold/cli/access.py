@@ -15,7 +15,7 @@ import typer
 from leasehold.chain import format_lease, parse_lease
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag, LeaseId, PasswordFile, Wallet
+from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, PasswordFile, Wallet
 from leasehold.cli._terminal import attach
 from leasehold.errors import AgentError
 from leasehold.market import InvalidInput, Ssh
@@ -35,11 +35,12 @@ def logs(
     tail: Annotated[
         int | None, typer.Option("--tail", "-n", metavar="N", min=0, help="Only the last lines.")
     ] = None,
+    as_group: OfGroup = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
 ) -> None:
     """Print what the workload has written, on its standard output and error."""
-    call = Invocation.of(ctx, wallet=wallet, password_file=password_file)
+    call = Invocation.of(ctx, wallet=wallet, password_file=password_file, as_group=as_group)
 
     async def command() -> None:
         number = parse_lease(lease)
@@ -62,11 +63,12 @@ def execute(
         typer.Option("--tty/--no-tty", help="A terminal of its own; by default if you sit at one."),
     ] = None,
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE")] = None,
+    as_group: OfGroup = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
 ) -> None:
     """Run a command in the lease's container, and leave with its exit code."""
-    call = Invocation.of(ctx, wallet=wallet, password_file=password_file)
+    call = Invocation.of(ctx, wallet=wallet, password_file=password_file, as_group=as_group)
 
     async def go() -> int:
         number = parse_lease(lease)

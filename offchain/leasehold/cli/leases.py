@@ -17,7 +17,7 @@ from leasehold.chain import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag, LeaseId, Wallet
+from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, Wallet
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, lease_json, utc
 from leasehold.errors import AgentError
@@ -41,11 +41,12 @@ def register(app: typer.Typer) -> None:
 def leases(
     ctx: typer.Context,
     everything: Annotated[bool, typer.Option("--all", help="Those that are over, too.")] = False,
+    as_group: OfGroup = None,
     wallet: Wallet = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List your leases, with what they have cost so far."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
 
     async def command() -> None:
         async with call.session() as session:
@@ -75,9 +76,15 @@ def leases(
     call.run(command())
 
 
-def show(ctx: typer.Context, lease: LeaseId, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+def show(
+    ctx: typer.Context,
+    lease: LeaseId,
+    as_group: OfGroup = None,
+    wallet: Wallet = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Show a lease: its state on chain, its bill, and what its machine's agent says."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
 
     async def command() -> None:
         number = parse_lease(lease)

@@ -12,7 +12,7 @@ from leasehold.chain import cid_from_bytes, format_lease, parse_lease
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import remember_results
-from leasehold.cli._options import JsonFlag, LeaseId, PasswordFile, Wallet
+from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, PasswordFile, Wallet
 from leasehold.cli._session import Session
 from leasehold.errors import DatasetError, WalletError
 from leasehold.market import MarketError, format_duration, format_size, parse_duration
@@ -41,12 +41,13 @@ def results(
     wait: Annotated[
         str, typer.Option("--wait", metavar="DURATION", help="How long to wait for them.")
     ] = "2m",
+    as_group: OfGroup = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, password_file=password_file)
+    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, password_file=password_file, as_group=as_group)
 
     async def command() -> None:
         number, patience = parse_lease(lease), parse_duration(wait)

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import LeaseOpened, Receipt, decode_log, format_lease
+from leasehold.chain import DecodedCall, LeaseOpened, Receipt, decode_calls, decode_log, format_lease
 from leasehold.chain.typed import AcceptTransfer, Offer, Session, SessionKey
 from leasehold.cli._agreed import AcceptanceFile, OfferFile, pool_domain
 from leasehold.cli._files import FileRefused, write_file
+from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import LIFETIME, Proposal, SignatureFile, gather, load, propose_calls
 from leasehold.cli._proposing import warn_of_refusal, write_proposal
+from leasehold.cli._sealed import sealed_of
 from leasehold.cli._session import Session as CliSession
 from leasehold.cli._shown import transaction
 from leasehold.cli.group._pending import take_key
 from leasehold.cli.group._shown import check_alive, show_proposal
-from leasehold.market import SessionCache, parse_duration
+from leasehold.market import MarketError, SessionCache, parse_duration
 
 ProposalArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The proposal.")]
 Output = Annotated[
@@ -112,8 +115,10 @@ def execute(
     call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
 
     async def command() -> None:
-        async with call.session(signs=False) as session:
+        async with call.session(account=False) as session:
             proposal, found = load(file, session.deployment)
+            if proposal.kind == "execute" and not dry_run:
+                call.chosen()  # whoever pays the gas; said before anything is asked
             found |= gather(proposal, signatures or ())
             document = await show_proposal(call, session, proposal)
             await check_alive(session, proposal)
@@ -183,6 +188,7 @@ async def _execute(
     call: Invocation, session: CliSession, proposal: Proposal, proof: bytes, document: dict[str, Json]
 ) -> None:
     execution = proposal.execution
+    await _bring_workloads(call, session, decode_calls(execution.calls, await session.pool.contracts()))
     with call.out.working("Waiting for the transaction"):
         receipt = await session.accounts.execute(
             execution.account, execution.calls, execution.nonce, execution.deadline, proof
@@ -199,6 +205,24 @@ async def _execute(
     call.out.say(f"Done for {execution.account} (block {receipt.block_number}).")
     for each in leases:
         call.out.say(f"Lease {format_lease(each)} is open.")
+
+
+async def _bring_workloads(call: Invocation, session: CliSession, calls: Iterable[DecodedCall]) -> None:
+    """Hand over again what was sealed on this computer: signing takes days, and a machine waits for an hour."""
+    for each in calls:
+        await _bring_workloads(call, session, each.inner)
+        request = each.arguments.get("request")
+        if each.function not in ("open", "openWithOffer") or not isinstance(request, Mapping):
+            continue
+        sealed = sealed_of(session.settings.home, bytes(request["workload"]))
+        record = await (await indexed(session, call.out)).machine(int(request["machine"]))
+        if sealed is None or record is None:
+            continue
+        try:
+            (listing,) = await session.machines().listings([record])
+            await session.renter().deliver(listing, sealed)
+        except MarketError as error:
+            call.out.warn(f"Machine {record.machine.id} may not have the workload: {error}")
 
 
 def opened(receipt: Receipt) -> list[int]:
