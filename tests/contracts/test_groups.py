@@ -55,19 +55,27 @@ def test_a_group_s_proof_is_refused_with_its_own_error(pool, hub, club, as_club,
     def signed(digest, *indices):
         return club.head() + b"".join(club.part(index, digest) for index in indices or (0, 2))
 
-    for error, values, proof in (
-        ("UnorderedSignatures", (0,), lambda d: signed(d, 2, 0)),
-        ("DuplicateSignature", (0,), lambda d: signed(d, 0, 0)),
-        ("MalleableSignature", (last,), lambda d: club.head() + club.part(0, d) + club.part(2, d, high=True)),
-        ("WrongSignature", (first,), lambda d: signed(d[::-1])),
-        ("MalformedProof", (), lambda d: signed(d, 0)),
-        ("MalformedProof", (), lambda d: signed(d) + b"\0"),
-        ("InvalidThreshold", (0, 3), lambda d: club.head(threshold=0)),
-        ("InvalidSigners", (1,), lambda d: club.head(signers=[first, first, last])),
-        ("WrongGroup", (club.address, other), lambda d: club.head(salt=32 * b"\6")),
-    ):
-        with reverts(error, *values):
-            as_club(call, by=proof)
+    def sent(proof):
+        as_club(call, by=proof)
+
+    with reverts("UnorderedSignatures", 0):
+        sent(lambda digest: signed(digest, 2, 0))
+    with reverts("DuplicateSignature", 0):
+        sent(lambda digest: signed(digest, 0, 0))
+    with reverts("MalleableSignature", last):
+        sent(lambda digest: club.head() + club.part(0, digest) + club.part(2, digest, high=True))
+    with reverts("WrongSignature", first):
+        sent(lambda digest: signed(digest[::-1]))
+    with reverts("MalformedProof"):
+        sent(lambda digest: signed(digest, 0))
+    with reverts("MalformedProof"):
+        sent(lambda digest: signed(digest) + b"\0")
+    with reverts("InvalidThreshold", 0, 3):
+        sent(lambda _: club.head(threshold=0))
+    with reverts("InvalidSigners", 1):
+        sent(lambda _: club.head(signers=[first, first, last]))
+    with reverts("WrongGroup", club.address, other):
+        sent(lambda _: club.head(salt=32 * b"\6"))
     assert pool.balanceOf(club.address) == 100 * UNIT
 
 

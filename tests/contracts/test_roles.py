@@ -1,4 +1,8 @@
-"""Who may do what: every call that is somebody's alone, tried by everybody else."""
+"""Who may do what: every call of a pool that is somebody's alone, tried by everybody else.
+
+The rarer moves of leases and the companions are tried in the same way where they stand: `test_resize`, `test_transfer`,
+`test_spot`, `test_outages`, `test_slashes`, `test_committee`, `test_directory`, `test_reputation`, `test_hooks`.
+"""
 
 import pytest
 from world import CONTACT, ENDPOINT, HARDWARE, HOUR, WORKLOAD, Params, Terms, reverts, word
@@ -20,6 +24,7 @@ OWN = {
     "proposeParams": ({"owner"}, lambda lease: (Params(),)),
     "setPaused": ({"owner"}, lambda lease: (True,)),
     "setTreasury": ({"owner"}, lambda lease: ("0x" + 40 * "2",)),
+    "setGated": ({"owner"}, lambda lease: (True,)),
     "transferOwnership": ({"owner"}, lambda lease: ("0x" + 40 * "3",)),
 }
 OF_A_RUNNING_LEASE = {

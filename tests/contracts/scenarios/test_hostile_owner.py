@@ -38,6 +38,7 @@ HARSHEST = Params(
     claim_lag=7 * DAY,
     unstake_delay=90 * DAY,
     bond=10_000 * UNIT,
+    seat_stake=10_000 * UNIT,
 )
 SAVED = 50 * UNIT  # in the neighbour's ledger
 

@@ -21,8 +21,6 @@ from world import (
     reverts,
 )
 
-FOREVER = 2**256 - 1
-
 
 def test_a_provider_leaves_with_everything(
     pool,
@@ -80,7 +78,7 @@ def test_a_provider_leaves_with_everything(
 
     # The delay has passed, and nobody has executed the fault: until somebody does, anybody, the stake waits.
     at(until)
-    with reverts("StakeLocked", 1, FOREVER):
+    with reverts("SlashPending", 1, 1):
         pool.unstake(1, {"from": provider})
     faults.execute(fault, validators, {"from": provider})
     faults.compensate(fault, [lease], {"from": tenant})
