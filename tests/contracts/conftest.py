@@ -25,6 +25,7 @@ from brownie import (
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 from signing import OUTAGE, Group, key_proof, typed_digest
+from web3.middleware import Web3Middleware
 from web3.types import RPCEndpoint
 from world import (
     ACTIVE,
@@ -109,6 +110,29 @@ def thief(people):
 def still_clock() -> None:
     """The chain's clock stands still unless a test moves it: a slow machine bills no seconds more."""
     brownie.web3.provider.make_request(RPCEndpoint("anvil_setBlockTimestampInterval"), [0])
+
+
+class AskAgain(Web3Middleware):
+    """For the moment in which Anvil knows a transaction neither as waiting nor as mined, when Brownie gives it up."""
+
+    TRIES = 100
+
+    def wrap_make_request(self, make_request: Any) -> Any:
+        def ask(method: Any, params: Any) -> Any:
+            response = make_request(method, params)
+            for _ in range(self.TRIES):
+                if method != "eth_getTransactionByHash" or response.get("result") is not None:
+                    break
+                response = make_request(method, params)
+            return response
+
+        return ask
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> None:
+    """No transaction is given up because it was just being mined."""
+    brownie.web3.middleware_onion.add(AskAgain)
 
 
 @pytest.fixture(scope="session")

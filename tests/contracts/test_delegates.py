@@ -121,6 +121,18 @@ def test_what_comes_back_does_not_raise_the_cap(pool, hub, rich, student, allow,
     assert hub.delegationOf(rich, pool, student).dict()["spent"] == COST
 
 
+def test_a_larger_share_is_spent_too(pool, hub, operator, rich, student, allow, act):
+    """Two GPUs for the last half of an hour instead of one: half as much again, and not a unit more than that."""
+    allow(COST * 3 // 2 - 1)
+    lease = lease_of(act("open", LeaseRequest(1)))
+    pool.start(lease, ENDPOINT, {"from": operator})
+    later(HOUR // 2)
+    with reverts("CapExceeded", COST * 3 // 2, COST * 3 // 2 - 1):
+        act("resize", lease, 16, 0)
+    act("resize", lease, 4, 0)
+    assert hub.delegationOf(rich, pool, student).dict()["spent"] == COST
+
+
 def test_a_new_period_brings_the_cap_again(pool, hub, rich, student, allow, act):
     allow(COST)
     since = now()

@@ -91,12 +91,16 @@ def test_accounts_believe_no_other_factory_s_pools(pool, owner):
     assert pool.accounts() != elsewhere
 
 
-def test_a_pool_and_its_companions_are_known_and_nobody_else(factory, pool, token, hub, thief):
-    for part in (pool, *pool.companions()):
+def test_a_pool_and_its_companions_are_known_and_nobody_else(
+    factory, pool, committee, faults, reputation, directory, token, hub, thief
+):
+    companions = (committee, faults, reputation, directory)
+    assert pool.companions() == companions
+    for part in (pool, *companions):
         assert factory.isPoolContract(part)
-    for companion in pool.companions():
+    for companion in companions:
         assert not factory.isPool(companion)
-        assert interface.ICompanion(companion).controller() == pool
+        assert companion.controller() == pool
     for stranger in (token, hub, factory, factory.implementation(), thief):
         assert not factory.isPoolContract(stranger)
 

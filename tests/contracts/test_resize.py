@@ -152,6 +152,15 @@ def test_a_machine_that_takes_no_leases_grows_none_but_lets_them_shrink(
     pool.resize(running, 4, 0, {"from": tenant})
 
 
+def test_a_machine_that_asks_for_other_terms_grows_no_lease_at_the_old_ones(
+    pool, provider, tenant, running, later_on
+):
+    pool.setTerms(1, Terms(price=2 * Terms().price), {"from": provider})
+    with reverts("RevisionChanged", 2):
+        pool.resize(running, 16, 0, {"from": tenant})
+    pool.resize(running, 4, 0, {"from": tenant})
+
+
 def test_under_notice_it_may_be_resized(pool, provider, tenant, operator, rent):
     pool.deposit(provider, 10 * UNIT, {"from": provider})
     lease = rent(tenant, duration=5 * HOUR)
