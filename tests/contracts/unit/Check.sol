@@ -34,6 +34,7 @@ interface Cheats {
     function deal(address account, uint256 balance) external;
     function etch(address target, bytes calldata code) external;
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
+    function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter, uint64 times) external;
     function expectRevert() external;
     function expectRevert(bytes4 selector) external;
     function expectRevert(bytes calldata data) external;

@@ -432,15 +432,23 @@ contract PauseTest is HooksFixture {
     function test_pause_passes_over_what_does_not_run() external {
         uint256 opened = _open(machine, 1, 1 hours);
         skip(1 hours);
-        _pause(opened, NOW, NOW + 1 hours);
-        _pause(lease + 1, NOW, NOW + 1 hours);
-        _pause(77 << 16, NOW, NOW + 1 hours);
+        _pausesNothing(opened, NOW, NOW + 1 hours);
+        _pausesNothing(lease + 1, NOW, NOW + 1 hours);
+        _pausesNothing(77 << 16, NOW, NOW + 1 hours);
+        _pausesNothing(lease, NOW - 1 hours, NOW); // runs, but did not then
         vm.assertEq(pool.leaseOf(opened).paused, 0);
         vm.assertEq(pool.leaseOf(lease).paused, 0);
         _close(lease);
-        _pause(lease, NOW, NOW + 1 hours);
+        _pausesNothing(lease, NOW, NOW + 1 hours);
         LeaseView memory seen = pool.leaseOf(lease);
         vm.assertTrue(seen.paused == 0 && seen.settled == HOUR);
+    }
+
+    function _pausesNothing(uint256 id, uint256 from, uint256 to) private {
+        vm.prank(faults);
+        vm.expectEmit(false, false, false, false, address(pool), 0);
+        emit LeasePaused(id, machine, 0);
+        hooks.pause(id, uint32(from), uint32(to));
     }
 }
 
