@@ -38,6 +38,8 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     assert (
         "down already (fault 1)" in leased("provider", "report", "1", "--yes", wallet=OPERATOR, ok=False).err
     )
+    (duty,) = leased("provider", "status", "--json", wallet=PROVIDER).json["duties"]
+    assert (duty["machine"], duty["what"]) == (1, "recover")
     pool.anvil.advance(3 * 3_600)
     (running,) = leased("faults", "--json").json
     assert (running["state"], running["kind"], running["to"]) == ("running", "self-reported", None)
@@ -46,6 +48,7 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     back = leased("provider", "recover", "1", "--yes", "--json", wallet=PROVIDER).json
     assert (back["state"], back["bps"], back["amount"]) == ("filed", 400, "8")
     assert "not stalled" in leased("provider", "recover", "1", "--yes", wallet=PROVIDER, ok=False).err
+    assert "Fault 1 will cost 8 TUSD (4 % of the stake)" in leased("provider", "status", wallet=PROVIDER).err
     dry = leased("compensate", "--dry-run", "--json", wallet=RENTER).json
     assert [step["step"] for step in dry["steps"]] == ["apply"]
     applied = leased("compensate", "--yes", "--json", wallet=RENTER).json
@@ -66,6 +69,21 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     assert "executed" in leased("faults", "1").out
     assert "has not failed" in leased("faults", "2").out
     assert leased("fault", "9", ok=False).code == 4
+
+
+def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool: Pool) -> None:
+    leased("provider", "report", "1", "--yes", wallet=OPERATOR)
+    pool.anvil.advance(120 * 3_600 + 1)
+    assert "anybody may file it" in leased("fault", "1").out
+    filed = leased("compensate", "1", "--yes", "--json", wallet=RENTER).json
+    assert [step["step"] for step in filed["steps"]] == ["roll", "apply"]
+    faults = {each["fault"]: each for each in leased("faults", "1", "--json").json}
+    assert (faults[1]["state"], faults[1]["bps"]) == ("filed", 5_000)
+    assert (faults[2]["state"], faults[2]["from"]) == ("running", faults[1]["to"])
+    pool.anvil.advance(2 * DAY + 1)
+    settled = leased("compensate", "1", "--everyone", "--yes", "--json", wallet=PROVIDER).json
+    assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
+    assert ledger(leased, RENTER) == 50
 
 
 def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger(
@@ -102,6 +120,7 @@ def test_a_challenge_is_answered_by_the_operator_or_with_its_proof(leased: Cli, 
     leased("wallet", "deposit", "20", "--yes", wallet=RENTER)
     leased("challenge", "1", "--yes", wallet=RENTER)
     assert leased("provider", "answer", "1", "--yes", wallet=PROVIDER, ok=False).code == 9
+    assert "is challenged until" in leased("provider", "status", wallet=PROVIDER).err
     answered = leased("provider", "answer", "1", "--yes", "--json", wallet=OPERATOR).json
     assert answered["challenge"] == 1
     assert ledger(leased, PROVIDER) == 0.5

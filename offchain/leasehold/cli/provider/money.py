@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
+from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease, parse_lease
+from leasehold.cli._faults import costs, fault_at
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
@@ -214,6 +216,7 @@ def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False)
             gas = {each.id: await session.rpc.balance(each.operator) for each in machines}
             now = await session.now()
             running = [each for each in mine if each.state.live]
+            duties = [duty for each in machines for duty in await _duties(session, each, now)]
             call.out.answer(
                 {
                     "account": session.account,
@@ -236,6 +239,9 @@ def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False)
                     "leases": [
                         {"id": format_lease(each.id), "machine": each.machine, "end": each.end}
                         for each in running
+                    ],
+                    "duties": [
+                        {"machine": each.machine, "what": each.what, "until": each.until} for each in duties
                     ],
                 }
             )
@@ -267,11 +273,51 @@ def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False)
                 ],
                 empty="No leases are running.",
             )
+            for duty in duties:
+                call.out.warn(duty.said)
             if not as_json:
                 _say_due(call, session, due)
                 call.out.say(f"In the ledger: {money.show(ledger)}.")
 
     call.run(command())
+
+
+@dataclass(frozen=True)
+class _Duty:
+    """What a machine's provider should do, and until when (unix seconds, or `None`)."""
+
+    machine: int
+    what: str
+    until: int | None
+    said: str
+
+
+async def _duties(session: Session, machine: Machine, now: int) -> list[_Duty]:
+    """Challenges, outages and faults that wait for the provider."""
+    faults, number, found = await session.pool.faults(), machine.id, list[_Duty]()
+    rules = await session.pool.params(machine.params)
+    challenge = await faults.challenge_of(number)
+    if challenge.at:
+        until = challenge.at + rules.challenge_window
+        said = f"Machine {number} is challenged until {utc(until)}: `leasehold provider answer {number}`."
+        found.append(_Duty(number, "answer", until, said))
+    if machine.down:
+        said = f"Machine {number} is down since {utc(machine.down_since)}: `leasehold provider recover {number}`."
+        found.append(_Duty(number, "recover", None, said))
+    if machine.stalled:
+        said = f"Machine {number} left a lease unstarted: `leasehold provider recover {number}`."
+        found.append(_Duty(number, "recover", None, said))
+    for record in await session.index.faults(machine=number) if session.index else ():
+        if record.state is not FaultState.FILED:
+            continue
+        fault = await fault_at(session, record.fault)
+        if fault.state is FaultState.FILED and now <= fault.deadline:
+            said = (
+                f"Fault {fault.id} will cost {costs(fault, session.money)}: `leasehold provider appeal {fault.id}` "
+                f"until {utc(fault.deadline)}, or let it stand."
+            )
+            found.append(_Duty(number, "appeal", fault.deadline, said))
+    return found
 
 
 async def own_leases(call: Invocation, session: Session) -> list[Lease]:
