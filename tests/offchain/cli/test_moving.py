@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.chain import Keystore, LeaseRequest, LocalSigner, Rpc, Sender, backup_digest, format_lease
-from leasehold.chain import Pool as Binding
+from leasehold.chain import Keystore
 from leasehold.datasets import new_identity, recipient_of
 
 from .conftest import PASSWORD, Cli, Host, Pool
@@ -99,31 +98,17 @@ def test_moving_closes_and_opens_in_one_transaction(market: Cli, lease: str, sec
     assert "no machine 7" in unknown.err
 
 
-def with_backup(pool: Pool, machine: int) -> str:
-    """A lease of machine 1 whose standby is on `machine`."""
-
-    async def work() -> str:
-        workload = b"\7" * 32
-        async with Rpc([pool.anvil.url]) as rpc:
-            renter = Binding(
-                rpc, pool.deployment, Sender(rpc, LocalSigner(pool.anvil.accounts[1].key), poll=0.01)
-            )
-            request = LeaseRequest(
-                1, 1, 8, 7_200, 3 * 10**18, workload, allow_unverified=True,
-                backup=backup_digest(machine, 1, 0, workload),
-            )  # fmt: skip
-            opened, _ = await renter.open(request)
-            return format_lease(opened)
-
-    return asyncio.run(work())
-
-
 def test_a_lease_of_a_machine_that_is_down_fails_over(
     market: Cli, second: int, host: Host, pool: Pool
 ) -> None:
     add_wallet(market, pool, OPERATOR, 3)
-    lease = with_backup(pool, second)
+    wish = ("--for", "2h", "--machine", "1", "--backup", str(second), *WISH, "--no-wait")
+    lease = market("rent", *wish, wallet=RENTER).json["lease"]
     host.start()
+    replaced = market(
+        "set-workload", lease, "--image", IMAGE, "--yes", "--json", "--", "sleep", "1", wallet=RENTER
+    )
+    assert replaced.json["lease"] == lease  # what runs now is not what the standby runs
     pool.anvil.advance(1_800)
     early = market("failover", lease, "--yes", wallet=RENTER, ok=False)
     assert "not down" in early.err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Cli, Host, Kubo, Pool
+from .people import add_wallets
 from .test_moving import PROVIDER, RENTER, WISH, add_wallet
 
 OWNER = "owner"
@@ -148,3 +149,22 @@ def test_another_pool_is_made_and_can_be_used(cli: Cli, tmp_path: Path) -> None:
     assert (table["controller"], table["owner"]) == (made["controller"], dry["owner"])
     assert table["params"]["fee_bps"] == 0
     assert cli("machines", "--json").json == []
+
+
+def test_a_group_owns_a_pool(owned: Cli, pool: Pool, tmp_path: Path) -> None:
+    people = add_wallets(owned, pool)
+    signers = [part for name in ("ada", "grace") for part in ("--signer", people[name])]
+    group = owned("group", "create", "lab", "--threshold", "2", *signers, "--json").json["address"]
+    owned("pool", "hand-over", group, "--yes", wallet=OWNER)
+    for number, command in enumerate((("accept",), ("propose", "fee_bps=1%"), ("pause",))):
+        path = tmp_path / f"{number}.json"
+        told = owned(
+            "pool", *command, "--as-group", "lab", "--proposal", str(path), "--json", wallet="ada"
+        ).json
+        assert told["account"] == group
+        for name in ("ada", "grace"):
+            owned("group", "approve", str(path), "--add", "--yes", wallet=name)
+        owned("group", "execute", str(path), "--yes", wallet="barbara")
+    table = owned("pool", "trust", "--json").json
+    assert (table["owner"], table["pending_owner"], table["paused"]) == (group, None, True)
+    assert table["proposed"]["changes"] == [{"name": "fee_bps", "before": 300, "after": 100}]

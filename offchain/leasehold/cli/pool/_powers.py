@@ -72,7 +72,7 @@ def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
     slash = f"{rules.max_slash_bps / 100:g} %"
     ruling = format_duration(rules.ruling_window)
     appeal = f"{format_duration(rules.appeal_window)} to appeal, then {ruling} for a ruling"
-    needed = max(quorum_of(view.matured_seats), QUORUM_VALIDATORS)
+    needed = quorum_of(view.matured_seats)
     rows = [
         Power(
             "owner",
@@ -93,9 +93,10 @@ def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
         ),
         Power("arbiter", view.arbiter, "lets a wrong slash stand", "per fault, named when it was opened", "-"),
         Power(
-            f"{needed} of {view.matured_seats} validators' seats",
+            "a quorum of validators",
             None,
-            f"the slashable part of one machine's stake: {slash} in seven days",
+            f"the slashable part of one machine's stake: {slash} in seven days; it takes {needed} of "
+            f"{view.matured_seats} matured seats, of {QUORUM_VALIDATORS} validators",
             appeal,
             "retire",
         ),
@@ -184,7 +185,7 @@ def view_json(view: PoolView, session: Session) -> dict[str, Json]:
         "machines": view.machine_count,
         "seats": view.seat_count,
         "matured_seats": view.matured_seats,
-        "quorum": max(quorum_of(view.matured_seats), QUORUM_VALIDATORS),
+        "quorum": {"seats": quorum_of(view.matured_seats), "validators": QUORUM_VALIDATORS},
         "params_version": view.params_version,
         "params": params_json(view.params, money),
         "proposed": None

@@ -48,8 +48,10 @@ def trust(ctx: typer.Context, as_json: JsonFlag = False) -> None:
                     ("treasury", view.treasury),
                     ("arbiter", view.arbiter),
                     ("token", f"{view.token} ({money.symbol})"),
-                    ("its contracts", f"committee {own.committee}, faults {own.faults}"),
-                    ("", f"reputation {own.reputation}, directory {own.directory}"),
+                    ("committee", own.committee),
+                    ("faults", own.faults),
+                    ("reputation", own.reputation),
+                    ("directory", own.directory),
                     ("accounts", view.accounts),
                     ("opening and registering", "paused" if view.paused else "open"),
                     ("registering takes a licence", "yes" if view.gated else "no"),
@@ -66,7 +68,7 @@ def trust(ctx: typer.Context, as_json: JsonFlag = False) -> None:
                 rows_ = diff_rows(view.params, view.proposed, money)
                 call.out.table(("parameter", "in force", "proposed"), rows_, empty="It changes nothing.")
             call.out.say(
-                "Nobody can touch a ledger balance, an escrow, or what is past an appeal: no contract here can change."
+                "None of these can touch a ledger balance or an escrow, and no contract here can be changed."
             )
 
     call.run(command())
