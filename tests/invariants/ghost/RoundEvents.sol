@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ICommittee, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
+import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {Cheats} from "../Cheats.sol";
+import {Book} from "./Book.sol";
+
+/// @notice Committees, and ratings.
+abstract contract RoundEvents is Book {
+    function _absorbRound(Cheats.Log memory log) internal {
+        bytes32 kind = log.topics[0];
+        uint256 id = log.topics.length > 1 ? uint256(log.topics[1]) : 0;
+        Round storage r = _rounds[id];
+        if (kind == ICommittee.SeatJoined.selector) {
+            if (id > seats) seats = uint32(id);
+        } else if (kind == ICommittee.VerificationRequested.selector) {
+            roundCount++;
+            (r.machine, r.requester) = (uint32(uint256(log.topics[2])), _account(log, 3));
+        } else if (kind == ICommittee.CommitteeDrawn.selector) {
+            (r.drawn,,) = abi.decode(log.data, (uint32[], uint32, uint32));
+            _drawn(r);
+        } else if (kind == ICommittee.Revealed.selector) {
+            Vote memory vote;
+            vote.seat = uint32(uint256(log.topics[2]));
+            (vote.pass, vote.spec, vote.score) = abi.decode(log.data, (bool, bytes32, uint16));
+            for (uint256 i = 0; i < r.votes.length; i++) {
+                _expect(r.votes[i].seat != vote.seat, 18, "a seat revealed twice");
+            }
+            r.votes.push(vote);
+        } else if (kind == ICommittee.RoundFinalized.selector) {
+            _finalized(log, r);
+        }
+    }
+
+    function _drawn(Round storage r) private {
+        for (uint256 i = 0; i < r.drawn.length; i++) {
+            address validator = committee.seatOf(r.drawn[i]).validator;
+            _expect(validator != _machines[r.machine].provider, 18, "a provider measures itself");
+            _expect(validator != r.requester, 18, "who asked for a verification sits in its committee");
+            for (uint256 j = 0; j < i; j++) {
+                _expect(r.drawn[j] != r.drawn[i], 18, "a seat was drawn twice");
+            }
+        }
+    }
+
+    function _finalized(Cheats.Log memory log, Round storage r) private {
+        (RoundState state, bytes32 spec, uint16 score, uint8 agreed) =
+            abi.decode(log.data, (RoundState, bytes32, uint16, uint8));
+        _expect(!r.over, 18, "a round ended twice");
+        r.over = true;
+        if (state != RoundState.Inconclusive) {
+            uint256 support = _support(r, state == RoundState.Passed, spec);
+            _expect(2 * support > r.drawn.length, 18, "an outcome without a majority of reveals");
+            _expect(support == agreed && _isMedian(r, state == RoundState.Passed, spec, score), 18, "a false count");
+            return;
+        }
+        for (uint256 i = 0; i < r.votes.length; i++) {
+            uint256 support = _support(r, r.votes[i].pass, r.votes[i].spec);
+            _expect(2 * support <= r.drawn.length, 18, "a majority was not heard");
+        }
+    }
+
+    function _support(Round storage r, bool pass, bytes32 spec) private view returns (uint256 n) {
+        for (uint256 i = 0; i < r.votes.length; i++) {
+            if (r.votes[i].pass == pass && r.votes[i].spec == spec) n++;
+        }
+    }
+
+    /// @dev At least half of the majority's scores are no higher, and, with the lower of two middle ones, more than half no
+    /// lower.
+    function _isMedian(Round storage r, bool pass, bytes32 spec, uint16 score) private view returns (bool) {
+        uint256 noHigher;
+        uint256 noLower;
+        uint256 n;
+        bool found;
+        for (uint256 i = 0; i < r.votes.length; i++) {
+            Vote storage vote = r.votes[i];
+            if (vote.pass != pass || vote.spec != spec) continue;
+            n++;
+            if (vote.score <= score) noHigher++;
+            if (vote.score >= score) noLower++;
+            if (vote.score == score) found = true;
+        }
+        return found && 2 * noHigher >= n && 2 * noLower > n;
+    }
+
+    function _absorbRating(Cheats.Log memory log) internal {
+        if (log.topics[0] != IReputation.Rated.selector) return;
+        uint256 id = uint256(log.topics[2]);
+        Lease storage l = _leases[id];
+        (uint8 stars,, uint96 fee) = abi.decode(log.data, (uint8, bytes32, uint96));
+        _expect(!rated[id], 17, "a lease was rated twice");
+        _expect(_acting == l.tenant && _account(log, 3) == l.tenant, 17, "another than the tenant rated a lease");
+        _expect(l.state == LeaseState.Ended && l.settled != 0, 17, "a lease was rated that has not ended, or paid nothing");
+        _expect(stars >= 1 && stars <= 5, 17, "a rating off the scale");
+        _expect(_account(log, 1) == _machines[l.machine].provider, 17, "a rating of another provider");
+        _expect(fee == l.fee, 17, "a rating weighs another sum than its lease's fee");
+        rated[id] = true;
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.30;
+
+import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
+import {skip, vm} from "../Cheats.sol";
+import {Steps} from "./Steps.sol";
+
+/// @notice Outages and what they cost.
+abstract contract FaultSteps is Steps {
+    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+
+    // ---------------------------------------------------------------------------------------------------- one at a time
+
+    function reportOutage(uint256 seed) external {
+        seed = _mix(seed);
+        _report(_inService(seed), seed);
+    }
+
+    function challenge(uint256 seed) external {
+        seed = _mix(seed);
+        _challenge(_running(seed), seed >> 8);
+    }
+
+    function answer(uint256 seed) external {
+        seed = _mix(seed);
+        uint32 id = _challenged(seed);
+        uint64 now_ = uint64(vm.getBlockTimestamp());
+        bytes memory proof;
+        address who = _operator(id);
+        if (seed >> 16 & 1 == 0) {
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, id, faults.challengeOf(id).id, now_));
+            (proof, who) = (_proof(who, _typed(hash), seed), _person(seed >> 24));
+        }
+        bytes memory call = abi.encodeCall(faults.answer, (id, now_, proof));
+        if (_doOn(address(faults), who, call, seed >> 8)) _neverAgain(call);
+    }
+
+    function prove(uint256 seed) external {
+        seed = _mix(seed);
+        uint32 id = _challenged(seed);
+        if (seed >> 16 & 1 == 0) skip(2 hours);
+        _prove(id, seed);
+    }
+
+    /// @dev A quorum says since when the machine is down, or that it was for a while.
+    function attest(uint256 seed) external {
+        seed = _mix(seed);
+        uint32 id = _machine(seed);
+        uint256 from = vm.getBlockTimestamp() - (seed >> 8) % 12 hours;
+        _attest(id, from, seed >> 128 & 1 == 0 ? 0 : from + (seed >> 64) % 12 hours, seed >> 16);
+    }
+
+    function recover(uint256 seed) external {
+        seed = _mix(seed);
+        uint32 id = _fallen(seed);
+        if (_machines[id].downSince == 0) {
+            _do(_operator(id), abi.encodeCall(pool.recover, (id)), seed >> 8);
+            return;
+        }
+        _recover(id, seed);
+    }
+
+    function roll(uint256 seed) external {
+        seed = _mix(seed);
+        uint32 id = _fallen(seed);
+        if (seed >> 16 & 3 == 0) skip(5 days + 1);
+        _reporters = _faults[faults.runningFault(id)].reporters;
+        _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.roll, (id)), seed >> 8);
+    }
+
+    function applyOutage(uint256 seed) external {
+        seed = _mix(seed);
+        _applyToAll(_fault(seed), seed);
+    }
+
+    function appeal(uint256 seed) external {
+        seed = _mix(seed);
+        _appeal(_fault(seed), seed);
+    }
+
+    /// @dev On an appeal that waits, or one against an outage that is made for it.
+    function rule(uint256 seed) external {
+        seed = _mix(seed);
+        uint256 id = _fault(seed);
+        if (_faults[id].state != FaultState.Appealed) {
+            uint32 on = _inService(seed);
+            if (!_report(on, seed)) return;
+            id = faultCount;
+            skip(1 + seed % 3 hours);
+            _recover(on, seed >> 8);
+            _appeal(id, seed >> 16);
+        }
+        _doOn(address(faults), owner, abi.encodeCall(faults.rule, (id, seed >> 16 & 1 == 0)), 1);
+    }
+
+    function execute(uint256 seed) external {
+        seed = _mix(seed);
+        if (seed >> 16 & 3 == 0) skip(4 days + 1);
+        _execute(_fault(seed), seed);
+    }
+
+    function compensate(uint256 seed) external {
+        seed = _mix(seed);
+        _compensate(_fault(seed), seed);
+    }
+
+    // ------------------------------------------------------------------------------------------------- the usual course
+
+    /// @dev An outage from its begin to the last tenant's part.
+    function outage(uint256 seed) external {
+        seed = _mix(seed);
+        uint256 leased = _running(seed | 12);
+        uint32 id = _leases[leased].machine;
+        uint256 kind = (seed >> 32) % 3;
+        uint256 lasts = (seed >> 40) % 4 == 0 ? (seed >> 48) % 6 days : (seed >> 48) % 3 hours;
+        if (kind == 0) _report(id, seed);
+        if (kind == 1) {
+            _challenge(leased, seed);
+            skip(2 hours);
+            _prove(id, seed);
+        }
+        if (kind == 2) _attest(id, vm.getBlockTimestamp() - (seed >> 24) % 1 hours, 0, seed);
+        skip(1 + lasts);
+        if (_machines[id].downSince == 0) return;
+        uint256 fault_ = faults.runningFault(id);
+        _recover(id, seed >> 1);
+        _applyToAll(fault_, seed);
+        if (seed >> 72 & 3 == 0) {
+            _appeal(fault_, seed);
+            if (seed >> 74 & 1 == 0) {
+                _doOn(address(faults), owner, abi.encodeCall(faults.rule, (fault_, seed >> 75 & 3 != 0)), 1);
+            }
+        }
+        skip(4 days + 1);
+        _execute(fault_, seed);
+        _compensate(fault_, seed);
+    }
+
+    /// @dev A machine that leaves while it is down, and a provider who would have its stake before it has paid.
+    function retireWhileDown(uint256 seed) external {
+        seed = _mix(seed);
+        if (seed >> 16 & 3 != 0 || machines < 3) return; // rarely, or nothing is left to rent
+        uint32 id = _inService(seed);
+        if (pool.machineOf(id).leased != 0) return;
+        if (_machines[id].downSince == 0 && !_report(id, seed)) return;
+        if (!_do(_provider(id), abi.encodeCall(pool.retire, (id)), 1)) return;
+        skip(pool.params(_machines[id].params).unstakeDelay);
+        _do(_provider(id), abi.encodeCall(pool.unstake, (id)), 1);
+        _doOn(address(faults), thief, abi.encodeCall(faults.roll, (id)), 1);
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- parts
+
+    function _report(uint32 id, uint256 seed) internal returns (bool) {
+        return _doOn(address(faults), _operator(id), abi.encodeCall(faults.reportOutage, (id)), seed >> 8);
+    }
+
+    function _challenge(uint256 leased, uint256 seed) internal returns (bool) {
+        uint32 id = _leases[leased].machine;
+        address tenant = _leases[leased].tenant;
+        if (tenant == address(0)) return false;
+        _fill(tenant, faults.bondOf(id, tenant));
+        return _doOn(address(faults), tenant, abi.encodeCall(faults.challenge, (id, leased)), seed);
+    }
+
+    /// @dev A machine whose operator is asked for a sign of life, if there is one.
+    function _challenged(uint256 seed) internal view returns (uint32 id) {
+        for (uint256 i = 0; i < machines; i++) {
+            id = _machine((seed >> 1) + i);
+            if (faults.challengeOf(id).at != 0) return id;
+        }
+    }
+
+    function _prove(uint32 id, uint256 seed) internal returns (bool) {
+        delete _reporters;
+        _reporters.push(faults.challengeOf(id).challenger);
+        return _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.prove, (id)), seed >> 8);
+    }
+
+    /// @dev All validators whose seats have matured; and before that, fewer than a quorum, in vain.
+    function _attest(uint32 id, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
+        vm.prank(thief);
+        (ok,) = address(faults).call(_attestation(id, from, to, 4));
+        _expect(!ok, 8, "four validators put a stake at risk");
+        bytes memory call = _attestation(id, from, to, type(uint256).max);
+        ok = _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
+        if (ok) _neverAgain(call);
+    }
+
+    function _attestation(uint32 id, uint256 from, uint256 to, uint256 most) private returns (bytes memory) {
+        bytes32 digest = _typed(keccak256(abi.encode(OUTAGE_TYPE, id, from, to)));
+        (uint32[] memory by, bytes[] memory proofs) = _quorum(digest, most);
+        _reporters = committee.validatorsOf(by);
+        return abi.encodeCall(faults.attest, (id, uint64(from), uint64(to), by, proofs));
+    }
+
+    function _quorum(bytes32 digest, uint256 most) private view returns (uint32[] memory by, bytes[] memory proofs) {
+        by = new uint32[](seats);
+        proofs = new bytes[](seats);
+        uint256 n;
+        for (uint32 seat = 1; seat <= seats && n < most; seat++) {
+            address validator = committee.seatOf(seat).validator;
+            if (_keys[validator] == 0 || vm.getBlockTimestamp() < committee.seatOf(seat).joinedAt + 3 days) continue;
+            (by[n], proofs[n]) = (seat, _proof(validator, digest, 0));
+            n++;
+        }
+        assembly ("memory-safe") {
+            mstore(by, n)
+            mstore(proofs, n)
+        }
+    }
+
+    function _recover(uint32 id, uint256 seed) internal returns (bool) {
+        bytes memory proof;
+        address who = seed >> 17 & 1 == 0 ? _operator(id) : _provider(id);
+        uint64 now_ = uint64(vm.getBlockTimestamp());
+        if (seed >> 16 & 1 == 0) {
+            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, id, now_))), seed);
+            who = _person(seed >> 24);
+        }
+        bytes memory call = abi.encodeCall(faults.recover, (id, now_, proof));
+        bool ok = _doOn(address(faults), who, call, seed >> 8);
+        if (ok) _neverAgain(call);
+        return ok;
+    }
+
+    /// @dev What a signature has done once it does not do again, whoever sends it.
+    function _neverAgain(bytes memory call) internal {
+        vm.prank(thief);
+        (bool ok,) = address(faults).call(call);
+        _expect(!ok, 10, "a signature about an outage worked twice");
+    }
+
+    /// @dev A fault that is not over, if there is one.
+    function _fault(uint256 seed) internal view returns (uint256 id) {
+        for (uint256 i = 0; i < faultCount; i++) {
+            id = 1 + (seed + i) % faultCount;
+            if (_faults[id].state != FaultState.Executed && _faults[id].state != FaultState.Dropped) return id;
+        }
+        return faultCount == 0 ? 1 : 1 + seed % faultCount;
+    }
+
+    /// @dev To all leases that there ever were on its machine, in one call: those that it does not touch are passed over.
+    function _applyToAll(uint256 fault_, uint256 seed) internal {
+        uint256[] memory ids = new uint256[](leaseIds.length);
+        uint256 n;
+        for (uint256 i = 0; i < ids.length; i++) {
+            Lease storage l = _leases[leaseIds[i]];
+            bool touched = l.state == LeaseState.Active || l.state == LeaseState.Ended && l.end > _faults[fault_].from;
+            if (l.machine == _faults[fault_].machine && touched) ids[n++] = leaseIds[i];
+        }
+        _shorten(ids, n);
+        _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.applyOutage, (fault_, ids)), seed >> 8);
+    }
+
+    function _appeal(uint256 fault_, uint256 seed) internal {
+        address provider = _provider(_faults[fault_].machine);
+        if (provider == address(0)) return;
+        _fill(provider, 1000 * unit);
+        _doOn(address(faults), provider, abi.encodeCall(faults.appeal, (fault_)), seed >> 8);
+    }
+
+    function _execute(uint256 fault_, uint256 seed) internal {
+        bytes memory call = abi.encodeCall(faults.execute, (fault_, _faults[fault_].reporters));
+        _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
+    }
+
+    function _compensate(uint256 fault_, uint256 seed) internal {
+        bytes memory call = abi.encodeCall(faults.compensate, (fault_, _faults[fault_].leases));
+        _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
+    }
+}
