@@ -282,6 +282,7 @@ abstract contract ControllerInvariants is Leaving {
                 p.unstakeDelay >= uint256(p.filingWindow) + p.challengeWindow + p.appealWindow + p.rulingWindow,
                 "stake would leave before a fault could be ruled on"
             );
+            require(p.seatStake >= p.minStakePerGpu, "a quorum costs less than what it judges");
             require(p.bond <= p.minStakePerGpu && p.appealWindow >= 1 days, "an appeal out of reach");
             require(p.committeeSize % 2 == 1 && p.committeeSize <= 15, "a committee that could be split");
         }

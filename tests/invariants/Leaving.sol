@@ -3,7 +3,13 @@ pragma solidity 0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
-import {LeaseRequest, LeaseState, MachineStatus, MachineView, Terms} from "../../contracts/interfaces/IControllerTypes.sol";
+import {
+    LeaseRequest,
+    LeaseState,
+    MachineStatus,
+    MachineView,
+    Terms
+} from "../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, RoundState} from "../../contracts/interfaces/ICommittee.sol";
 import {FaultState, IFaults} from "../../contracts/interfaces/IFaults.sol";
 import {SizedToken} from "../../contracts/test/OddTokens.sol";
@@ -179,7 +185,7 @@ abstract contract Leaving {
             all[6 + i] = handler.validators(i);
         }
         (all[13], all[14], all[15], all[16]) =
-            (handler.rogue(), handler.accomplice(), handler.thief(), handler.treasury());
+        (handler.rogue(), handler.accomplice(), handler.thief(), handler.treasury());
     }
 
     function _withdrawAll() internal {

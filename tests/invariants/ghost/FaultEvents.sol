@@ -108,8 +108,8 @@ abstract contract FaultEvents is Book {
     function _executed(Cheats.Log memory log, Fault storage f) private {
         (uint96 amount, uint96 pot, uint96 reported, uint96 rest) =
             abi.decode(log.data, (uint96, uint96, uint96, uint96));
-        bool due = f.state == FaultState.Upheld
-            || (f.state == FaultState.Filed || f.state == FaultState.Appealed) && vm.getBlockTimestamp() > f.deadline;
+        bool due = f.state == FaultState.Upheld || (f.state == FaultState.Filed || f.state == FaultState.Appealed)
+            && vm.getBlockTimestamp() > f.deadline;
         _expect(due, 8, "stake went to others before its fault could be appealed and ruled on");
         _expect(amount == f.amount, 9, "another sum is slashed than was filed");
         _expect(uint256(pot) + reported + rest == amount, 9, "a slash's shares do not sum to it");

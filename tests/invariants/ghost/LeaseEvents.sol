@@ -143,8 +143,7 @@ abstract contract LeaseEvents is Book {
     }
 
     function _closed(Cheats.Log memory log, uint256 id) private {
-        (uint32 end, uint96 paid, uint96 fee, uint96 refunded) =
-            abi.decode(log.data, (uint32, uint96, uint96, uint96));
+        (uint32 end, uint96 paid, uint96 fee, uint96 refunded) = abi.decode(log.data, (uint32, uint96, uint96, uint96));
         Lease storage l = _leases[id];
         uint256 now_ = vm.getBlockTimestamp();
         _expect(l.state == LeaseState.Active, 16, "a lease was closed that is not active");

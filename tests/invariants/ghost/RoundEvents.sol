@@ -93,7 +93,9 @@ abstract contract RoundEvents is Book {
         (uint8 stars,, uint96 fee) = abi.decode(log.data, (uint8, bytes32, uint96));
         _expect(!rated[id], 17, "a lease was rated twice");
         _expect(_acting == l.tenant && _account(log, 3) == l.tenant, 17, "another than the tenant rated a lease");
-        _expect(l.state == LeaseState.Ended && l.settled != 0, 17, "a lease was rated that has not ended, or paid nothing");
+        _expect(
+            l.state == LeaseState.Ended && l.settled != 0, 17, "a lease was rated that has not ended, or paid nothing"
+        );
         _expect(stars >= 1 && stars <= 5, 17, "a rating off the scale");
         _expect(_account(log, 1) == _machines[l.machine].provider, 17, "a rating of another provider");
         _expect(fee == l.fee, 17, "a rating weighs another sum than its lease's fee");

@@ -84,13 +84,15 @@ abstract contract CommitteeSteps is Steps {
 
     function commit(uint256 seed) external {
         seed = _mix(seed);
-        _commitAll(_roundIn(RoundState.Drawn, seed), seed);
+        _commitAll(_fresh(seed), seed);
     }
 
     function reveal(uint256 seed) external {
         seed = _mix(seed);
+        uint256 id = _fresh(seed);
+        _commitAll(id, seed);
         skip(4 hours);
-        _revealAll(_roundIn(RoundState.Drawn, seed), seed);
+        _revealAll(id, seed);
     }
 
     function finalize(uint256 seed) external {
@@ -136,7 +138,8 @@ abstract contract CommitteeSteps is Steps {
         bool agree = seed >> 40 & 1 == 0;
         for (uint256 i = 0; i < drawn.length; i++) {
             uint256 own = uint256(keccak256(abi.encode(seed, agree ? 0 : i)));
-            Ballot memory b = Ballot(own & 1 == 0, own & 6 == 0 ? bytes32(0) : bytes32("other"), uint16(own >> 8) % 1001);
+            Ballot memory b =
+                Ballot(own & 1 == 0, own & 6 == 0 ? bytes32(0) : bytes32("other"), uint16(own >> 8) % 1001);
             if (agree) b.score = uint16((own >> 8) + i * 17) % 1001;
             _commit(id, drawn[i], b, own);
         }
@@ -161,6 +164,15 @@ abstract contract CommitteeSteps is Steps {
 
     function _finalize(uint256 id, uint256 seed) private {
         _doOn(address(committee), _person(seed >> 24), abi.encodeCall(committee.finalize, (id)), seed >> 8);
+    }
+
+    /// @dev A round whose committee still commits; one that is drawn for it, if there is none.
+    function _fresh(uint256 seed) private returns (uint256 id) {
+        for (id = roundCount; id > 0 && id + 3 > roundCount; id--) {
+            if (vm.getBlockTimestamp() < committee.roundOf(id).commitUntil) return id;
+        }
+        if (_requestVerification(_inService(seed), seed)) _draw(roundCount, seed);
+        return roundCount;
     }
 
     function _roundIn(RoundState state, uint256 seed) private view returns (uint256 id) {

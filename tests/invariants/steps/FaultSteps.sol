@@ -76,21 +76,20 @@ abstract contract FaultSteps is Steps {
         _applyToAll(_fault(seed), seed);
     }
 
+    /// @dev Against a fault that waits, or an outage that is made for it.
     function appeal(uint256 seed) external {
         seed = _mix(seed);
-        _appeal(_fault(seed), seed);
+        uint256 id = _fault(seed);
+        if (_faults[id].state != FaultState.Filed || vm.getBlockTimestamp() > _faults[id].deadline) id = _filed(seed);
+        _appeal(id, seed);
     }
 
-    /// @dev On an appeal that waits, or one against an outage that is made for it.
+    /// @dev On an appeal that waits, or one that is made for it.
     function rule(uint256 seed) external {
         seed = _mix(seed);
         uint256 id = _fault(seed);
         if (_faults[id].state != FaultState.Appealed) {
-            uint32 on = _inService(seed);
-            if (!_report(on, seed)) return;
-            id = faultCount;
-            skip(1 + seed % 3 hours);
-            _recover(on, seed >> 8);
+            id = _filed(seed);
             _appeal(id, seed >> 16);
         }
         _doOn(address(faults), owner, abi.encodeCall(faults.rule, (id, seed >> 16 & 1 == 0)), 1);
@@ -104,12 +103,12 @@ abstract contract FaultSteps is Steps {
 
     function compensate(uint256 seed) external {
         seed = _mix(seed);
-        _compensate(_fault(seed), seed);
+        _compensate(_owing(seed), seed);
     }
 
     // ------------------------------------------------------------------------------------------------- the usual course
 
-    /// @dev An outage from its begin to the last tenant's part.
+    /// @dev An outage from its begin to its slash, and mostly to the last tenant's part.
     function outage(uint256 seed) external {
         seed = _mix(seed);
         uint256 leased = _running(seed | 12);
@@ -136,7 +135,7 @@ abstract contract FaultSteps is Steps {
         }
         skip(4 days + 1);
         _execute(fault_, seed);
-        _compensate(fault_, seed);
+        if (seed >> 80 & 1 == 0) _compensate(fault_, seed);
     }
 
     /// @dev A machine that leaves while it is down, and a provider who would have its stake before it has paid.
@@ -243,6 +242,14 @@ abstract contract FaultSteps is Steps {
         return faultCount == 0 ? 1 : 1 + seed % faultCount;
     }
 
+    /// @dev A fault whose tenants have something coming, if there is one.
+    function _owing(uint256 seed) private view returns (uint256 id) {
+        for (uint256 i = 0; i < faultCount; i++) {
+            id = 1 + (seed + i) % faultCount;
+            if (_faults[id].pot != 0) return id;
+        }
+    }
+
     /// @dev To all leases that there ever were on its machine, in one call: those that it does not touch are passed over.
     function _applyToAll(uint256 fault_, uint256 seed) internal {
         uint256[] memory ids = new uint256[](leaseIds.length);
@@ -254,6 +261,15 @@ abstract contract FaultSteps is Steps {
         }
         _shorten(ids, n);
         _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.applyOutage, (fault_, ids)), seed >> 8);
+    }
+
+    /// @dev A short outage that has just ended, on any machine in service.
+    function _filed(uint256 seed) internal returns (uint256 id) {
+        uint32 on = _inService(seed);
+        if (!_report(on, seed)) return _fault(seed);
+        id = faultCount;
+        skip(1 + seed % 3 hours);
+        _recover(on, seed >> 8);
     }
 
     function _appeal(uint256 fault_, uint256 seed) internal {

@@ -134,7 +134,9 @@ abstract contract MoveSteps is Steps {
         uint256 deadline = vm.getBlockTimestamp() + seed % 2;
         bytes memory proof = _proof(to, accounts.acceptTransferDigest(to, address(pool), id, deadline), seed);
         bytes memory call = abi.encodeCall(pool.transferLease, (id, to, deadline, proof));
-        _expect(!_give(from, abi.encodeCall(pool.transferLease, (id, thief, deadline, proof))), 10, "a word for another");
+        _expect(
+            !_give(from, abi.encodeCall(pool.transferLease, (id, thief, deadline, proof))), 10, "a word for another"
+        );
         _expect(!_give(from, abi.encodeCall(pool.transferLease, (id, to, deadline + 1, proof))), 10, "a later word");
         if (!_do(from, call, seed >> 8)) return;
         _expect(!_give(to, call), 10, "a lease was accepted twice with one word");

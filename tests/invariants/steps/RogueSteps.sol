@@ -19,7 +19,9 @@ abstract contract RogueSteps is FaultSteps {
         (bool ok, uint256 id) = _openOn(_inService(wish), rogue, wish);
         if (!ok) return;
         skip(pool.params(_leases[id].params).startWindow + 1);
-        _expect(_do(rogue, abi.encodeCall(pool.cancelUnstarted, (id)), seed), 7, "a lease that nobody started stays open");
+        _expect(
+            _do(rogue, abi.encodeCall(pool.cancelUnstarted, (id)), seed), 7, "a lease that nobody started stays open"
+        );
         _expect(_wealth() <= before, 21, "waiting out a start made its author richer");
     }
 
