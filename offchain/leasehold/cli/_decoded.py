@@ -27,19 +27,23 @@ _HIDDEN = {("Controller", "multicall"): {"calls"}, ("Accounts", "executeAsDelega
 _FREE = {
     "close", "reject", "cancelUnstarted", "claim", "setWorkload", "cancelOffers", "delist", "relist", "withhold",
     "setContact", "setOperator", "setHardware", "setTerms", "recover", "retire", "unstake", "rate", "announce",
-    "deployGroup", "failover", "pullFees", "setDelegate", "rescue", "transferLease",
+    "deployGroup", "failover", "pullFees", "setDelegate",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Outflow:
-    """What calls can take out of the ledger: token units at most, and whether anything could not be priced."""
+    """What calls can take out of the ledger: token units at most, and whether anything could not be priced.
+
+    besides: what they give away or allow that is not in the ledger, in words.
+    """
 
     units: int
     unknown: bool = False
+    besides: tuple[str, ...] = ()
 
     def __add__(self, other: Outflow) -> Outflow:
-        return Outflow(self.units + other.units, self.unknown or other.unknown)
+        return Outflow(self.units + other.units, self.unknown or other.unknown, self.besides + other.besides)
 
 
 class Reader:
@@ -89,8 +93,14 @@ class Reader:
                 terms, _ = await self._session.pool.terms_of(request["machine"], request["revision"])
                 price = min(price, terms.spot_price if request["spot"] else terms.price)
             return Outflow(cost(price, request["share"], request["duration"], up=True))
-        if name in ("extend", "resize", "terminate"):
+        if name in ("extend", "resize", "terminate", "transferLease"):
             return await self._of_lease(name, given)
+        if name == "setDelegate" and given["cap"]:
+            span = f"in each {format_duration(given['period'])}" if given["period"] else "altogether"
+            allowed = f"{given['delegate']} may then spend {self._money.show(given['cap'])} {span}"
+            return Outflow(0, besides=(allowed,))
+        if name == "rescue":
+            return Outflow(0, besides=("tokens that lie at the address itself, not in the ledger, go out",))
         return Outflow(0, unknown=name not in _FREE)
 
     async def _of_lease(self, name: str, given: Mapping[str, Any]) -> Outflow:
@@ -101,6 +111,10 @@ class Reader:
             left = max(0, lease.end - now)
             deposit = accrued(lease, now) + cost(lease.price, int(given["share"]), left, up=True)
             return Outflow(max(0, deposit - lease.deposit))
+        if name == "transferLease":
+            rest = self._money.show(lease.deposit - lease.settled)
+            gone = f"lease {format_lease(lease.id)} goes to {given['to']}, and {rest} of escrow with it"
+            return Outflow(0, besides=(gone,))
         params = await self._session.pool.params(lease.params)
         return Outflow(0 if lease.spot else cost(lease.price, lease.cells, params.penalty_seconds))
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from leasehold.cli._completion import known_groups, known_wallets
+
 
 @dataclass(frozen=True)
 class Globals:
@@ -25,7 +27,11 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money 
 Wallet = Annotated[
     str | None,
     typer.Option(
-        "--wallet", "-w", metavar="NAME", help="Which wallet; by default the only one, or the setting."
+        "--wallet",
+        "-w",
+        metavar="NAME",
+        help="Which wallet; by default the only one, or the setting.",
+        autocompletion=known_wallets,
     ),
 ]
 PasswordFile = Annotated[
@@ -44,11 +50,20 @@ Approve = Annotated[
 AsGroup = Annotated[
     str | None,
     typer.Option(
-        "--as-group", metavar="NAME", help="Write a proposal for this group to approve, and send nothing."
+        "--as-group",
+        metavar="NAME",
+        help="Write a proposal for this group to approve, and send nothing.",
+        autocompletion=known_groups,
     ),
 ]
 OfGroup = Annotated[
-    str | None, typer.Option("--as-group", metavar="NAME", help="Of this group's leases, instead of yours.")
+    str | None,
+    typer.Option(
+        "--as-group",
+        metavar="NAME",
+        help="Of this group's leases, instead of yours.",
+        autocompletion=known_groups,
+    ),
 ]
 ProposalPath = Annotated[
     Path | None,

@@ -12,8 +12,9 @@ from typing import Protocol, cast
 import typer
 
 from leasehold.cli._app import app
+from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._run import EXIT_CODES
-from leasehold.cli._settings import DEFAULT_HOME, Settings
+from leasehold.cli._settings import Settings
 
 INTRODUCTION = """\
 # The command line

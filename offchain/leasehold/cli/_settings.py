@@ -20,10 +20,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
-
-DEFAULT_HOME = Path("~/.config/leasehold")
 
 
 def _listed(value: object) -> object:

@@ -20,7 +20,7 @@ from leasehold.cli._options import DryRun, ForAccount, JsonFlag, LeaseId, Passwo
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, transaction, utc
-from leasehold.errors import CapExceeded, DelegationExpired, LeaseholdError
+from leasehold.errors import CapExceeded, DelegationExpired, LeaseholdError, RpcUnavailable
 from leasehold.market import InvalidInput, extension_cost, format_amount, format_duration, parse_duration
 
 SHORTEST = 60  # seconds between looks at least
@@ -118,31 +118,33 @@ def auto_extend(
 async def _keep(
     call: Invocation, session: Session, number: int, keeping: Keeping, *, once: bool, dry_run: bool
 ) -> None:
-    asked = False
+    agreed = False
     while True:
         async with alone(_lock(session, number)):
-            lease, now = await session.lease(number), await session.now()
+            try:
+                lease, now = await session.lease(number), await session.now()
+            except RpcUnavailable as error:  # nothing was sent: in the loop there is another time
+                if once or dry_run:
+                    raise
+                call.out.warn(str(error))
+                await asyncio.sleep(SHORTEST)
+                continue
             step = decide(lease, keeping, now)
             call.out.say(step.why)
             answer: dict[str, Json] = {"lease": format_lease(number), "end": lease.end, "extended": 0}
             if step.seconds:
                 amount = extension_cost(lease, step.seconds)
                 answer["cost"] = format_amount(amount, session.money.decimals)
+                what = f"{format_duration(step.seconds)} for {session.money.show(amount)}"
                 if dry_run:
-                    call.out.answer({**answer, "would_extend": step.seconds, "dry_run": True})
-                    call.out.say(
-                        f"Would extend it by {format_duration(step.seconds)} for {session.money.show(amount)}."
-                    )
-                    return
-                if not asked:
-                    per = session.money.show(amount)
-                    call.out.confirm(
-                        f"Extend by {format_duration(step.seconds)} for {per} now, and so on until "
-                        f"{utc(keeping.until)}?"
-                    )
-                    asked = True
-                answer |= await _extend(call, session, number, step.seconds)
-        if once or not step.at:
+                    answer |= {"would_extend": step.seconds, "dry_run": True}
+                    call.out.say(f"Would extend it by {what}.")
+                else:
+                    if not agreed:
+                        call.out.confirm(f"Extend by {what} now, and so on until {utc(keeping.until)}?")
+                    agreed = True
+                    answer |= await _extend(call, session, number, step.seconds)
+        if once or dry_run or not step.at:
             call.out.answer(answer)
             return
         await asyncio.sleep(max(SHORTEST, step.at - now))

@@ -39,7 +39,7 @@ def set_delegate(
         typer.Option("--period", metavar="DURATION", help="In each of these: 30d; by default once for all."),
     ] = None,
     expires: Annotated[
-        str, typer.Option("--for", metavar="DURATION", help="How long it may act at all.")
+        str, typer.Option("--expires", metavar="DURATION", help="How long it may act at all.")
     ] = "30d",
     as_group: AsGroup = None,
     proposal: ProposalPath = None,

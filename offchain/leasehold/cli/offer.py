@@ -183,7 +183,7 @@ def sign_offer(
     async def command() -> None:
         lasting = parse_duration(expires)
         async with call.session() as session:
-            asked, wished = _asked(session, request, machine, share, duration, spot, tenant)
+            asked, wished, note = _asked(session, request, machine, share, duration, spot, tenant)
             money = session.money
             if price is None and wished is None:
                 raise InvalidInput("At what price? Say --price in whole tokens per GPU-hour.")
@@ -202,6 +202,8 @@ def sign_offer(
                 expires_at=await session.now() + lasting,
             )
             call.out.pairs(f"Offer for machine {offer.machine}", _rows(offer, found.terms.price, money))
+            if note:
+                call.out.say(f"The renter wrote: {note}")
             if dry_run:
                 call.out.answer({**_json(offer, money), "dry_run": True})
                 return
@@ -322,8 +324,8 @@ def _asked(
     duration: str | None,
     spot: bool,
     tenant: str | None,
-) -> tuple[Asked, str | None]:
-    """What options say, and the request where they are silent; and the price that it wishes for."""
+) -> tuple[Asked, str | None, str]:
+    """What options say, and the request where they are silent; the price that it wishes for, and its note."""
     given = read_file(request, QuoteRequestFile) if request else None
     if given is not None:
         check_place(given.chain, given.pool, session.deployment, "request")
@@ -336,7 +338,7 @@ def _asked(
         )
     account = parse_address(tenant) if tenant else given.tenant if given else ZERO_ADDRESS
     asked = Asked(number, cells, seconds, spot or bool(given and given.spot), account)
-    return asked, given.price if given else None
+    return asked, given.price if given else None, given.note if given else ""
 
 
 async def _nonce(session: Session, kept: OffersFile) -> int:

@@ -22,7 +22,7 @@ def lab(market: Cli, pool: Pool) -> dict[str, str]:
     people = add_wallets(market, pool)
     people["renter"] = pool.anvil.accounts[1].address
     market("wallet", "deposit", "20", "--yes", wallet="renter")
-    cap = ("--cap", "6", "--period", "1d", "--for", "3d", "--yes")
+    cap = ("--cap", "6", "--period", "1d", "--expires", "3d", "--yes")
     market("delegate", "set", people["ada"], *cap, wallet="renter")
     return people
 

@@ -119,6 +119,11 @@ def test_a_signer_is_replaced_and_the_lease_runs_on(lab: Lab, lease: str, pool: 
         "group", "rotate", "lab", "lab2", "--acceptance", str(made), "--proposal", str(rotate), "--json"
     ).json
     assert [each["function"] for each in told["calls"]] == ["transferLease", "transfer"]
+    seen = lab.cli("group", "approve", str(rotate), "--dry-run", "--json", wallet="grace").json
+    assert seen["leaves_ledger"] == "15"
+    (besides,) = seen["besides"]
+    assert "lease 1 goes to" in besides
+    assert "5 TUSD of escrow" in besides
     lab.run(rotate, "ada", "grace")
     after = lab.cli("group", "show", "lab2", "--json").json
     assert (after["ledger"], after["leases"]) == ("15", 1)

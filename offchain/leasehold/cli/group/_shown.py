@@ -56,11 +56,13 @@ async def show_proposal(call: Invocation, session: CliSession, proposal: Proposa
         ledger = await session.pool.balance_of(proposal.account)
         rows += [
             ("leaves the ledger", f"{reader.show(leaves)}; it holds {session.money.show(ledger)}"),
-            ("nonce", str(proposal.execution.nonce)),
+            *(("and besides", each) for each in leaves.besides),
+            ("nonce", await _nonce(session, proposal)),
         ]
         document["calls"] = [reader.json(each) for each in decoded]
         document["leaves_ledger"] = reader.amount(leaves)
         document["leaves_more"] = leaves.unknown
+        document["besides"] = list(leaves.besides)
     else:
         async for row in _other(session, proposal):
             rows.append(row)
@@ -95,6 +97,13 @@ async def _read(session: CliSession, proposal: Proposal, reader: Reader) -> tupl
     for each in decoded:
         leaves += await reader.outflow(each)
     return decoded, leaves
+
+
+async def _nonce(session: CliSession, proposal: Proposal) -> str:
+    """The nonce, and how many other proposals have to be executed before this one."""
+    nonce = proposal.execution.nonce
+    ahead = nonce - await session.accounts.nonce_of(proposal.account, nonce >> 64)
+    return f"{nonce}: {ahead} other proposals come first" if ahead > 0 else str(nonce)
 
 
 async def _other(session: CliSession, proposal: Proposal) -> AsyncIterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ import typer
 from leasehold.chain import Deployment
 from leasehold.chain.typed import Group
 from leasehold.cli._acting import parse_address
+from leasehold.cli._completion import known_groups
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import JsonFlag
@@ -18,7 +19,10 @@ from leasehold.cli._output import Json
 from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError
 from leasehold.market import InvalidInput, format_amount
 
-GroupName = Annotated[str, typer.Argument(metavar="NAME", help="As `leasehold group list` shows it.")]
+GroupName = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="As `leasehold group list` shows it.", autocompletion=known_groups),
+]
 Threshold = Annotated[
     int, typer.Option("--threshold", "-t", metavar="N", min=1, max=16, help="How many must sign.")
 ]
