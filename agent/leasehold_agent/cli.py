@@ -120,11 +120,14 @@ def report(
     undo: Annotated[bool, typer.Option("--undo", help="The host is back: end the outage now.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
 ) -> None:
-    """Say that this host is down from now on, before you take it down: it costs half of what being found out does.
+    """Say that this host is down from now on, before you take it down: half of what it costs to be found out.
 
     Tenants pay nothing from then on. The agent ends the outage when it is next started.
     """
-    question = "Report an outage? It costs stake: see the scale in docs/guides/outages.md."
+    question = (
+        "An outage that you report costs 2 % of each machine's stake up to 7 minutes, 4 % up to 48 hours, 30 % up to "
+        "120 hours and 50 % beyond, outages of the last week counted together. Report one?"
+    )
     if not (undo or yes) and not typer.confirm(question, err=True):
         raise typer.Exit(1)
     _run(_end_outages(load_settings()) if undo else _report(load_settings()))

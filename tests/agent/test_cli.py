@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from devnet.engine import Engine
 from devnet.kubo import Kubo
-from leasehold.chain import LeaseState
+from leasehold.chain import FaultKind, LeaseState
 from leasehold.errors import SettingsError
 from leasehold.market import MachineFile
 from leasehold_agent import cli
@@ -152,6 +152,50 @@ async def test_run_serves_and_the_other_commands_see_it(
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
         await rig.start()
+
+
+async def test_an_outage_is_reported_before_the_host_goes_down(
+    rig: Rig, invoke: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The agent that runs leaves it alone, however well it is; the next one, or the operator, ends it."""
+    values = settings_of(rig, tmp_path)
+
+    async def reported() -> bool:
+        return rig.machine in rig.host.snapshot.outages
+
+    async def is_down() -> bool:
+        return (await rig.chain.pool().machine_of(rig.machine)).down
+
+    await rig.until(lambda: rig.host.snapshot.machines)
+    await rig.reconciler.tick()
+    unasked = await invoke(values, "report")
+    assert unasked.exit_code == 1
+    assert not await is_down()
+
+    done = await invoke(values, "report", "--yes")
+    assert f"Machine {rig.machine} is down from now on" in done.output, done.output
+    assert "down already" in (await invoke(values, "report", "--yes")).output
+    await rig.until(reported)
+    for _ in range(3):
+        await rig.reconciler.tick()
+        await rig.reconciler.settle()
+    assert await is_down()
+
+    rig.chain.anvil.advance(60)
+    await rig.restart()
+
+    async def is_back() -> bool:
+        return not await is_down()
+
+    await rig.until(is_back)
+    rig.chain.anvil.advance(1)  # past the moment at which this process began
+    assert "down from now on" in (await invoke(values, "report", "--yes")).output
+    assert "is back" in (await invoke(values, "report", "--undo")).output
+    assert not await is_down()
+    faults = await rig.chain.pool().faults()
+    found = [await faults.fault_of(number) for number in (1, 2)]
+    assert [fault.kind for fault in found] == [FaultKind.SELF_REPORTED] * 2
+    assert [fault.amount for fault in found] == [2 * 10**18, 0]  # both within the seven minutes
 
 
 def _phases(rig: Rig) -> list[str]:
