@@ -141,7 +141,7 @@ class Reader:
         if name in _AMOUNTS:
             return "without limit" if value == UNLIMITED else self._money.show(value)
         if name in _TIMES:
-            return f"{utc(value)} ({value})" if value < 1 << 40 else str(value)
+            return f"{utc(value)} ({value})"
         if name in _DURATIONS:
             return f"{format_duration(value)} ({value} s)"
         if name in _LEASES:

@@ -24,8 +24,11 @@ def transaction(receipt: Receipt) -> dict[str, Json]:
 
 
 def utc(seconds: int) -> str:
-    """A time for people."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """A time for people. Files and contracts may name any number: one past the calendar's end stays a number."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"second {seconds}"
 
 
 def machine_state(machine: Machine) -> str:

@@ -197,3 +197,38 @@ def test_other_signers_take_the_ledger_over(lab: Lab) -> None:
     assert lab.people["barbara"] in after["signers"]
     assert lab.people["edsger"] not in after["signers"]
     assert lab.cli("group", "rotate", "lab", "lab2", ok=False).code == 9
+
+
+def test_proposals_in_a_row_wait_for_one_another_unless_told_otherwise(lab: Lab) -> None:
+    first = lab.propose("first", "wallet", "withdraw", "1", "--to", lab.people["ada"])
+    lab.run(lab.propose("other", "wallet", "withdraw", "2", "--to", lab.people["ada"]), "ada", "grace")
+    late = lab.cli("group", "approve", str(first), "--yes", wallet="ada", ok=False)
+    assert late.code == 12
+    assert "another proposal with its nonce" in late.err
+
+    def later(document: Any) -> None:
+        document["messages"][0]["nonce"] += 2
+
+    ahead = lab.cli("group", "approve", str(tampered(first, later)), "--dry-run", wallet="ada")
+    assert "1 other proposals come first" in ahead.out
+
+
+def test_a_group_that_provides_signs_offers_too(lab: Lab, pool: Pool) -> None:
+    from leasehold.chain.typed import Group, Offer
+    from leasehold.cli._agreed import OfferFile
+    from leasehold.cli._files import read_file, write_file
+    from leasehold.cli._proposal import Proposal
+
+    offer = Offer(
+        machine=1, revision=1, price=10**18, cells=8, duration=3_600, spot=True, tenant="0x" + "00" * 20,
+        nonce=7, expires_at=1 << 40,
+    )  # fmt: skip
+    group = Group.of(2, [lab.people[name] for name in ("ada", "grace", "edsger")])
+    path, made = lab.folder / "terms.json", lab.folder / "offer.json"
+    write_file(path, Proposal("offer", pool.deployment, group, (offer,)).file())
+    seen = lab.cli("group", "approve", str(path), "--dry-run", wallet="ada").out
+    assert "per GPU-hour, spot" in seen
+    lab.cli("group", "execute", str(path), *lab.signed(path, "ada", "grace"), "-o", str(made))
+    written = read_file(made, OfferFile)
+    assert (written.offer, written.provider) == (offer, lab.address)
+    assert "Only calls" in lab.cli("group", "renew", str(path), ok=False).err
