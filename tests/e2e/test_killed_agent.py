@@ -8,9 +8,6 @@ is the moment just before an act; the moments within an act come from stopping w
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +15,7 @@ from typing import Any, Literal
 
 import pytest
 
+from devnet.moments import at_once, in_the_pool, no_mining, standing_still
 from devnet.site import LABEL, Site, make_site
 from devnet.tenant import Tenant
 from devnet.world import World
@@ -154,40 +152,6 @@ class Life:
     def _seal(self) -> bytes:
         chosen = {**self.environment, "ROUND": str(self.rounds)}
         return self.tenant.sealed(self.dataset, grace=self.grace, **chosen)
-
-
-def at_once(holds: Callable[[], Any], timeout: float = 30) -> None:
-    """Looks without pause until `holds()`, for moments that pass quickly."""
-    deadline, never = time.monotonic() + timeout, threading.Event()
-    while not holds():
-        assert time.monotonic() < deadline, "the moment did not come"
-        never.wait(0.002)
-
-
-@contextlib.contextmanager
-def standing_still(pid: int | None) -> Iterator[None]:
-    """A process stopped meanwhile: requests to it hang, and are served after."""
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-@contextlib.contextmanager
-def no_mining(world: World) -> Iterator[None]:
-    """Transactions wait in the pool meanwhile; what is there at the end is mined."""
-    world.anvil.request("evm_setAutomine", False)
-    try:
-        yield
-    finally:
-        world.anvil.request("evm_setAutomine", True)
-        world.anvil.mine()
-
-
-def in_the_pool(world: World) -> bool:
-    return int(world.anvil.request("txpool_status")["pending"], 16) > 0
 
 
 # ----------------------------------------------------------------------------------------------------------- moments
