@@ -10,7 +10,7 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction
-from leasehold.market import AllowanceMissing, NotEnoughFunds, format_amount, funds_of
+from leasehold.market import AllowanceMissing, NotEnoughFunds, format_amount
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,13 @@ async def pay_in(session: Session, amount: int, *, approve: bool) -> PayIn:
         NotEnoughFunds: ledger and wallet together hold less. AllowanceMissing: the pool may not take it.
     """
     money = session.money
-    funds = await funds_of(session.pool, session.token, session.account)
+    funds = await session.renter().funds()
     missing = max(0, amount - funds.ledger)
+    if missing and session.other is not None:
+        raise NotEnoughFunds(
+            f"The ledger of {session.account} lacks {money.show(missing)}, and nothing else pays here: run `leasehold "
+            f"wallet deposit {format_amount(missing, money.decimals)} --to {session.account}` first."
+        )
     if missing > funds.wallet:
         raise NotEnoughFunds(
             f"That takes {money.show(amount)} from the ledger, which holds {money.show(funds.ledger)}, and the wallet "

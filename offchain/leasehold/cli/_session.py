@@ -120,7 +120,14 @@ class Session:
 
     def provider(self) -> Provider:
         return Provider(
-            self.pool, self.token, self.rpc, self.account, self.sender, blocks=self.ipfs, now=self.now
+            self.pool,
+            self.token,
+            self.rpc,
+            self.account,
+            self.sender,
+            blocks=self.ipfs,
+            now=self.now,
+            ledger_only=self.other is not None,
         )
 
     def renter(self) -> Renter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sends, Terms, Token
@@ -26,7 +26,7 @@ from leasehold.market._earning import (
     stake_shortfall,
 )
 from leasehold.market._errors import AllowanceMissing, AlreadyJoined, MachineUnavailable, NotEnoughFunds
-from leasehold.market._quote import Money
+from leasehold.market._quote import Funds, Money
 from leasehold.market._renter import Blocks, Clock, funds_of
 from leasehold.market._units import format_amount
 
@@ -63,7 +63,7 @@ class Provider:
     """The provider's side of one pool, for the account that owns the machines.
 
     sender: for what is sent; reads do without. now: unix seconds at the head of the chain. blocks: the
-    provider's IPFS node.
+    provider's IPFS node. ledger_only: somebody else acts for the account, and nothing can be pulled from its wallet.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Provider:
         *,
         blocks: Blocks,
         now: Clock,
+        ledger_only: bool = False,
     ) -> None:
         self._pool = pool
         self._token = token
@@ -84,10 +85,16 @@ class Provider:
         self._sender = sender
         self._blocks = blocks
         self._now = now
+        self._ledger_only = ledger_only
 
     @property
     def money(self) -> Money:
         return Money.of(self._pool.deployment)
+
+    async def funds(self) -> Funds:
+        """What the account can stake with now."""
+        funds = await funds_of(self._pool, self._token, self.account)
+        return replace(funds, wallet=0, allowance=0) if self._ledger_only else funds
 
     # ------------------------------------------------------------------------------------------------ joining
 
@@ -109,7 +116,7 @@ class Provider:
                     "key."
                 )
         version = await self._pool.params_version()
-        funds = await funds_of(self._pool, self._token, self.account)
+        funds = await self.funds()
         offer = join_quote(gpus, terms, await self._pool.params(version), funds)
         problem = stake_shortfall(offer.pulled, funds, self.money)
         if problem is not None:

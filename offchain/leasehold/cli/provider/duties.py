@@ -167,6 +167,8 @@ async def _answer(
 def recover(
     ctx: typer.Context,
     machine: MachineId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -177,7 +179,10 @@ def recover(
 
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:

@@ -11,7 +11,16 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Json
 from leasehold.cli.provider.join import MachineJson, OperatorGas
 from leasehold.market import (
@@ -36,6 +45,8 @@ def operator(
     machine: MachineId,
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the new operator key.")],
     operator_gas: OperatorGas = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -43,7 +54,10 @@ def operator(
     as_json: JsonFlag = False,
 ) -> None:
     """Give a machine another operator key, at once: the old one can do nothing any more. Works on a retired one too."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         key = parse_address(address)
@@ -83,6 +97,8 @@ def update(
     ctx: typer.Context,
     machine: MachineId,
     described: MachineJson,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -93,7 +109,10 @@ def update(
 
     Other hardware has to be measured anew, and raises the revision of the terms.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         file = MachineFile.load(described)

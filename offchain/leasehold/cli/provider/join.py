@@ -10,7 +10,7 @@ import typer
 from leasehold.chain import Terms
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, DryRun, JsonFlag, PasswordFile, Wallet, Yes
+from leasehold.cli._options import Approve, AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction
 from leasehold.cli.provider._terms import (
@@ -70,6 +70,8 @@ def join(
     until: Until = None,
     operator_gas: OperatorGas = None,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -81,7 +83,10 @@ def join(
     The machine's two documents are pinned on your IPFS node, the stake is taken from your ledger and wallet,
     and the agent's operator key is sent gas money. Your own key never has to be on the host.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         machine = MachineFile.load(described)
@@ -147,6 +152,11 @@ async def _join(
     if not approve:
         provider.check_allowance(offer.pulled, offer.approve)
     call.out.confirm(f"Stake {money.show(offer.stake)} and register the machine?")
+    if session.other is not None and wanted:
+        gas = format_amount(wanted, 18, places=6)
+        call.out.warn(
+            f"Send {gas} of the chain's own coin to {machine.operator} yourself, for the agent's gas."
+        )
     with call.out.working("Pinning the documents, staking, registering"):
         if offer.approve:
             await provider.approve(offer.pulled)

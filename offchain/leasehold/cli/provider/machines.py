@@ -10,7 +10,16 @@ import typer
 from leasehold.chain import Machine, Receipt
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._session import Session
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, transaction, utc
 from leasehold.cli.provider._terms import (
@@ -73,6 +82,8 @@ def terms(
     longest: Longest = None,
     trial: Trial = None,
     until: Until = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -83,7 +94,10 @@ def terms(
 
     Without any option it accepts the pool's current parameters with the same terms.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:
@@ -116,6 +130,8 @@ def withhold(
     cells: Annotated[
         str, typer.Argument(metavar="CELLS", help="GPUs (0,1), cells of one (1:0-3), `all` or `none`.")
     ],
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
@@ -129,46 +145,64 @@ def withhold(
     def question(found: Machine) -> str:
         return f"Withhold {format_cells(parse_cells(cells, found.gpus))} of machine {machine} from sale?"
 
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
     _change(call, machine, question, change)
 
 
 def delist(
     ctx: typer.Context,
     machine: MachineId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Take a machine out of sale. Its leases run on and cannot be extended; `relist` undoes it."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
     _change(call, machine, f"Take machine {machine} out of sale?", lambda s, m: s.pool.delist(m.id))
 
 
 def relist(
     ctx: typer.Context,
     machine: MachineId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Put a machine back on sale."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
     _change(call, machine, f"Put machine {machine} back on sale?", lambda s, m: s.pool.relist(m.id))
 
 
 def retire(
     ctx: typer.Context,
     machine: MachineId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Take a machine out of the market for good, which starts the delay after which its stake leaves."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def change(session: Session, found: Machine) -> Receipt:
         delay = (await session.pool.params(found.params)).unstake_delay
@@ -184,6 +218,8 @@ def retire(
 def unstake(
     ctx: typer.Context,
     machine: MachineId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     yes: Yes = False,
@@ -199,7 +235,10 @@ def unstake(
             )
         return await session.pool.unstake(machine)
 
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
     _change(call, machine, f"Move the stake of machine {machine} into your ledger?", change)
 
 

@@ -11,7 +11,18 @@ from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease
 from leasehold.cli._faults import costs, fault_at
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, DryRun, JsonFlag, LeaseId, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    Approve,
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    LeaseId,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, machine_state, transaction, utc
 from leasehold.cli.provider._tending import tended
@@ -23,7 +34,6 @@ from leasehold.market import (
     format_amount,
     format_cells,
     format_duration,
-    funds_of,
     parse_amount,
     stake_shortfall,
 )
@@ -40,6 +50,8 @@ def stake(
     machine: MachineId,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens to add.")],
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -47,14 +59,17 @@ def stake(
     as_json: JsonFlag = False,
 ) -> None:
     """Add to a machine's stake, for instance after the minimum was raised."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:
             money, provider = session.money, session.provider()
             units = parse_amount(amount, money.decimals)
             await provider.own(machine)
-            funds = await funds_of(session.pool, session.token, session.account)
+            funds = await provider.funds()
             pulled = max(0, units - funds.ledger)
             if problem := stake_shortfall(pulled, funds, money):
                 raise problem
@@ -85,6 +100,8 @@ def stake(
 def terminate(
     ctx: typer.Context,
     lease: LeaseId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -95,7 +112,10 @@ def terminate(
 
     Ending a spot lease costs nothing, and its machine's operator may do it too.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         number = parse_lease(lease)
@@ -146,6 +166,8 @@ def claim(
     leases: Annotated[
         list[str] | None, typer.Argument(metavar="[LEASE]...", help="By default all that pay.")
     ] = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -153,7 +175,10 @@ def claim(
     as_json: JsonFlag = False,
 ) -> None:
     """Collect what your machines have earned, and close the leases whose end has passed, in one transaction."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         wanted = {parse_lease(each) for each in leases or ()}
@@ -188,6 +213,8 @@ def withdraw(
     ctx: typer.Context,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
     to: To = None,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -195,7 +222,10 @@ def withdraw(
     as_json: JsonFlag = False,
 ) -> None:
     """Pay earnings out of the pool's ledger, as `leasehold wallet withdraw` does."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
     call.run(withdraw_from_ledger(call, amount, to, dry_run=dry_run))
 
 

@@ -10,7 +10,17 @@ from leasehold.chain import CommitteeDrawn, Round, RoundState, VoteRecord
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import (
+    Approve,
+    AsGroup,
+    DryRun,
+    JsonFlag,
+    MachineId,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli.validator._shown import ROUNDS, duty_of, outcome_json
@@ -32,6 +42,8 @@ def request(
     ctx: typer.Context,
     machine: MachineId,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -39,7 +51,10 @@ def request(
     as_json: JsonFlag = False,
 ) -> None:
     """Ask for a machine to be measured, as it describes itself now, by a committee of validators. Anyone may."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:

@@ -10,7 +10,7 @@ from leasehold.chain import RoundState, Seat, SeatRecord
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, DryRun, JsonFlag, PasswordFile, Wallet, Yes
+from leasehold.cli._options import Approve, AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
@@ -44,6 +44,8 @@ def register(app: typer.Typer) -> None:
 def stake(
     ctx: typer.Context,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -51,7 +53,10 @@ def stake(
     as_json: JsonFlag = False,
 ) -> None:
     """Stake a validator's seat out of your ledger; what that lacks comes from the wallet first."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:
@@ -96,6 +101,8 @@ def top_up(
         str | None, typer.Argument(metavar="[AMOUNT]", help="Whole tokens; by default all that is missing.")
     ] = None,
     approve: Approve = False,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -103,7 +110,10 @@ def top_up(
     as_json: JsonFlag = False,
 ) -> None:
     """Add to a seat's stake after it lost some. A seat with less than half of it leaves by itself."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:
@@ -228,6 +238,8 @@ def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False)
 def leave(
     ctx: typer.Context,
     seat: SeatId,
+    as_group: AsGroup = None,
+    proposal: ProposalPath = None,
     wallet: Wallet = None,
     password_file: PasswordFile = None,
     dry_run: DryRun = False,
@@ -235,7 +247,10 @@ def leave(
     as_json: JsonFlag = False,
 ) -> None:
     """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in seven days."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    call = Invocation.of(
+        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
+        proposal=proposal,
+    )  # fmt: skip
 
     async def command() -> None:
         async with call.session(signs=not dry_run) as session:
