@@ -12,7 +12,7 @@ from pathlib import Path
 from eth_utils.address import is_checksum_address, is_hex_address, to_checksum_address
 
 from leasehold.chain import AccountsContract, Call, Pool, Receipt, Sends
-from leasehold.chain.typed import Group
+from leasehold.cli._groups import Groups
 from leasehold.market import InvalidInput, MarketError
 
 
@@ -20,13 +20,25 @@ from leasehold.market import InvalidInput, MarketError
 class Acting:
     """Whom a command acts for. Nothing set: the wallet's own account.
 
-    group: by name. account: whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a
-    new file in the working directory.
+    group: by name. account: whose delegate the wallet is, as it was typed. proposal: where a group's proposal is
+    written; `None` for a new file in the working directory.
     """
 
     group: str | None = None
     account: str | None = None
     proposal: Path | None = None
+
+    def account_for(self, groups: Groups, accounts: str) -> str | None:
+        """The account that is acted for, or `None` for the wallet's own. accounts: the contract's address.
+
+        Raises:
+            InvalidInput: no address, or both a group and an account. SettingsError: no such group.
+        """
+        if self.group is not None and self.account is not None:
+            raise InvalidInput("A group is no delegate: say --as-group or --for-account, not both.")
+        if self.group is not None:
+            return groups.get(self.group).address(accounts)
+        return parse_address(self.account) if self.account is not None else None
 
 
 class CannotAct(MarketError):
@@ -44,8 +56,7 @@ class Proposed(Exception):
 class Proposing:
     """Stands where a wallet's sender would, for an account that acts by proposals."""
 
-    def __init__(self, group: Group, account: str, pool: Pool) -> None:
-        self.group = group
+    def __init__(self, account: str, pool: Pool) -> None:
         self.address = account
         self._pool = pool
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from leasehold.chain import KeyInfo, Keystore
-from leasehold.cli._acting import Acting, parse_address
+from leasehold.cli._acting import Acting
 from leasehold.cli._age_keys import AgeKeys
 from leasehold.cli._groups import Groups
 from leasehold.cli._options import Globals
@@ -49,7 +49,7 @@ class Invocation:
         """From Typer's context and the options that the command has. A proposal moves nothing: no question is asked."""
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
         out = Output(as_json=as_json, yes=yes or as_group is not None)
-        acting = Acting(as_group, parse_address(for_account) if for_account else None, proposal)
+        acting = Acting(as_group, for_account, proposal)
         return cls(given, out, wallet, password_file, acting, ctx.info_name or "command")
 
     @cached_property

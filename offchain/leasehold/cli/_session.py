@@ -233,6 +233,7 @@ async def open_session(call: Invocation, *, signs: bool, account: bool) -> Async
             "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
         )
     deployment = Deployment.load(settings.deployment)
+    other = call.acting.account_for(Groups(settings.home), deployment.accounts)
     wallet = call.chosen() if signs or account else None
     async with AsyncExitStack() as stack:
         rpc = await stack.enter_async_context(Rpc(settings.rpc))
@@ -240,13 +241,10 @@ async def open_session(call: Invocation, *, signs: bool, account: bool) -> Async
             deployment
         )  # before the password: nobody should unlock a key for the wrong chain
         signer = _Unlocking(call, wallet) if wallet else None
-        reader = Pool(rpc, deployment)
-        acting, other = call.acting, call.acting.account
+        reader, acting = Pool(rpc, deployment), call.acting
         sender: Sends | None = None
-        if acting.group is not None:
-            group = Groups(settings.home).get(acting.group)
-            other = group.address(deployment.accounts)
-            sender = Proposing(group, other, reader) if signs else None
+        if acting.group is not None and other is not None:
+            sender = Proposing(other, reader) if signs else None
         elif signs and signer is not None:
             await signer.open()
             own = Sender(rpc, signer)

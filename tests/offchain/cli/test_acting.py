@@ -49,7 +49,7 @@ class Recorder:
 
 
 def test_a_groups_first_call_ends_the_verb_and_a_foreign_one_is_refused() -> None:
-    proposing = Proposing(Group.of(1, [ADA]), ADA, cast(Pool, FakePool()))
+    proposing = Proposing(ADA, cast(Pool, FakePool()))
     with pytest.raises(Proposed) as proposed:
         asyncio.run(proposing.send(POOL, b"data"))
     assert proposed.value.calls == (Call(POOL, b"data"),)

@@ -67,6 +67,11 @@ def test_what_cannot_be_a_delegate_is_said(market: Cli, lab: dict[str, str]) -> 
     )
     assert market("delegate", "set", lab["renter"], *cap, wallet="renter", ok=False).code == 2
     assert market("delegate", "set", lab["ada"], "--cap", "0", "--yes", wallet="renter", ok=False).code == 2
+    mistyped = market("close", "1", "--for-account", "ada", wallet="ada", ok=False)
+    assert mistyped.code == 2
+    assert "is no account's address" in mistyped.err
+    both = ("--for-account", lab["renter"], "--as-group", "lab")
+    assert "not both" in market("close", "1", *both, wallet="ada", ok=False).err
     dry = market("delegate", "set", lab["grace"], "--cap", "1", "--dry-run", "--json", wallet="renter").json
     assert dry["dry_run"]
     assert len(market("delegate", "list", "--json", wallet="renter").json) == 1

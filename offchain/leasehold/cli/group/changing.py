@@ -25,6 +25,8 @@ from leasehold.cli.group.book import GroupName, Salt, make_group
 from leasehold.market import InvalidInput, NotEnoughFunds, parse_amount, parse_duration
 from leasehold.market.wire import OPS
 
+MOST = 64  # leases that one proposal moves
+
 
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
@@ -71,6 +73,11 @@ def rotate(
             index = await indexed(session, call.out)
             leases = await index.leases(tenant=account, live=True)
             balance = await session.pool.balance_of(account)
+            if len(leases) > MOST:
+                call.out.warn(
+                    f"The first {MOST} of {len(leases)} leases: run this again for the rest and the ledger."
+                )
+                leases, balance = leases[:MOST], 0
             if not leases and not balance:
                 raise NotEnoughFunds(
                     f"Group {name} has no lease and nothing in its ledger: use {new} instead."
