@@ -64,7 +64,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def machine(world: World) -> Iterator[Machine]:
-    with make_site(world, tick_seconds=0.5) as site:
+    with make_site(world, "--max", "30d", tick_seconds=0.5) as site:
         tenant = Tenant(site)
         sealed = tenant.sealed(tenant.dataset("an answer"))
         lease = parse_lease(tenant.open(sealed, duration=25 * DAY))
@@ -110,16 +110,24 @@ def as_soon_as_it_is_mined(machine: Machine, duty: str) -> None:
     machine.killed()
 
 
-MOMENTS = [
-    before_it_is_sent,
-    while_it_waits,
-    while_it_waits_and_is_dropped,
-    while_it_waits_until_the_agent_is_back,
-    as_soon_as_it_is_mined,
-]
+MOMENTS: dict[Moment, bool] = {
+    before_it_is_sent: False,
+    while_it_waits: True,
+    while_it_waits_and_is_dropped: True,
+    while_it_waits_until_the_agent_is_back: False,
+    as_soon_as_it_is_mined: True,
+}
+"""And which of them are tried in long runs only."""
+moments = pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(moment, id=moment.__name__, marks=[pytest.mark.deep] if deep else [])
+        for moment, deep in MOMENTS.items()
+    ],
+)
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+@moments
 def test_a_challenge_is_answered_once(machine: Machine, moment: Moment) -> None:
     machine.killed()
     filed = len(machine.site.here(FaultFiled))
@@ -132,7 +140,7 @@ def test_a_challenge_is_answered_once(machine: Machine, moment: Moment) -> None:
     assert len(machine.site.here(FaultFiled)) == filed
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+@moments
 def test_an_outage_is_ended_once(machine: Machine, moment: Moment) -> None:
     machine.killed()
     filed = len(machine.site.here(FaultFiled))
