@@ -118,8 +118,9 @@ def test_a_seat_comes_and_goes(pool, committee, neighbour, thief):
         committee.leave(1, {"from": thief})
     with reverts("SeatNotLeaving", 1):
         committee.exit(1, {"from": neighbour})
-    committee.leave(1, {"from": neighbour})
+    tx = committee.leave(1, {"from": neighbour})
     leaves = now() + LEAVE_DELAY
+    assert tx.events["SeatLeaving"] == {"seat": 1, "leavesAt": leaves}
     with reverts("SeatLeavingAlready", 1):
         committee.leave(1, {"from": neighbour})
     with reverts("SeatLeavingAlready", 1):
@@ -254,9 +255,9 @@ def test_commits_and_reveals_have_their_time_and_their_people(pool, committee, d
         committee.commit(round_, outside, SALT, {"from": holder(committee, outside)})
     with reverts("NotAuthorized", provider):
         committee.commit(round_, seat, SALT, {"from": provider})
-    committee.commit(
-        round_, seat, commitment(pool, round_, seat, True, SPEC, 900, SALT), {"from": holder(committee, seat)}
-    )
+    sealed = commitment(pool, round_, seat, True, SPEC, 900, SALT)
+    tx = committee.commit(round_, seat, sealed, {"from": holder(committee, seat)})
+    assert tx.events["Committed"] == {"round": round_, "seat": seat, "commitment": "0x" + sealed.hex()}
     with reverts("AlreadyCommitted", round_, seat):
         committee.commit(round_, seat, SALT, {"from": holder(committee, seat)})
     with reverts("RevealNotOpen", round_, until):
@@ -317,7 +318,8 @@ def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, drawn, n
     # The silent one may make up for it.
     weak = holder(committee, seats[4])
     pool.deposit(weak, STAKE, {"from": weak})
-    committee.topUp(seats[4], STAKE, {"from": weak})
+    tx = committee.topUp(seats[4], STAKE, {"from": weak})
+    assert tx.events["SeatToppedUp"] == {"seat": seats[4], "stake": STAKE}
     assert committee.seatOf(seats[4])[1] == STAKE
 
 

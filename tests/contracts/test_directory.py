@@ -32,7 +32,9 @@ def test_only_the_owner_licenses(directory, people, owner):
 
 
 def test_a_gated_pool_asks_for_a_licence(pool, directory, owner, thief, operator, running):
-    pool.setGated(True, {"from": owner})
+    assert not pool.gated()
+    assert pool.setGated(True, {"from": owner}).events["GatedSet"] == {"gated": True}
+    assert pool.gated()
     with reverts("Unlicensed", thief):
         pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": thief})
     until = now() + DAY

@@ -41,8 +41,15 @@ def test_a_companion_charges_a_ledger_and_no_wallet(pool, token, companions, hoo
     with reverts("InsufficientBalance", neighbour, 0, 5):
         hook(pool, "charge", neighbour.address, 5, by=companions[FAULTS])
     pool.deposit(neighbour, 5, {"from": neighbour})
-    hook(pool, "charge", neighbour.address, 5, by=companions[FAULTS])
-    assert (pool.balanceOf(neighbour), pool.balanceOf(companions[FAULTS])) == (0, 5)
+    tx = hook(pool, "charge", neighbour.address, 3, by=companions[FAULTS])
+    assert tx.events["Charged"] == {
+        "from": neighbour,
+        "companion": companions[FAULTS],
+        "amount": 3,
+        "balance": 2,
+    }
+    hook(pool, "charge", neighbour.address, 2, by=companions[COMMITTEE])
+    assert [pool.balanceOf(who) for who in (neighbour, *companions)] == [0, 2, 3, 0, 0]
     assert token.balanceOf(neighbour) == had - 5
 
 
@@ -67,10 +74,25 @@ def test_a_slash_takes_no_more_than_the_stake_and_goes_to_somebody(
     ):
         with reverts(error):
             hook(pool, "moveStake", 1, [to], [amount], by=companions[FAULTS])
-    hook(pool, "moveStake", 1, [neighbour.address], [stake], by=companions[FAULTS])
+    tx = hook(pool, "moveStake", 1, [neighbour.address], [stake], by=companions[FAULTS])
+    assert tx.events["StakeMoved"] == {"machine": 1, "to": neighbour, "amount": stake, "stake": 0}
     assert pool.balanceOf(neighbour) == stake
     seen = pool.machineOf(1).dict()
     assert (seen["stake"], seen["underStaked"]) == (0, True)
+
+
+def test_a_hold_takes_the_place_of_the_one_before(pool, companions, hook):
+    for from_, until in ((NOW, NOW + DAY), (NOW + 1, NOW + 2)):
+        tx = hook(pool, "hold", 1, from_, until, by=companions[FAULTS])
+        assert tx.events["MachineHeld"] == {"machine": 1, "from": from_, "until": until}
+        seen = pool.machineOf(1).dict()
+        assert (seen["heldFrom"], seen["heldUntil"]) == (from_, until)
+
+
+def test_pending_slashes_are_counted_by_faults(pool, companions, hook):
+    tx = hook(pool, "setPendingSlashes", 1, 3, by=companions[FAULTS])
+    assert tx.events["PendingSlashesSet"] == {"machine": 1, "count": 3}
+    assert pool.machineOf(1).dict()["pendingSlashes"] == 3
 
 
 @pytest.mark.parametrize("name", ["setVerified", "moveStake", "setDown", "hold", "setPendingSlashes"])
