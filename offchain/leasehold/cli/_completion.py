@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
+from dataclasses import fields
 from pathlib import Path
 
 import typer
 
-from leasehold.chain import Keystore
+from leasehold.chain import Keystore, Params, format_lease
 
 DEFAULT_HOME = Path("~/.config/leasehold")
 
@@ -26,6 +29,53 @@ def known_wallets(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of wallets that begin so."""
     names = (each.name for each in Keystore(_home(ctx) / "keys").list())
     return [name for name in names if name.startswith(incomplete)]
+
+
+def known_leases(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Leases that the index has, the newest first."""
+    return [text for text in map(format_lease, _newest(ctx, "lease")) if text.startswith(incomplete)]
+
+
+def known_machines(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Machines that the index has."""
+    return _beginning(_newest(ctx, "machine"), incomplete)
+
+
+def known_faults(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Faults that the index has."""
+    return _beginning(_newest(ctx, "fault"), incomplete)
+
+
+def known_rounds(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Verifications that the index has."""
+    return _beginning(_newest(ctx, "round"), incomplete)
+
+
+def known_seats(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Validators' seats that the index has."""
+    return _beginning(_newest(ctx, "seat"), incomplete)
+
+
+def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
+    """What `pool propose` sets, up to the equals sign."""
+    return [f"{field.name}=" for field in fields(Params) if field.name.startswith(incomplete)]
+
+
+def _newest(ctx: typer.Context, kind: str) -> list[int]:
+    """Numbers of a kind in the index as the last command left it, the newest first. kind: one of the above."""
+    path = _home(ctx) / "index.db"
+    if not path.exists():
+        return []
+    query = f"SELECT {kind} FROM chain_{kind}s GROUP BY {kind} ORDER BY {kind} DESC LIMIT 100"
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as index:
+            return [int(row[0]) for row in index.execute(query)]
+    except sqlite3.Error:
+        return []
+
+
+def _beginning(numbers: list[int], incomplete: str) -> list[str]:
+    return [text for text in map(str, numbers) if text.startswith(incomplete)]
 
 
 def _home(ctx: typer.Context) -> Path:

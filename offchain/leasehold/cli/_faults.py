@@ -14,6 +14,7 @@ from leasehold.chain import (
     DecodedCall,
     Fault,
     FaultKind,
+    FaultRecord,
     FaultState,
     Lease,
     LeaseState,
@@ -45,6 +46,30 @@ async def fault_at(session: Session, fault: int) -> Fault:
     if found.state is FaultState.NONE:
         raise UnknownFault(fault)
     return found
+
+
+async def current(session: Session, record: FaultRecord) -> Fault:
+    """A fault that the index has; the chain is asked only where a deadline runs."""
+    if record.state in (FaultState.FILED, FaultState.APPEALED):
+        return await fault_at(session, record.fault)
+    return Fault(
+        id=record.fault,
+        machine=record.machine,
+        kind=record.kind,
+        state=record.state,
+        from_=record.from_,
+        to=record.to,
+        filed_at=record.filed_at,
+        deadline=0,
+        bps=record.bps,
+        previous=0,
+        arbiter=record.arbiter,
+        amount=record.amount,
+        bond=0,
+        pot=record.pot - record.compensated,
+        weight=record.weight,
+        reporters=ZERO_DIGEST,
+    )
 
 
 def fault_json(fault: Fault, money: Money) -> dict[str, Json]:

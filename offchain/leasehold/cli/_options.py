@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.cli._completion import known_groups, known_wallets
+from leasehold.cli._completion import known_faults, known_groups, known_leases, known_machines, known_wallets
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,24 @@ PasswordFile = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen and send nothing.")]
-LeaseId = Annotated[str, typer.Argument(metavar="LEASE", help="As `leasehold leases` shows it: 12, or 12.1.")]
-MachineId = Annotated[int, typer.Argument(metavar="MACHINE", min=1, help="As `leasehold machines` shows it.")]
+LeaseId = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEASE", help="As `leasehold leases` shows it: 12, or 12.1.", autocompletion=known_leases
+    ),
+]
+MachineId = Annotated[
+    int,
+    typer.Argument(
+        metavar="MACHINE", min=1, help="As `leasehold machines` shows it.", autocompletion=known_machines
+    ),
+]
+FaultId = Annotated[
+    int,
+    typer.Argument(
+        metavar="FAULT", min=1, help="As `leasehold faults` shows it.", autocompletion=known_faults
+    ),
+]
 Approve = Annotated[
     bool,
     typer.Option("--approve", help="First let the pool take from the wallet what this needs, and no more."),

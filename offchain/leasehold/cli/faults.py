@@ -14,6 +14,7 @@ from leasehold.cli._faults import (
     ROLL_AFTER,
     applicable,
     costs,
+    current,
     executable,
     execute,
     fault_at,
@@ -28,6 +29,7 @@ from leasehold.cli._options import (
     Approve,
     AsGroup,
     DryRun,
+    FaultId,
     JsonFlag,
     MachineId,
     PasswordFile,
@@ -38,9 +40,8 @@ from leasehold.cli._options import (
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction, utc
+from leasehold.errors import NotDown, NothingToApply, WrongFaultState
 from leasehold.market import InvalidInput, format_amount, format_duration
-
-FaultId = Annotated[int, typer.Argument(metavar="FAULT", min=1, help="As `leasehold faults` shows it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -173,7 +174,7 @@ def list_faults(
         async with call.session(account=False) as session:
             index = await indexed(session, call.out)
             money = session.money
-            found = [await fault_at(session, each.fault) for each in await index.faults(machine=machine)]
+            found = [await current(session, each) for each in await index.faults(machine=machine)]
             call.out.answer([fault_json(each, money) for each in found])
             call.out.table(
                 (">fault", ">machine", "kind", "state", "when", ">costs"),
@@ -340,8 +341,13 @@ async def _settle(
             sent.append(entry)
             return
         call.out.confirm(f"{step.said[0].upper()}{step.said[1:]}?")
-        with call.out.working("Waiting for the transaction"):
-            receipt = await step.send()
+        try:
+            with call.out.working("Waiting for the transaction"):
+                receipt = await step.send()
+        except (NothingToApply, WrongFaultState, NotDown):
+            call.out.say("Somebody else has done that meanwhile.")
+            await indexed(session, call.out, again=True)
+            continue
         await indexed(session, call.out, again=True)
         sent.append({**entry, **transaction(receipt)})
         call.out.say(f"Done: {step.said}.")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from typer.testing import CliRunner
+
+from leasehold.cli import app
 
 from .conftest import Cli, Host, Pool
 from .test_moving import OPERATOR, PROVIDER, RENTER, WISH, add_wallet
@@ -22,6 +25,13 @@ def leased(market: Cli, host: Host, pool: Pool) -> Cli:
     host.start()
     pool.anvil.advance(3_600)
     return market
+
+
+def completed(cli: Cli, words: str) -> list[str]:
+    """What the shell is offered after these words."""
+    line = f"leasehold {words}"
+    env = {"_LEASEHOLD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    return CliRunner(env={**cli.environment(), **env}).invoke(app, [], prog_name="leasehold").stdout.split()
 
 
 def ledger(cli: Cli, wallet: str) -> float:
@@ -68,6 +78,14 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     assert "1 " in leased("fault", "1").out
     assert "executed" in leased("faults", "1").out
     assert "has not failed" in leased("faults", "2").out
+    for words, offered in (
+        ("fault ", "1"),
+        ("show ", "1"),
+        ("provider recover ", "1"),
+        ("pool propose fee", "fee_bps="),
+    ):
+        assert completed(leased, words) == [offered]
+    assert completed(leased, "validator exit ") == completed(leased, "validator draw ") == []
     assert leased("fault", "9", ok=False).code == 4
 
 

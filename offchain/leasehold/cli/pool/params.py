@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import Params, PoolView
+from leasehold.cli._completion import known_params
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
@@ -28,7 +29,11 @@ from leasehold.market import TIMELOCK, InvalidInput, Money, changed_params, chec
 
 Values = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME=VALUE]...", help="Such as fee_bps=2.5% unstake_delay=21d bond=10."),
+    typer.Argument(
+        metavar="[NAME=VALUE]...",
+        help="Such as fee_bps=2.5% unstake_delay=21d bond=10.",
+        autocompletion=known_params,
+    ),
 ]
 ParamsFile = Annotated[
     Path | None,

@@ -11,12 +11,10 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._faults import costs, execute, fault_at, lasted
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
+from leasehold.cli._options import AsGroup, DryRun, FaultId, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.errors import NotAuthorized, RulingOver, WrongFaultState
-
-FaultId = Annotated[int, typer.Argument(metavar="FAULT", min=1, help="As `leasehold faults` shows it.")]
 
 
 def register(app: typer.Typer) -> None:

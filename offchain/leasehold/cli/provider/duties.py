@@ -8,6 +8,7 @@ import typer
 
 from leasehold.chain import ZERO_ADDRESS, FaultState, Machine, Params
 from leasehold.chain.typed import Answer, Domain, sign
+from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import costs, fault_at, fault_json, lasted
 from leasehold.cli._invocation import Invocation
@@ -15,6 +16,7 @@ from leasehold.cli._options import (
     Approve,
     AsGroup,
     DryRun,
+    FaultId,
     JsonFlag,
     MachineId,
     PasswordFile,
@@ -36,11 +38,13 @@ from leasehold.errors import (
 )
 from leasehold.market import Money, format_amount
 
-FaultId = Annotated[int, typer.Argument(metavar="FAULT", min=1, help="As `leasehold faults` shows it.")]
 OperatorWallet = Annotated[
     str | None,
     typer.Option(
-        "--operator-wallet", metavar="NAME", help="The wallet with the operator's key, if another one sends."
+        "--operator-wallet",
+        metavar="NAME",
+        help="The wallet with the operator's key, if another one sends.",
+        autocompletion=known_wallets,
     ),
 ]
 # (up to so long, self-reported, proven by others), basis points of the stake

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import CommitteeDrawn, Round, RoundState, VoteRecord
+from leasehold.cli._completion import known_rounds
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
@@ -28,7 +29,10 @@ from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRo
 from leasehold.market import format_amount
 
 RoundId = Annotated[
-    int, typer.Argument(metavar="ROUND", min=1, help="As `leasehold validator status` shows it.")
+    int,
+    typer.Argument(
+        metavar="ROUND", min=1, help="As `leasehold validator status` shows it.", autocompletion=known_rounds
+    ),
 ]
 
 

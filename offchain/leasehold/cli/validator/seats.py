@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import RoundState, Seat, SeatRecord
+from leasehold.cli._completion import known_seats
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
@@ -28,7 +29,10 @@ from leasehold.market import InvalidInput, Money, format_amount, format_duration
 MATURITY = 3 * 86_400
 LEAVE_DELAY = 7 * 86_400
 SeatId = Annotated[
-    int, typer.Argument(metavar="SEAT", min=1, help="As `leasehold validator status` shows it.")
+    int,
+    typer.Argument(
+        metavar="SEAT", min=1, help="As `leasehold validator status` shows it.", autocompletion=known_seats
+    ),
 ]
 
 
