@@ -180,10 +180,13 @@ contract Faults is Companion, IFaults {
         if (block.timestamp <= standing.until) revert ChallengeStands(machine, standing.until);
         (MachineView memory seen, Params memory rules) = _machine(machine);
 
-        // Effect, Interact. Who waits long before proving makes the outage no longer for it.
+        // Effect, Interact. Who waits long before proving makes the outage no longer for it; and what a quorum has attested
+        // meanwhile is not counted twice.
         delete _challenges[machine];
         uint256 from = standing.at;
         uint256 earliest = block.timestamp - rules.filingWindow - rules.challengeWindow;
+        if (from < earliest) from = earliest;
+        earliest = _faults[_watches[machine].last].to;
         if (from < earliest) from = earliest;
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
             address[] memory reporters = new address[](1);
@@ -306,14 +309,16 @@ contract Faults is Companion, IFaults {
         if (block.timestamp > fault.deadline) revert RulingOver(id, fault.deadline);
 
         // Effect, Interact
+        (MachineView memory seen, Params memory rules) = _machine(fault.machine);
         uint96 bond = fault.bond;
         fault.bond = 0;
         if (stands) {
+            // However soon the arbiter rules, tenants have the time that they would have had without an appeal.
             fault.state = FaultState.Upheld;
+            fault.deadline = (uint256(fault.filedAt) + rules.appealWindow).toUint32();
             _pay(_treasury(), bond);
         } else {
             fault.state = FaultState.Dropped;
-            MachineView memory seen = _seen(fault.machine);
             Watch storage watch = _watches[fault.machine];
             _forget(fault, watch, seen.retiredAt);
             watch.reserved -= fault.amount;
@@ -330,11 +335,8 @@ contract Faults is Companion, IFaults {
         // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        if (state == FaultState.Filed || state == FaultState.Appealed) {
-            if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
-        } else if (state != FaultState.Upheld) {
-            revert WrongFaultState(id, state);
-        }
+        if (state < FaultState.Filed || state > FaultState.Upheld) revert WrongFaultState(id, state);
+        if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
         bytes32 hash = reporters.length == 0 ? bytes32(0) : keccak256(abi.encode(reporters));
         if (hash != fault.reporters) revert WrongReporters(id);
 

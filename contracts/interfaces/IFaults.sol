@@ -16,7 +16,7 @@ enum FaultState {
     Running, // an outage that has not ended
     Filed, // may be appealed until `filedAt + appealWindow`, then executed
     Appealed, // may be ruled on until `deadline`, then executed
-    Upheld, // the arbiter let it stand: may be executed
+    Upheld, // the arbiter let it stand: executed once tenants have had `appealWindow` to register
     Executed,
     Dropped // the arbiter took it back, or it cost nothing (`amount` 0)
 }
@@ -25,7 +25,8 @@ enum FaultState {
 /// @param from begin of the outage; of false hardware, when its verification was asked for
 /// @param to its end, exclusive; 0 while Running
 /// @param filedAt when what it costs was fixed
-/// @param deadline until when the provider may appeal, while Filed, and the arbiter rule, while Appealed
+/// @param deadline until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants register
+/// what they lost, while Upheld; it is executed after that
 /// @param bps what it charged the machine's window with
 /// @param previous the machine's outage before this one, in the order of time, or 0
 /// @param amount of stake to be moved, token units; 0 if it cost nothing
@@ -148,7 +149,8 @@ interface IFaults is ICompanion {
     /// was wrong; where it is said to stand, the bond goes to the treasury.
     function rule(uint256 fault, bool stands) external;
     /// @notice Moves the stake: at most half to tenants (`compensate`), a tenth to reporters, the rest to the treasury. Once
-    /// the window for an appeal or a ruling has passed, or the fault is upheld. Anyone may send it.
+    /// the window for an appeal or a ruling has passed; if it was upheld before, once that for an appeal would have. Anyone
+    /// may send it.
     function execute(uint256 fault, address[] calldata reporters) external;
     /// @notice Credits tenants with their part, by cell-seconds lost. Leases that have nothing coming are passed over.
     function compensate(uint256 fault, uint256[] calldata leases) external;

@@ -175,13 +175,19 @@ def test_an_appeal_that_succeeds_takes_the_fault_back(
             call()
 
 
-def test_an_appeal_that_fails_costs_the_bond_and_lets_it_stand_at_once(
+def test_an_appeal_that_fails_costs_the_bond_and_lets_it_stand(
     pool, faults, owner, treasury, provider, appealed, thief
 ):
+    """However soon the arbiter rules, the tenants have the time that they would have had without an appeal."""
+    until = faults.faultOf(appealed).dict()["filedAt"] + APPEAL
     faults.rule(appealed, True, {"from": owner})
+    assert faults.faultOf(appealed).dict()["deadline"] == until
     assert state(faults, appealed) == UPHELD
     with reverts("WrongFaultState", appealed, UPHELD):
         faults.rule(appealed, False, {"from": owner})
+    with reverts("AppealOpen", appealed, until):
+        faults.execute(appealed, [], {"from": thief})
+    at(until + 1)
     faults.execute(appealed, [], {"from": thief})
     assert pool.balanceOf(treasury) == BOND + COST
     assert pool.balanceOf(provider) == 0

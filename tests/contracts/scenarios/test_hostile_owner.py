@@ -172,6 +172,7 @@ def test_owner_arbiter_and_quorum_together_take_half_of_a_stake(
     pool.deposit(provider, Params().bond, {"from": provider})
     faults.appeal(fault, {"from": provider})
     faults.rule(fault, True, {"from": thief})
+    at(faults.faultOf(fault).dict()["deadline"] + 1)
     faults.execute(fault, validators, {"from": thief})
 
     # 100 tokens of stake and the bond: a tenth of the stake to the validators, the rest, as no tenant said anything, to

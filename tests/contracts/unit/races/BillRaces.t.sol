@@ -5,6 +5,7 @@ import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErr
 import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
 import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
 import {LeaseRequest, LeaseState, Offer, Params, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
+import {FaultState} from "../../../../contracts/interfaces/IFaults.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -243,6 +244,51 @@ contract BillRaces is RaceWorld {
         _closeAs(tenant, lease);
         vm.assertEq(_wealth(tenant) - before, pool.leaseOf(lease).deposit - (1 hours + 5 minutes) * GPU_SECOND);
         vm.assertEq(faults.faultOf(fault).from, asked);
+    }
+
+    /// @dev The same darkness twice. A tenant asks, is not answered, and waits with `prove` until a quorum has said what it
+    /// saw: from ten minutes before the question to three hours after. Were the question's outage to begin at the question
+    /// all the same, three hours would be taken off the bill twice, 8.64e18 of the provider's. It begins where the other
+    /// ended.
+    function test_a_challenge_proven_after_a_quorum_s_word() external {
+        uint256 lease = _leaseOf(tenant, 8, 7 days);
+        skip(1 hours);
+        _challengeAs(tenant, lease);
+        uint256 asked = _now();
+        skip(3 hours);
+        uint256 seen = _attest(asked - 10 minutes, _now());
+        skip(1 hours); // it works again, and nobody has told
+        uint256 fault = faults.prove(machine);
+        vm.assertEq(faults.faultOf(fault).from, faults.faultOf(seen).to);
+        vm.assertEq(faults.faultOf(fault).previous, seen);
+        _recover();
+        _apply(seen, lease);
+        _apply(fault, lease);
+        vm.assertEq(pool.leaseOf(lease).paused, 10 minutes + 4 hours);
+        (uint256 downtime,) = faults.windowOf(machine);
+        vm.assertEq(downtime, 10 minutes + 3 hours + 7 minutes);
+        _closeAs(tenant, lease);
+        vm.assertEq(pool.leaseOf(lease).settled, 50 minutes * GPU_SECOND);
+        _assertSolvent();
+    }
+
+    /// @dev An operator blinks for eleven minutes, a tenant asks in them, and waits six days with `prove`: the outage would
+    /// run since the question, and 414e18 of rent that nobody has claimed would be taken off the bill. A question that has
+    /// lapsed is anybody's to prove, the provider's first of all: it costs the lowest tier, 4e18, and ends at once. What is
+    /// claimed meanwhile stays claimed until the lease has worked it off.
+    function test_waiting_with_a_proof() external {
+        uint256 lease = _leaseOf(tenant, 8, 7 days);
+        skip(1 hours);
+        _challengeAs(tenant, lease);
+        skip(11 minutes);
+        vm.prank(operator); // it is back, and sees the question
+        uint256 fault = faults.prove(machine);
+        _recover();
+        _apply(fault, lease);
+        _assertFault(fault, FaultState.Filed, 4e18);
+        vm.warp(pool.leaseOf(lease).end);
+        pool.close(lease);
+        vm.assertEq(pool.leaseOf(lease).settled, (7 days - 11 minutes) * GPU_SECOND);
     }
 
     /// @dev Nobody asks, and a quorum finds out after three hours. By then two hours and forty minutes of darkness are

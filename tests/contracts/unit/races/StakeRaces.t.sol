@@ -230,6 +230,31 @@ contract StakeRaces is RaceWorld {
         _assertSolvent();
     }
 
+    /// @dev Ruling quickly. The provider appeals in the second in which the fault is filed, the owner, who is arbiter, lets it
+    /// stand in the next and executes: before any tenant has registered, so that their half, 4e18, is the treasury's,
+    /// which is the owner's. What is upheld waits as long as if nobody had appealed.
+    function test_ruling_before_the_tenants_have_spoken() external {
+        uint256 lease = _leaseOf(tenant, 8, 1 days);
+        skip(1 hours);
+        uint256 fault = _attest(_now() - 1 hours, _now());
+        uint256 open = _now() + _params().appealWindow;
+        vm.prank(PROVIDER);
+        faults.appeal(fault);
+        vm.prank(OWNER);
+        faults.rule(fault, true);
+        address[] memory reporters = _validators();
+        _expect(abi.encodeWithSelector(IFaults.AppealOpen.selector, fault, open));
+        faults.execute(fault, reporters);
+        skip(2 days);
+        _apply(fault, lease); // in the last second
+        skip(1);
+        uint256 before = _wealth(tenant);
+        faults.execute(fault, reporters);
+        faults.compensate(fault, _one(lease));
+        vm.assertEq(_wealth(tenant) - before, 4e18);
+        vm.assertEq(_stake(), 92e18);
+    }
+
     // ------------------------------------------------------------------------------------------------- cheaper faults
 
     /// @dev Self-report after a challenge. Said by oneself an outage costs 200 of 10000, proven by others 400: once he sees a
