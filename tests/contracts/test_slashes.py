@@ -98,6 +98,20 @@ def test_a_lease_closed_in_between_has_its_part(pool, faults, operator, tenant, 
     assert "LeasePaused" not in tx.events
 
 
+def test_who_closes_before_the_outage_is_applied_has_its_part_of_the_slash_and_no_seconds_back(
+    pool, faults, tenant, running, filed
+):
+    """So a tenant has it applied first: nobody but the tenant can close meanwhile."""
+    pool.close(running, {"from": tenant})
+    assert pool.balanceOf(tenant) == 50 * MINUTE * PER_SECOND  # the ten dark minutes were billed
+    tx = faults.applyOutage(filed, [running], {"from": tenant})
+    assert tx.events["OutageApplied"]["weight"] == 8 * 10 * MINUTE
+    later(APPEAL + 1)
+    faults.execute(filed, [], {"from": tenant})
+    faults.compensate(filed, [running], {"from": tenant})
+    assert pool.balanceOf(tenant) == 50 * MINUTE * PER_SECOND + COST // 2
+
+
 def test_applied_after_the_slash_it_pauses_and_shares_nothing(pool, faults, operator, tenant, rent, thief):
     lease = rent(tenant, duration=5 * DAY)
     fault = fault_of(faults.reportOutage(1, {"from": operator}))
