@@ -260,8 +260,9 @@ async def _standby(
     if record is None:
         raise NoMachineMatches(f"There is no machine {rental.backup} in this pool: see `leasehold machines`.")
     listing = replace((await session.machines().listings([record]))[0], machine=record.machine)
-    asked = replace(wish, offered=None, max_price=None, allow_unverified=True)
-    choose_gang([listing], asked, await session.pool.params_version(), await session.now(), 1)
+    choose_gang(
+        [listing], replace(wish, offered=None), await session.pool.params_version(), await session.now(), 1
+    )
     return listing
 
 

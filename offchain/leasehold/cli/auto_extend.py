@@ -1,7 +1,8 @@
 """`leasehold auto-extend`: keeps a lease going, as its tenant or as a delegate with a cap, up to a bound.
 
 Each look decides from the chain alone: a lease that is paid for long enough needs nothing, so a second run, or one that
-was cut off, changes nothing. Runs on one computer wait for one another.
+was cut off, changes nothing. Runs on one computer wait for one another, and for what the wallet has sent. (`extend`
+adds to the end as it is, so the wallets of two delegates could both extend; what each can spend is its cap.)
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def auto_extend(
     """Extend a lease again and again before it ends, until it has lived as long as `--at-most`.
 
     Paid from the ledger (with an allowance, from the wallet, too). With `--for-account` as a delegate, whose cap the
-    contract keeps. It asks once, before the first extension.
+    contract keeps. It asks once, before the first extension. Let one wallet do this for a lease: two may both extend.
     """
     call = Invocation.of(
         ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, for_account=for_account
@@ -132,6 +133,11 @@ async def _keep(
             step = decide(lease, keeping, now)
             call.out.say(step.why)
             answer: dict[str, Json] = {"lease": format_lease(number), "end": lease.end, "extended": 0}
+            if step.seconds and await _under_way(session):
+                call.out.say(
+                    "A transaction of this wallet is still under way, which may be the last extension: waiting."
+                )
+                step = Next(0, now + SHORTEST, step.why)
             if step.seconds:
                 amount = extension_cost(lease, step.seconds)
                 answer["cost"] = format_amount(amount, session.money.decimals)
@@ -148,6 +154,15 @@ async def _keep(
             call.out.answer(answer)
             return
         await asyncio.sleep(max(SHORTEST, step.at - now))
+
+
+async def _under_way(session: Session) -> bool:
+    """Whether the wallet has sent something that is not mined: an earlier run may have been cut off."""
+    if session.wallet is None:
+        return False
+    asked = [("eth_getTransactionCount", (session.wallet.address, tag)) for tag in ("latest", "pending")]
+    mined, sent = await session.rpc.batch(asked)
+    return int(sent, 16) > int(mined, 16)
 
 
 async def _extend(call: Invocation, session: Session, number: int, seconds: int) -> dict[str, Json]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
@@ -24,3 +26,16 @@ def send_tokens(pool: Pool, account: int, to: str, whole: int) -> None:
             await sender.send(pool.deployment.token, data)
 
     asyncio.run(send())
+
+
+@contextmanager
+def unmined(pool: Pool, account: str) -> Iterator[None]:
+    """A transaction of the account waits to be mined, and is mined in the end."""
+
+    pool.anvil.request("evm_setAutomine", False)
+    pool.anvil.request("eth_sendTransaction", {"from": account, "to": account, "value": "0x0"})
+    try:
+        yield
+    finally:
+        pool.anvil.request("evm_mine")
+        pool.anvil.request("evm_setAutomine", True)

@@ -9,6 +9,7 @@ import pytest
 from leasehold.chain import Lease, LeaseState
 from leasehold.cli.auto_extend import Keeping, decide
 
+from .chain_calls import unmined
 from .conftest import Cli, Host, Pool
 from .people import add_wallets
 from .test_rent import IMAGE, lease_of
@@ -91,6 +92,10 @@ def test_a_delegate_keeps_a_lease_going_once_however_often_it_is_asked(
     pool.anvil.advance(2_400)
     dry = market(*keep, "--dry-run", wallet="ada").json
     assert (dry["would_extend"], dry["cost"]) == (3_600, "2.5")
+    with unmined(pool, lab["ada"]):
+        waiting = market(*keep, wallet="ada")
+        assert waiting.json["extended"] == 0
+        assert "still under way" in waiting.err
     first = market(*keep, wallet="ada").json
     assert first["extended"] == 3_600
     assert market(*keep, wallet="ada").json["extended"] == 0

@@ -23,21 +23,23 @@ def make_key(home: Path) -> str:
     return address
 
 
-def take_key(home: Path, address: str) -> bytes:
-    """The key of `address`, which is kept no longer: it goes into the session.
+def key_of(home: Path, address: str) -> bytes:
+    """The kept key of `address`.
 
     Raises:
         FileRefused: it is not here.
     """
-    path = _folder(home) / address.lower()
     try:
-        key = bytes.fromhex(path.read_text())
+        return bytes.fromhex((_folder(home) / address.lower()).read_text())
     except (OSError, ValueError):
         raise FileRefused(
             f"The key {address} of this session is not on this computer: run this where the session was proposed."
         ) from None
-    path.unlink()
-    return key
+
+
+def forget_key(home: Path, address: str) -> None:
+    """Keep the key no longer: it has gone into the session."""
+    (_folder(home) / address.lower()).unlink(missing_ok=True)
 
 
 def _folder(home: Path) -> Path:

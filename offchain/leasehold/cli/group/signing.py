@@ -23,7 +23,7 @@ from leasehold.cli._proposing import warn_of_refusal, write_proposal
 from leasehold.cli._sealed import sealed_of
 from leasehold.cli._session import Session as CliSession
 from leasehold.cli._shown import transaction
-from leasehold.cli.group._pending import take_key
+from leasehold.cli.group._pending import forget_key, key_of
 from leasehold.cli.group._shown import check_alive, show_proposal
 from leasehold.market import MarketError, SessionCache, parse_duration
 
@@ -245,10 +245,9 @@ async def _assemble(
     if proposal.kind == "session":
         (message,) = proposal.messages
         assert isinstance(message, Session)
-        key = take_key(call.settings.home, message.key)
-        await SessionCache(call.settings.home / "sessions").keep(
-            SessionKey(message, proofs[0], key), pool_domain(deployment)
-        )
+        key = SessionKey(message, proofs[0], key_of(call.settings.home, message.key))
+        await SessionCache(call.settings.home / "sessions").keep(key, pool_domain(deployment))
+        forget_key(call.settings.home, message.key)
         call.out.answer({"kind": "session", "account": proposal.account, "expires_at": message.expires_at})
         call.out.say(f"Kept: commands with --as-group talk to the agents of {proposal.account}'s leases.")
         return
