@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import (
+    ZERO_DIGEST,
     Lease,
     LeaseRecord,
     LeaseState,
+    Machine,
     cid_from_bytes,
     cost,
     format_lease,
@@ -53,7 +55,11 @@ def leases(
             index = await indexed(session, call.out)
             records = await index.leases(tenant=session.account, live=None if everything else True)
             now, money = await session.now(), session.money
-            bills = [(each.lease, bill(each.lease, now)) for each in records]
+            down = {each.machine.id: each.machine.down_since for each in await index.machines()}
+            bills = [
+                (each.lease, bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
+                for each in records
+            ]
             call.out.answer([lease_json(lease, account, money) for lease, account in bills])
             call.out.table(
                 ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
@@ -61,7 +67,9 @@ def leases(
                     (
                         format_lease(lease.id),
                         str(lease.machine),
-                        STATES[lease.state] + (" (notice)" if lease.noticed else ""),
+                        STATES[lease.state]
+                        + (" (notice)" if lease.noticed else "")
+                        + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
                         format_share(lease.cells),
                         format_duration(account.left),
                         format_amount(account.used, money.decimals, places=6),
@@ -93,7 +101,8 @@ def show(
             index = await indexed(session, call.out)
             record = await index.lease(number)
             status, silence = await ask_agent(call, session, found)
-            account, money = bill(found, await session.now()), session.money
+            machine = await session.pool.machine_of(found.machine)
+            account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
             result = cid_from_bytes(record.result) if record and record.result else None
             call.out.answer(
                 {
@@ -103,6 +112,7 @@ def show(
                     "fee": format_amount(record.fee, money.decimals) if record else None,
                     "refunded": format_amount(record.refunded, money.decimals) if record else None,
                     "result": result,
+                    "down_since": machine.down_since or None,
                     "agent": status.model_dump(mode="json") if status else None,
                 }
             )
@@ -121,6 +131,7 @@ def show(
                 ),
                 ("price", f"{money.show(found.price)} per GPU-hour"),
                 ("escrow", f"{money.show(found.deposit)}: {money.show(account.used)} used"),
+                *_outage_rows(found, machine),
                 *_record_rows(record, session),
                 *_status_rows(status, silence),
             ]
@@ -142,6 +153,23 @@ async def ask_agent(
                 return await agent.status(lease.id), None
     except (AgentError, MarketError) as error:
         return None, str(error)
+
+
+def _outage_rows(lease: Lease, machine: Machine) -> list[tuple[str, str]]:
+    if not lease.state.live or not machine.down:
+        return []
+    shown = format_lease(lease.id)
+    do = (
+        f"`leasehold failover {shown}`"
+        if lease.backup != ZERO_DIGEST
+        else f"`leasehold move {shown} MACHINE`"
+    )
+    return [
+        (
+            "machine is down",
+            f"since {utc(machine.down_since)}, and nothing is billed since: wait, {do}, or close",
+        )
+    ]
 
 
 def _record_rows(record: LeaseRecord | None, session: Session) -> list[tuple[str, str]]:

@@ -114,6 +114,8 @@ def test_a_lease_of_a_machine_that_is_down_fails_over(
     assert "not down" in early.err
     market("provider", "report", "1", "--yes", wallet=OPERATOR)
     pool.anvil.advance(600)
+    assert "(machine down)" in market("leases", wallet=RENTER).out
+    assert f"`leasehold failover {lease}`" in market("show", lease, wallet=RENTER).out
     dry = market("failover", lease, "--dry-run", "--json", wallet=RENTER)
     assert dry.json["machine"] == second
     assert float(dry.json["used"]) == pytest.approx(1.25, rel=0.01)
