@@ -115,6 +115,8 @@ def what_next(fault: Fault, now: int) -> str:
         return f"the provider may appeal until {utc(fault.deadline)}; tenants register what they lost"
     if fault.state is FaultState.APPEALED and now <= fault.deadline:
         return f"{fault.arbiter} may rule until {utc(fault.deadline)}; silence lets it stand"
+    if fault.state is FaultState.UPHELD and now <= fault.deadline:
+        return f"it stands; tenants register what they lost until {utc(fault.deadline)}"
     if executable(fault, now):
         return f"anybody may carry it out: `leasehold compensate {fault.id}`"
     if fault.state is FaultState.EXECUTED and fault.pot:
@@ -124,8 +126,8 @@ def what_next(fault: Fault, now: int) -> str:
 
 def executable(fault: Fault, now: int) -> bool:
     """Whether anybody may move the stake now."""
-    late = fault.state in (FaultState.FILED, FaultState.APPEALED) and now > fault.deadline
-    return late or fault.state is FaultState.UPHELD
+    waits = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
+    return waits and now > fault.deadline
 
 
 def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) -> list[int]:
