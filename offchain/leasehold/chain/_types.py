@@ -246,8 +246,8 @@ class Fault:
     """An outage, or another fault, of a machine.
 
     from_: of false hardware, when its verification was asked for. to: end of the outage, exclusive; 0 while it runs.
-    deadline: until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants register what
-        they lost, while Upheld; executed after it.
+    deadline: until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants
+        register what they lost, while Upheld; executed after it.
     bps: what it charged the machine's window with. previous: the machine's outage before this one, or 0.
     amount: of stake to be moved. bond: of the appeal, while it stands. pot, weight: what tenants have not been credited
     with yet, once Executed, and their cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
