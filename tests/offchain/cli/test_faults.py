@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from leasehold.cli import app
+from leasehold.cli.provider.duties import SCALE
 
 from .conftest import Cli, Host, Pool
 from .test_moving import OPERATOR, PROVIDER, RENTER, WISH, add_wallet
@@ -36,6 +39,14 @@ def completed(cli: Cli, words: str) -> list[str]:
 
 def ledger(cli: Cli, wallet: str) -> float:
     return float(cli("wallet", "balance", "--json", wallet=wallet).json["ledger"])
+
+
+def test_the_scale_that_an_operator_is_shown_is_the_contracts() -> None:
+    source = (Path(__file__).parents[3] / "contracts/libraries/Slashing.sol").read_text()
+    tiers = re.findall(r"return proven \? (\w+) : (\w+);", source)
+    assert [(int(mine), 10_000 if proven == "BPS" else int(proven)) for proven, mine in tiers] == [
+        (reported, proven) for _, reported, proven in SCALE
+    ]
 
 
 def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: Cli, pool: Pool) -> None:

@@ -86,3 +86,18 @@ def test_every_bound_of_the_contract_is_checked_here() -> None:
     here = (ROOT / "offchain/leasehold/market/_rules.py").read_text()
     for name in named:
         assert f'"{re.sub(r"(?<=[a-z])([A-Z])", lambda c: "_" + c[1].lower(), name)}"' in here
+
+
+def test_the_bounds_have_the_contracts_values() -> None:
+    units = {"": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
+    source = (ROOT / "contracts/libraries/Rules.sol").read_text()
+    found = {
+        name: int(number.replace("_", "")) * units[unit]
+        for name, number, unit in re.findall(r"constant (\w+) = ([0-9_]+) ?(\w*);", source)
+    }
+    assert found == {
+        "MAX_TRIAL": 900, "MAX_FEE_BPS": 1_000, "MAX_BPS": 10_000, "MIN_START_WINDOW": 60, "MAX_START_WINDOW": 86_400,
+        "MAX_NOTICE": 30 * 86_400, "MIN_CHALLENGE_WINDOW": 600, "MAX_CLAIM_LAG": 7 * 86_400,
+        "MAX_FILING_WINDOW": 7 * 86_400, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
+        "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
+    }  # fmt: skip  # what test_what_is_out_of_bounds_is_named goes one over, or under
