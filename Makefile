@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-deep lint format bench halmos slither verify-bytecode clean
+.PHONY: help setup demo demo-live test test-deep lint format bench halmos mutations slither verify-bytecode clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench: setup ## ratios against references measured in the same run, and gas; the
 
 halmos: setup ## prove the contracts' arithmetic for all numbers (about ten minutes)
 	@bash scripts/setup halmos && bash scripts/halmos
+
+mutations: setup ## plant a bug for each invariant, which must find it; only="1 13" plants those of some
+	@$(run) python scripts/mutations.py $(only)
 
 slither: setup ## static analysis; each finding that stays has its reason in scripts/toolchain/slither.toml
 	@bash scripts/setup slither && $(run) python scripts/slither.py "$$(tool_home slither)/bin/slither"

@@ -347,6 +347,43 @@ abstract contract ControllerInvariants is Leaving {
         require(pool.treasury() == handler.treasury(), "the pool has another treasury");
     }
 
+    /// @dev All of the above against one state, for the long run: one campaign holds each sequence against every number,
+    /// where a campaign for each would see much the same sequences over again.
+    function _together() internal {
+        bytes4[21] memory numbers = [
+            this.invariant_01_solvency.selector,
+            this.invariant_02_every_unit_of_a_deposit_is_somewhere.selector,
+            this.invariant_03_paid_at_most_the_billable_time.selector,
+            this.invariant_04_settled_only_grows.selector,
+            this.invariant_05_placements_are_disjoint.selector,
+            this.invariant_06_every_ended_lease_pays_out_to_zero.selector,
+            this.invariant_07_exits_stay_open.selector,
+            this.invariant_08_stake_in_service_stays.selector,
+            this.invariant_09_a_slash_has_its_limits.selector,
+            this.invariant_10_no_proof_works_twice.selector,
+            this.invariant_11_a_group_acts_with_m_signers.selector,
+            this.invariant_12_a_gang_opens_whole.selector,
+            this.invariant_13_paused_time_is_not_billed.selector,
+            this.invariant_14_the_fee_is_the_version_s.selector,
+            this.invariant_15_spot_leases_end_after_notice.selector,
+            this.invariant_16_cells_are_freed_once.selector,
+            this.invariant_17_only_the_tenant_rates_once.selector,
+            this.invariant_18_an_outcome_needs_a_majority.selector,
+            this.invariant_19_parameters_reach_no_open_lease.selector,
+            this.invariant_20_exits_cost_the_same_in_a_full_pool.selector,
+            this.invariant_21_no_play_makes_its_author_richer.selector
+        ];
+        for (uint256 i = 0; i < numbers.length; i++) {
+            uint256 snapshot = vm.snapshotState();
+            (bool ok, bytes memory why) = address(this).call(abi.encodePacked(numbers[i]));
+            vm.revertToState(snapshot);
+            if (ok) continue;
+            assembly ("memory-safe") {
+                revert(add(why, 32), mload(why))
+            }
+        }
+    }
+
     // --------------------------------------------------------------------------------------------------------- parts
 
     /// @dev The costly trials run on one state of `n`.
@@ -367,9 +404,18 @@ abstract contract ControllerInvariants is Leaving {
 }
 
 /// @notice With an ordinary token of 18 decimals.
+/// forge-config: deep.invariant.runs = 8
+/// forge-config: deep.invariant.depth = 50
 contract ControllerInvariantsPlain is ControllerInvariants {
     function setUp() external {
         _create(address(new SizedToken(18)));
+    }
+
+    /// forge-config: default.invariant.runs = 1
+    /// forge-config: deep.invariant.runs = 1000
+    /// forge-config: deep.invariant.depth = 100
+    function invariant_all_together() external {
+        _together();
     }
 
     /// @notice A step that never goes through would test nothing: so many steps, and each has worked.
@@ -470,8 +516,17 @@ contract ControllerInvariantsPlain is ControllerInvariants {
 }
 
 /// @notice With a token of 6 decimals that returns nothing.
+/// forge-config: deep.invariant.runs = 8
+/// forge-config: deep.invariant.depth = 50
 contract ControllerInvariantsQuiet is ControllerInvariants {
     function setUp() external {
         _create(address(new QuietToken()));
+    }
+
+    /// forge-config: default.invariant.runs = 1
+    /// forge-config: deep.invariant.runs = 1000
+    /// forge-config: deep.invariant.depth = 100
+    function invariant_all_together() external {
+        _together();
     }
 }

@@ -138,16 +138,17 @@ abstract contract FaultSteps is Steps {
         if (seed >> 80 & 1 == 0) _compensate(fault_, seed);
     }
 
-    /// @dev A machine that leaves while it is down, and a provider who would have its stake before it has paid.
+    /// @dev A machine that leaves while it is down, and a provider who would have its stake before it has paid. It comes for
+    /// that, so that the others stay in service.
     function retireWhileDown(uint256 seed) external {
         seed = _mix(seed);
-        if (seed >> 16 & 3 != 0 || machines < 3) return; // rarely, or nothing is left to rent
-        uint32 id = _inService(seed);
-        if (pool.machineOf(id).leased != 0) return;
-        if (_machines[id].downSince == 0 && !_report(id, seed)) return;
-        if (!_do(_provider(id), abi.encodeCall(pool.retire, (id)), 1)) return;
+        address provider = _person(seed);
+        bytes memory call = abi.encodeCall(pool.register, (_terms(seed), 1, bytes32(0), bytes32(0), provider));
+        if (machines > 15 || !_do(provider, call, seed >> 8)) return;
+        uint32 id = machines;
+        if (!_report(id, seed) || !_do(provider, abi.encodeCall(pool.retire, (id)), 1)) return;
         skip(pool.params(_machines[id].params).unstakeDelay);
-        _do(_provider(id), abi.encodeCall(pool.unstake, (id)), 1);
+        _do(provider, abi.encodeCall(pool.unstake, (id)), 1);
         _doOn(address(faults), thief, abi.encodeCall(faults.roll, (id)), 1);
     }
 
