@@ -144,7 +144,7 @@ SENTENCES: dict[str, str] = {
     "OutageOutOfRange": "An outage from {from_:utc} to {to:utc} cannot be filed: name a time after the last one and inside the filing window.",
     "OutageTooShort": "The outage has not reached the highest tier: file it after {until:utc}, or let it end.",
     "AppealOver": "Fault {fault} could be appealed until {deadline:utc}: it stands now.",
-    "AppealOpen": "Fault {fault} may still be appealed or ruled on until {deadline:utc}: execute it after that.",
+    "AppealOpen": "Fault {fault} may be appealed or ruled on, and tenants register what they lost, until {deadline:utc}: execute it after that.",
     "RulingOver": "Fault {fault} could be ruled on until {deadline:utc}: it stands now.",
     "WrongReporters": "These are not the reporters of fault {fault}: name those of its report, in their order.",
     "NothingToApply": "Fault {fault} takes nothing off these leases: name leases that ran during the outage.",

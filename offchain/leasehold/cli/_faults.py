@@ -50,7 +50,7 @@ async def fault_at(session: Session, fault: int) -> Fault:
 
 async def current(session: Session, record: FaultRecord) -> Fault:
     """A fault that the index has; the chain is asked only where a deadline runs."""
-    if record.state in (FaultState.FILED, FaultState.APPEALED):
+    if record.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD):
         return await fault_at(session, record.fault)
     return Fault(
         id=record.fault,

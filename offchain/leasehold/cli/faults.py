@@ -368,7 +368,7 @@ async def _next_step(
     if leases and "apply" not in taken:
         said = f"take outage {fault.id} off the bill of {leases_said(leases)}, and register what was lost"
         return Step("apply", said, lambda: faults.apply_outage(fault.id, leases))
-    if executable(fault, now):
+    if executable(fault, now) and "execute" not in taken:
         amount = session.money.show(fault.amount, places=6)
         said = f"carry out fault {fault.id}: {amount} of machine {fault.machine}'s stake"
         return Step("execute", said, lambda: execute(session, fault))

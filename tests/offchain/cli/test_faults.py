@@ -175,7 +175,10 @@ def test_an_appeal_is_ruled_on(leased: Cli, pool: Pool, ruling: str, state: str,
     ruled = leased("pool", "rule", "1", ruling, "--yes", "--json", wallet=OWNER).json
     assert ruled["state"] == state
     assert ledger(leased, PROVIDER) == bond
-    if state == "upheld":
+    if state == "upheld":  # tenants have as long as without an appeal to register what they lost
+        assert "tenants register what they lost until" in leased("fault", "1").out
+        assert "execute it after that" in leased("pool", "execute", "1", "--yes", wallet=OWNER, ok=False).err
+        pool.anvil.advance(2 * DAY)
         assert leased("pool", "execute", "1", "--yes", "--json", wallet=OWNER).json["state"] == "executed"
 
 

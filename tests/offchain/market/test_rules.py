@@ -100,4 +100,4 @@ def test_the_bounds_have_the_contracts_values() -> None:
         "MAX_NOTICE": 30 * 86_400, "MIN_CHALLENGE_WINDOW": 600, "MAX_CLAIM_LAG": 7 * 86_400,
         "MAX_FILING_WINDOW": 7 * 86_400, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
         "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
-    }  # fmt: skip  # what test_what_is_out_of_bounds_is_named goes one over, or under
+    }  # fmt: skip
