@@ -28,6 +28,9 @@ Made from the commands by `python -m leasehold.cli._reference`; do not edit.
 * A lease is `12`, or from the second use of its slot on `12.1`; in JSON `number` is its id on chain.
 * Before money moves, a command shows what it will cost and what comes back when, and asks. `--yes` answers;
   `--dry-run` shows and sends nothing. With `--json`, only `--yes` and `--approve` agree to anything unasked.
+* With `--as-group NAME` a command sends nothing: it writes a proposal, which so many of the group's signers approve
+  (`group approve`) and anybody then sends (`group execute`). With `--for-account ADDRESS` it acts as that account's
+  delegate. Either pays from that account's ledger alone.
 * A wallet's password is asked for at the terminal, or read from `--password-file`, or from `LEASEHOLD_PASSWORD`.
 * An error is one sentence on stderr that says what to do next. `--debug`, before the command, prints the traceback.
 * `leasehold --install-completion` installs completion for bash, zsh, fish or PowerShell.

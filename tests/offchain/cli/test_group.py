@@ -197,6 +197,14 @@ def test_other_signers_take_the_ledger_over(lab: Lab) -> None:
     assert lab.people["barbara"] in after["signers"]
     assert lab.people["edsger"] not in after["signers"]
     assert lab.cli("group", "rotate", "lab", "lab2", ok=False).code == 9
+    ada, stranger = lab.people["ada"], "0x" + "12" * 20
+    for wrong in (
+        ("--replace", f"{stranger}={ada}"),
+        ("--replace", ada),
+        ("-t", "2"),
+        ("-s", ada, "--replace", ada),
+    ):
+        assert lab.cli("group", "rotate", "lab", "lab3", *wrong, ok=False).code == 2, wrong
 
 
 def test_proposals_in_a_row_wait_for_one_another_unless_told_otherwise(lab: Lab) -> None:

@@ -115,6 +115,13 @@ def test_a_signer_is_replaced_and_the_lease_runs_on(lab: Lab, lease: str, pool: 
     lab.cli(
         "group", "execute", str(accept), *lab.signed(accept, "ada", "barbara"), "-o", str(made), wallet="ada"
     )
+    anew = ("group", "rotate", "lab", "lab2", "--acceptance")
+    other = tampered(made, lambda each: each.update(account=lab.people["ada"]))
+    assert "have the new group make it" in lab.cli(*anew, str(other), ok=False).err
+    late = tampered(made, lambda each: each.update(deadline=1))
+    assert "make another" in lab.cli(*anew, str(late), ok=False).err
+    fewer = tampered(made, lambda each: each.update(leases=["9"]))
+    assert "not of lease 1" in lab.cli(*anew, str(fewer), ok=False).err
     told = lab.cli(
         "group", "rotate", "lab", "lab2", "--acceptance", str(made), "--proposal", str(rotate), "--json"
     ).json

@@ -77,8 +77,16 @@ def test_an_earlier_lease_is_rented_again_in_its_slot(market: Cli, host: Host, p
     (mine,) = market("leases", "--json", wallet="renter").json
     assert mine["id"] == "1.1"
     assert len(list((market.home / "workloads").iterdir())) == 1  # the same bytes
-    stranger = market(*again, wallet="provider", ok=False)
-    assert stranger.code in (2, 4)
+    assert "only its tenant" in market(*again[:4], "1.1", *again[5:], wallet="provider", ok=False).err
+    elsewhere = market(*again[:4], "1.1", *again[5:], "--machine", "2", wallet="renter", ok=False)
+    assert elsewhere.code == 2
+    host.start()
+    market("close", "1.1", "--yes", wallet="renter")
+    for kept in (market.home / "workloads").iterdir():
+        kept.unlink()
+    ran = market(*again[:4], "1.1", *again[5:], wallet="renter")
+    assert "is not on this computer" in ran.err
+    assert ran.json["lease"] == "1.2"
 
 
 @pytest.fixture
