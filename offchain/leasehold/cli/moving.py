@@ -37,6 +37,7 @@ from leasehold.cli._options import (
     Wallet,
     Yes,
 )
+from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
@@ -204,6 +205,7 @@ async def _move(
             ),
         ),
     )
+    outages = await outages_first(call, session, found)
     await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
     if not dry_run and not (
         approve
@@ -216,6 +218,7 @@ async def _move(
             raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
         sealed = seal(wanted.workload.for_tenant(session.account), listing.contact.age_recipient)
         delivery = await renter.deliver(listing, sealed)
+        await take_off(session, outages, found.id)
         await renter.approve(offer)
         request = LeaseRequest(
             machine=offer.machine,

@@ -35,6 +35,7 @@ from leasehold.cli._options import (
     Wallet,
     Yes,
 )
+from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, transaction, utc
@@ -195,6 +196,7 @@ def resize(
                     ("ends", utc(found.end)),
                 ),
             )
+            outages = await outages_first(call, session, found)
             allowed = Extension(change.charged, change.pulled, change.approve)
             if not dry_run and not (
                 approve
@@ -206,6 +208,7 @@ def resize(
                 renter.check_allowance(allowed)
 
             async def send() -> Done:
+                await take_off(session, outages, number)
                 await renter.approve(allowed)
                 receipt = await session.pool.resize(number, cells)
                 after = await session.lease(number)
@@ -305,11 +308,13 @@ def close(
                 f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
                 f"{money.show(account.unused, places=6)} come back."
             )
+            outages = await outages_first(call, session, found)
             await warn_of_results(call, session, found, await index.lease(number))
             if dry_run:
                 return
             call.out.confirm(f"Close lease {format_lease(number)}?")
             with call.out.working("Waiting for the transaction"):
+                await take_off(session, outages, number)
                 receipt = await session.pool.close(number)
             await settled(call, session, number, receipt)
 

@@ -100,6 +100,18 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     assert leased("fault", "9", ok=False).code == 4
 
 
+def test_an_outage_is_taken_off_the_bill_before_the_lease_ends(leased: Cli, pool: Pool) -> None:
+    leased("provider", "report", "1", "--yes", wallet=OPERATOR)
+    pool.anvil.advance(4 * 3_600)
+    leased("provider", "recover", "1", "--yes", wallet=OPERATOR)
+    assert "Outage 1 is taken off its bill first" in leased("close", "1", "--dry-run", wallet=RENTER).out
+    closed = leased("close", "1", "--yes", "--json", wallet=RENTER).json
+    assert float(closed["paid"]) + float(closed["fee"]) == pytest.approx(
+        2.5, rel=0.02
+    )  # one hour of the five
+    assert leased("fault", "1", "--json").json["losses"][0]["cell_seconds"] >= 8 * 4 * 3_600
+
+
 def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool: Pool) -> None:
     leased("provider", "report", "1", "--yes", wallet=OPERATOR)
     pool.anvil.advance(120 * 3_600 + 1)
