@@ -32,7 +32,8 @@ abstract contract FaultEvents is Book {
         } else if (kind == IFaults.Ruled.selector) {
             bool stands = abi.decode(log.data, (bool));
             f.state = stands ? FaultState.Upheld : FaultState.Dropped;
-            if (!stands) _settled(f);
+            if (stands) f.deadline = f.filedAt + pool.params(_machines[f.machine].params).appealWindow;
+            else _settled(f);
         } else if (kind == IFaults.FaultExecuted.selector) {
             _executed(log, f);
         } else if (kind == IFaults.Compensated.selector) {
@@ -60,7 +61,9 @@ abstract contract FaultEvents is Book {
         f.deadline = f.filedAt + pool.params(m.params).appealWindow;
         _expect(f.bps == 0 || _charged(f.machine, id) + f.bps <= most, 9, "a machine is charged above the weekly limit");
         _expect(f.amount <= m.stake - m.reserved, 9, "a slash above what is left of the stake");
-        _expect(f.amount <= uint256(m.stake) * f.bps / 10_000, 9, "a slash above its basis points");
+        // Of the stake as it was before the week's first charge, into however many faults the week is cut.
+        uint256 part = f.bps == 0 ? 0 : uint256(m.stake - m.reserved) * f.bps / (10_000 - _charged(f.machine, id));
+        _expect(f.amount == part, 9, "a slash is not what its basis points come to");
         if (f.kind != FaultKind.FalseHardware) _disjoint(id, f);
         m.reserved += f.amount;
         f.state = FaultState.Filed;
@@ -69,14 +72,14 @@ abstract contract FaultEvents is Book {
         _settled(f);
     }
 
-    /// @dev What faults that were not taken back have charged in the last seven days, or the last ones in service.
+    /// @dev What faults that were not taken back have charged today and on the seven days before, or the last ones in service.
     function _charged(uint32 id, uint256 but) private view returns (uint256 bps) {
         Machine storage m = _machines[id];
-        uint256 since = (m.retiredAt == 0 ? vm.getBlockTimestamp() : m.retiredAt) - 7 days;
+        uint256 today = (m.retiredAt == 0 ? vm.getBlockTimestamp() : m.retiredAt) / 1 days;
         for (uint256 i = 0; i < _faultsOf[id].length; i++) {
             Fault storage other = _faults[_faultsOf[id][i]];
-            bool takenBack = other.state == FaultState.Dropped;
-            if (_faultsOf[id][i] != but && !takenBack && other.filedAt > since) bps += other.bps;
+            bool takenBack = other.state == FaultState.Dropped && other.amount != 0;
+            if (_faultsOf[id][i] != but && !takenBack && other.filedAt / 1 days + 7 >= today) bps += other.bps;
         }
     }
 
@@ -108,8 +111,7 @@ abstract contract FaultEvents is Book {
     function _executed(Cheats.Log memory log, Fault storage f) private {
         (uint96 amount, uint96 pot, uint96 reported, uint96 rest) =
             abi.decode(log.data, (uint96, uint96, uint96, uint96));
-        bool due = f.state == FaultState.Upheld || (f.state == FaultState.Filed || f.state == FaultState.Appealed)
-            && vm.getBlockTimestamp() > f.deadline;
+        bool due = f.state >= FaultState.Filed && f.state <= FaultState.Upheld && vm.getBlockTimestamp() > f.deadline;
         _expect(due, 8, "stake went to others before its fault could be appealed and ruled on");
         _expect(amount == f.amount, 9, "another sum is slashed than was filed");
         _expect(uint256(pot) + reported + rest == amount, 9, "a slash's shares do not sum to it");
