@@ -34,18 +34,21 @@ Duty = Asked | Outage | Stalled
 def duties(chain: ChainSnapshot, since: int) -> list[Duty]:
     """What is due now, at most one for a machine. since: the chain's time when this process began.
 
+    Of an index that may be behind only the stall is not believed: what is said of the others is asked of the node
+    again before anything is sent, and time runs against who waits.
+
     An outage that the operator reported while this process ran is left alone: somebody is about to take the host
     down, and has said so first. The process that comes after ends it.
     """
     due: list[Duty] = []
-    for machine in chain.machines.values() if chain.current else ():
+    for machine in chain.machines.values():
         asked, outage = chain.asked.get(machine.id), chain.outages.get(machine.id)
         if asked is not None and chain.now <= asked.until:
             due.append(asked)
         elif outage is not None:
             if not (outage.reported and outage.since > since):
                 due.append(outage)
-        elif machine.stalled and not machine.down and not _late(chain, machine.id):
+        elif chain.current and machine.stalled and not machine.down and not _late(chain, machine.id):
             due.append(Stalled(machine.id))
     return due
 

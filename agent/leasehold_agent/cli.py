@@ -79,6 +79,12 @@ def status(as_json: Json = False) -> None:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
     if not found["current"]:
         console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    for machine in found["machines"]:
+        if machine["down_since"]:
+            since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["down_since"]))
+            console.print(f"[red]Machine {machine['machine']} is down since {since}.[/red]")
+        if machine["challenged"]:
+            console.print(f"[yellow]Machine {machine['machine']} is asked for a sign of life.[/yellow]")
     if not found["leases"]:
         console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")

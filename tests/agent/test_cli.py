@@ -21,7 +21,7 @@ from leasehold.market import MachineFile
 from leasehold_agent import cli
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import serve
-from leasehold_agent._status import read_status
+from leasehold_agent._status import read_status, write_status
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -172,10 +172,13 @@ async def test_an_outage_is_reported_before_the_host_goes_down(
     assert unasked.exit_code == 1
     assert not await is_down()
 
+    rig.chain.anvil.advance(1)  # past the moment at which this process began
     done = await invoke(values, "report", "--yes")
     assert f"Machine {rig.machine} is down from now on" in done.output, done.output
     assert "down already" in (await invoke(values, "report", "--yes")).output
     await rig.until(reported)
+    await write_status(rig.host, rig.runtime, None)
+    assert f"Machine {rig.machine} is down since" in (await invoke(values, "status")).output
     for _ in range(3):
         await rig.reconciler.tick()
         await rig.reconciler.settle()
@@ -188,7 +191,7 @@ async def test_an_outage_is_reported_before_the_host_goes_down(
         return not await is_down()
 
     await rig.until(is_back)
-    rig.chain.anvil.advance(1)  # past the moment at which this process began
+    rig.chain.anvil.advance(1)
     assert "down from now on" in (await invoke(values, "report", "--yes")).output
     assert "is back" in (await invoke(values, "report", "--undo")).output
     assert not await is_down()

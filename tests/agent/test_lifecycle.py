@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from devnet.engine import Engine
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
@@ -259,6 +261,7 @@ async def test_lost_notes_are_worked_out_anew(rig: Rig) -> None:
     assert (await rig.handle(lease)).tenant == rig.chain.address(TENANT)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine dies
 async def test_the_engine_goes_and_comes_back(rig: Rig, docker_engine: Engine) -> None:
     lease = await rig.open()
     container = await running(rig, lease)
