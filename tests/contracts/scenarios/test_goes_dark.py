@@ -145,8 +145,8 @@ def test_three_hours_of_silence(
     assert pool.balanceOf(tenant) == BOND + 3 * HOUR * PER_SECOND
     assert pool.balanceOf(provider) == billed - fee(billed)
 
-    # Two days after it was filed, as if nobody had appealed, the slash is paid: of the 16 tokens the tenant has half, the
-    # five validators a tenth, 0.32 each, and the treasury 6.4.
+    # Two days after it was filed, as if nobody had appealed, the slash is paid: of the 16 tokens the tenant has half,
+    # the five validators a tenth, 0.32 each, and the treasury 6.4.
     at(start + 4 * HOUR + APPEAL + 1)
     faults.execute(fault, validators, {"from": thief})
     faults.compensate(fault, [lease], {"from": thief})
