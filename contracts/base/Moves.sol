@@ -113,14 +113,20 @@ abstract contract Moves is Opening, IControllerMoves {
         emit FailedOver(id, backup);
     }
 
-    /// @dev Ends the lease as its tenant might, if its machine is down and `digest` names its standby.
+    /// @dev Ends the lease as its tenant might, if its machine is down and `digest` names its standby. While an outage before
+    /// that may still be taken off the bill, only the tenant says that the lease ends without it, as with `close`.
     /// `body` is as it was before, with the end that it had.
     function _leave(uint256 id, bytes32 digest) private returns (LeaseHead head, LeaseBody body, uint96 refunded) {
         Lease storage lease;
         (lease, head, body) = _live(id, LeaseState.Active);
         if (head.flags() & BACKED == 0 || lease.backup != digest) revert WrongBackup(id);
         _notOver(id, body);
-        if (_machines[head.machine()].head.status() & DOWN == 0) revert MachineNotDown(head.machine());
+        Machine storage machine = _machines[head.machine()];
+        if (machine.head.status() & DOWN == 0) revert MachineNotDown(head.machine());
+        MachineCare storage care = machine.care;
+        if (block.timestamp < care.heldUntil && care.heldFrom < care.downSince && _actor() != head.tenant()) {
+            revert LeaseNotOver(id, care.heldUntil);
+        }
         refunded = _close(id, lease, head, body);
     }
 

@@ -531,14 +531,14 @@ contract Committee is Companion, ICommittee {
         _pay(_controller().treasury(), left + penalties);
     }
 
-    /// @dev Tells the pool, if the machine still is what was measured. Asked first, not tried and caught: whoever finalizes
-    /// could leave just too little gas for the telling.
+    /// @dev Tells the pool. That a machine passed is said of the revision that was measured; that it failed, also of a later
+    /// one, or its provider would set new terms in front of it. Asked first, not tried and caught: whoever finalizes could
+    /// leave just too little gas for the telling.
     function _tell(Stored storage held, bool pass) private {
         uint32 machine = held.machine;
-        uint16 revision = held.revision;
         MachineView memory seen = _controller().machineOf(machine);
-        if (!_inService(seen) || seen.revision != revision) return;
-        IControllerHooks(address(_controller())).setVerified(machine, revision, pass);
+        if (!_inService(seen) || (pass && seen.revision != held.revision)) return;
+        IControllerHooks(address(_controller())).setVerified(machine, seen.revision, pass);
     }
 
     /// @dev Whether nobody has left the seat and another joined in its place since the round was requested.

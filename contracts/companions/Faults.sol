@@ -224,7 +224,8 @@ contract Faults is Companion, IFaults {
         Round memory seen = _committee().roundOf(round);
         if (seen.state != RoundState.Failed || seen.spec == 0 || _reported[round]) revert NoFalseHardware(round);
         (MachineView memory machine, Params memory rules) = _machine(seen.machine);
-        uint256 event_ = machine.retiredAt == 0 ? seen.revealUntil : machine.retiredAt;
+        uint256 event_ = seen.revealUntil;
+        if (machine.retiredAt != 0) event_ = Billing.min(event_, machine.retiredAt);
         if (event_ + rules.filingWindow < block.timestamp) revert OutageOutOfRange(event_, block.timestamp);
 
         // Effect, Interact

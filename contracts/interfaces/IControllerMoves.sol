@@ -19,8 +19,8 @@ interface IControllerMoves {
     /// @param placement to name the place, or 0 to let the contract choose
     function resize(uint256 lease, uint8 share, uint16 placement) external;
     /// @notice While the machine is down: ends the lease, billed to the outage's begin, and opens its backup for the tenant
-    /// for the time that was left, or as much of it as the refund buys. Anyone may send it. The arguments are what `backup`
-    /// is the digest of; a machine so named need not be Verified.
+    /// for the time that was left, or as much of it as the refund buys. Anyone may send it; while an earlier outage may still
+    /// be applied, only the tenant. The arguments are what `backup` is the digest of; a machine so named need not be Verified.
     function failover(uint256 lease, uint32 machine, uint16 revision, uint16 placement, bytes32 workload)
         external
         returns (uint256 backup);

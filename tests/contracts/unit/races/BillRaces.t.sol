@@ -309,6 +309,43 @@ contract BillRaces is RaceWorld {
         vm.assertEq(pool.leaseOf(lease).settled, 21 hours * GPU_SECOND); // of 24: not a dark second was paid
     }
 
+    /// @dev Failover against an outage that is over and that nobody has applied yet. Others than the tenant do not close in
+    /// that time, but anyone may fail over while the machine is down; so a provider who recovers after three hours and goes
+    /// down again in the same second could have his tenant moved on, billed for them: 8.64e18 for nothing.
+    function test_failover_against_an_outage_not_applied() external {
+        uint32 standby = _machineOf(SYBIL, 1);
+        LeaseRequest memory request = _request(machine, 8, 4 days);
+        request.backup = keccak256(abi.encode(standby, uint16(1), uint16(0), WORKLOAD));
+        vm.prank(tenant);
+        uint256 lease = pool.open(request);
+        _startBy(lease);
+        skip(1 hours);
+        uint256 fault = _outage(3 hours);
+        uint256 until = _now() + _params().appealWindow;
+        _report();
+        bytes memory call = abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD));
+        _refused(PROVIDER, call, _notOver(lease, until));
+
+        // The tenant says when. Whoever applies the outage first, the hour is paid and no more.
+        uint256 before = pool.balanceOf(PROVIDER);
+        uint256 snapshot = vm.snapshotState();
+        _apply(fault, lease);
+        _refused(THIEF, call, _notOver(lease, until));
+        vm.prank(tenant);
+        pool.failover(lease, standby, 1, 0, WORKLOAD);
+        vm.assertEq(pool.balanceOf(PROVIDER) - before, HOUR - _fee(HOUR));
+        _assertSolvent();
+
+        // Once the time for it has passed, and the machine is still down, anyone may move it again.
+        vm.revertToState(snapshot);
+        vm.warp(until);
+        _apply(fault, lease);
+        vm.prank(THIEF);
+        pool.failover(lease, standby, 1, 0, WORKLOAD);
+        vm.assertEq(pool.balanceOf(PROVIDER) - before, HOUR - _fee(HOUR));
+        _assertSolvent();
+    }
+
     // --------------------------------------------------------------------------------------------------------- rounding
 
     /// @dev Dust claims that round the fee away. At a price of 28,800 units a cell costs one unit a second, of which the fee

@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {ICommittee, Round, RoundState} from "../../../../contracts/interfaces/ICommittee.sol";
 import {MachineStatus} from "../../../../contracts/interfaces/IControllerTypes.sol";
+import {IFaults} from "../../../../contracts/interfaces/IFaults.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -263,5 +264,71 @@ contract CommitteeRaces is RaceWorld {
         vm.prank(PROVIDER);
         _expect(abi.encodeWithSelector(ICommittee.TooSoon.selector, machine, next));
         committee.requestVerification(machine, 1);
+    }
+
+    // -------------------------------------------------------------------------------------------------------- outcomes
+
+    /// @dev All of those drawn say the same, and nobody has finalized yet.
+    function _decided(bool pass) private returns (uint256 round) {
+        uint16 revision = pool.machineOf(machine).revision;
+        vm.prank(tenant);
+        round = committee.requestVerification(machine, revision);
+        vm.roll(vm.getBlockNumber() + 2);
+        committee.draw(round);
+        uint32[] memory drawn = committee.drawnFor(round);
+        for (uint256 i = 0; i < drawn.length; ++i) {
+            _commits(round, drawn[i], _seal(round, drawn[i], pass));
+        }
+        skip(COMMIT);
+        for (uint256 i = 0; i < drawn.length; ++i) {
+            _reveals(round, drawn[i], pass);
+        }
+        skip(REVEAL);
+    }
+
+    function _setTerms() private {
+        vm.prank(PROVIDER);
+        pool.setTerms(machine, _terms());
+    }
+
+    function _assertStatus(MachineStatus status) private view {
+        vm.assertEq(uint256(pool.machineOf(machine).status), uint256(status));
+    }
+
+    /// @dev New terms in front of an outcome. The votes are revealed and the machine will fail; `setTerms`, with the price
+    /// that it had, makes another revision of it and does not touch what was measured. It would stay Verified, round after
+    /// round, for a transaction each. A failure is one whatever the terms; that a machine passed is said of the revision
+    /// that was measured alone.
+    function test_new_terms_in_front_of_an_outcome() external {
+        uint256 round = _decided(true);
+        _setTerms();
+        committee.finalize(round);
+        _assertStatus(MachineStatus.Unverified); // his own doing
+
+        skip(1 days);
+        committee.finalize(_decided(true));
+        _assertStatus(MachineStatus.Verified);
+        skip(1 days);
+        round = _decided(false);
+        _setTerms();
+        committee.finalize(round);
+        vm.assertEq(uint256(committee.roundOf(round).state), uint256(RoundState.Failed));
+        _assertStatus(MachineStatus.Unverified);
+    }
+
+    /// @dev A failed round that nobody reported for `filingWindow` has lapsed. It stays so when the machine retires, however
+    /// much later: else 50e18 of every stake that was ever measured wrong could be had on its way out.
+    function test_retiring_revives_no_failed_round() external {
+        uint256 round = _decided(false);
+        committee.finalize(round);
+        uint256 event_ = committee.roundOf(round).revealUntil;
+        vm.warp(event_ + _params().filingWindow + 1);
+        bytes memory lapsed = abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, event_, _now());
+        _expect(lapsed);
+        faults.reportFalseHardware(round);
+        vm.prank(PROVIDER);
+        pool.retire(machine);
+        _expect(lapsed);
+        faults.reportFalseHardware(round);
     }
 }
