@@ -300,7 +300,8 @@ def failover(
 ) -> None:
     """While a lease's machine is down, open the standby that the lease named with `rent --backup`.
 
-    The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it.
+    The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it; while
+    an earlier outage may still be taken off the bill, only the tenant.
     """
     call = Invocation.of(
         ctx,
@@ -331,6 +332,7 @@ async def _failover(call: Invocation, session: Session, found: Lease, dry_run: b
     here = await session.pool.machine_of(found.machine)
     if not here.down:
         raise MachineNotDown(machine=here.id)
+    outages = await outages_first(call, session, found)
     standby = await _standby(call, session, found)
     there = await session.pool.machine_of(standby.machine)
     terms, _ = await session.pool.terms_of(standby.machine, standby.revision)
@@ -347,6 +349,7 @@ async def _failover(call: Invocation, session: Session, found: Lease, dry_run: b
     )
 
     async def send() -> Done:
+        await take_off(session, outages, found.id)
         backup, receipt = await session.pool.failover(
             found.id, standby.machine, standby.revision, standby.placement, standby.workload
         )
