@@ -84,8 +84,9 @@ def copy_tree(home: Path) -> None:
 
 
 def tidy(reason: str | None) -> str:
-    """A failure's message on one line."""
-    return " ".join((reason or "it reverted").split()).rstrip(":")
+    """A failure's message on one line; of a custom error's arguments, which are bytes, what can be printed."""
+    said = "".join(char if char.isprintable() else " " for char in reason or "it reverted")
+    return " ".join(said.split()).rstrip(":")
 
 
 def run_invariant(home: Path, number: int) -> tuple[bool, str]:
