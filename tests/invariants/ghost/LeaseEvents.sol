@@ -151,6 +151,10 @@ abstract contract LeaseEvents is Book {
         if (_acting != l.tenant && !_failingOver) {
             _expect(end >= l.end, 15, "another than its tenant ended a lease before its end");
             _expect(openToAll(id), 13, "another than its tenant ended a lease whose bill is still disputed");
+        } else if (_acting != l.tenant) {
+            Machine storage m = _machines[l.machine];
+            bool disputed = now_ < m.heldUntil && m.heldFrom < m.downSince;
+            _expect(!disputed, 13, "another than its tenant failed a lease over whose bill is still disputed");
         }
         _expect(paid + fee <= gross(id, end), 3, "close bills more than the time that ran");
         _expect(paid + fee == owed(id, end), 13, "close bills another time than what ran without outages");
