@@ -12,7 +12,8 @@ from leasehold.workload import Restart, Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
-from leasehold_agent._engine import ContainerSpec, EngineFacts, Limits
+from leasehold_agent._engine import ContainerSpec, Limits
+from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import Declined
 from leasehold_agent._inventory import Share
 from leasehold_agent._network import BRIDGE_PREFIX, LeasePolicy, parse_rule

@@ -12,7 +12,7 @@ from leasehold.datasets import Ipfs, Peer
 from leasehold.errors import DatasetError
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
-from leasehold_agent._engine import EngineFacts
+from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._identity import Identity
 from leasehold_agent._inventory import Inventory, default_address, runtimes
 

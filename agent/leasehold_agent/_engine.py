@@ -26,8 +26,8 @@ import structlog
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount
 
+from leasehold_agent._engine_facts import EngineFacts, read_facts
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
-from leasehold_agent._seccomp import ProfileMissing, profile
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -40,18 +40,6 @@ _NAMED = re.compile(r"^(?:Loaded image:|The image) (\S+)", re.MULTILINE)
 """What the engine says of a name: that it was given, and before that, that it was taken from another
 image.
 """
-
-
-@dataclass(frozen=True)
-class EngineFacts:
-    """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
-    is the profile without which a container would evade its disk limit, or None where the engine's own does.
-    """
-
-    quota: bool
-    runtimes: tuple[str, ...]
-    root: Path
-    seccomp: str | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +129,7 @@ class Engine:
     # ------------------------------------------------------------------------------------------ the host
 
     async def facts(self) -> EngineFacts:
-        return await self._call(_facts)
+        return await self._call(read_facts)
 
     # ------------------------------------------------------------------------------------------ images
 
@@ -405,42 +393,6 @@ def _restore(client: Client, before: Mapping[str, str], names: Sequence[str]) ->
             client.remove_image(tag)
         elif before[tag] != now[tag]:
             client.tag(before[tag], *tag.rsplit(":", 1), force=True)
-
-
-def _facts(client: Client) -> EngineFacts:
-    info = client.info()
-    driver, seccomp = info["Driver"], None
-    if driver == "btrfs":
-        try:
-            seccomp = profile()
-        except ProfileMissing as error:
-            _log.warning("disk limits", problem=f"none is promised, since a tenant could evade them: {error}")
-        quota = seccomp is not None
-    else:
-        quota = driver == "zfs" or _quota_probe(client)
-    return EngineFacts(
-        quota=quota,
-        seccomp=seccomp,
-        runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
-        root=Path(info["DockerRootDir"]),
-    )
-
-
-def _quota_probe(client: Client) -> bool:
-    """overlay2 enforces a size on xfs with project quotas only, and says so when a container is created."""
-    empty = io.BytesIO()
-    tarfile.open(fileobj=empty, mode="w").close()
-    client.import_image_from_data(empty.getvalue(), repository="leasehold/probe", tag="1")
-    name = "leasehold-quota-probe"
-    with contextlib.suppress(NotFound):
-        client.remove_container(name, force=True)
-    try:
-        config = client.create_host_config(storage_opt={"size": "64M"})
-        client.create_container("leasehold/probe:1", ["none"], name=name, host_config=config)
-    except APIError:
-        return False
-    client.remove_container(name, force=True)
-    return True
 
 
 def _container_facts(raw: Mapping[str, Any]) -> ContainerFacts:

@@ -17,7 +17,8 @@ from leasehold_agent._container import Names, policy_of
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._desired import ChainGate, ChainSnapshot, Desired
 from leasehold_agent._disk_limits import DiskLimits
-from leasehold_agent._engine import Engine, EngineFacts
+from leasehold_agent._engine import Engine
+from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._image import Images
 from leasehold_agent._inventory import Inventory, Share, share_of

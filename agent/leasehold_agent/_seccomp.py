@@ -44,11 +44,8 @@ _REFUSED: Final = frozenset(
 _SPECIAL: Final = frozenset({"clone", "clone3", "ioctl"})
 _NAMESPACES: Final = 0x7E020000  # the flags of clone that make one
 _BTRFS: Final = 0x94  # the second byte of a request: whose call it is
-_BY_REFERENCE: Final = (
-    0x40049409,
-    0x4020940D,
-    0xC0189436,
-)  # FICLONE, FICLONERANGE, FIDEDUPERANGE: of every file system
+# FICLONE, FICLONERANGE and FIDEDUPERANGE, which every file system has under btrfs's byte.
+_BY_REFERENCE: Final = (0x40049409, 0x4020940D, 0xC0189436)
 _EPERM: Final = 1
 
 Rule = dict[str, Any]  # as the engine reads it
@@ -64,7 +61,9 @@ def profile(source: Path = SOURCE) -> str:
         document = json.loads(source.read_bytes())
         return json.dumps(document | {"syscalls": _stricter(document["syscalls"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ProfileMissing(f"no seccomp profile at {source}: {error}") from error
+        raise ProfileMissing(
+            f"no seccomp profile at {source} ({error}): install golang-github-containers-common, then restart"
+        ) from error
 
 
 def _stricter(rules: list[Rule]) -> list[Rule]:

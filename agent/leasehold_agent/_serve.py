@@ -24,7 +24,8 @@ from leasehold_agent._container import Names
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._disk_limits import DiskLimits
 from leasehold_agent._docker_runtime import DockerRuntime
-from leasehold_agent._engine import Engine, EngineFacts
+from leasehold_agent._engine import Engine
+from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
 from leasehold_agent._gas import GasState
 from leasehold_agent._host import Host, boot_id

@@ -20,7 +20,8 @@ from leasehold_agent._container import (
     spec_of,
 )
 from leasehold_agent._desired import Desired
-from leasehold_agent._engine import ContainerSpec, EngineFacts
+from leasehold_agent._engine import ContainerSpec
+from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import Declined, NetworkError
 from leasehold_agent._inventory import Share
 from leasehold_agent._network import (
