@@ -113,7 +113,7 @@ async def _other(session: CliSession, proposal: Proposal) -> AsyncIterator[tuple
             lease = await session.pool.lease_of(message.lease)
             yield (
                 f"lease {format_lease(message.lease)}",
-                f"of machine {lease.machine}, {format_share(lease.cells)} until {utc(lease.end)}, now "
+                f"share {format_share(lease.cells)} of machine {lease.machine} until {utc(lease.end)}, now "
                 f"{lease.tenant}'s; {money.show(lease.deposit - lease.settled)} of escrow with it",
             )
         elif isinstance(message, Offer):

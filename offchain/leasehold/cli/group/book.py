@@ -33,7 +33,9 @@ Signers = Annotated[
 Salt = Annotated[
     str | None,
     typer.Option(
-        "--salt", metavar="HEX", help="32 bytes, to name a group that others made; `random` for a new one."
+        "--salt",
+        metavar="HEX",
+        help="32 bytes, or the word `random`, for another group of the same signers; by default zeros.",
     ),
 ]
 
