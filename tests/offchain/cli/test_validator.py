@@ -40,6 +40,7 @@ def test_a_seat_is_staked_topped_up_and_left(market: Cli, pool: Pool) -> None:
     pool.anvil.advance(3 * DAY + 1)
     listed = market("validator", "list", "--json").json
     assert (listed["matured"], listed["quorum"]["seats"], listed["seats"][0]["matured"]) == (1, 1, True)
+    assert "Quorum: none now, for it takes 5 validators" in market("validator", "list").out
     assert "has not begun to leave" in market("validator", "exit", "1", "--yes", wallet=RENTER, ok=False).err
     assert market("validator", "leave", "1", "--yes", wallet=PROVIDER, ok=False).code == 4
     market("validator", "leave", "1", "--yes", wallet=RENTER)

@@ -66,13 +66,19 @@ def quorum_of(matured: int) -> int:
     return 2 * matured // 3 + 1
 
 
+def quorum_said(matured: int) -> str:
+    """What it takes to be a quorum, for people: with too few seats there is none."""
+    if matured < QUORUM_VALIDATORS:
+        return f"none now, for it takes {QUORUM_VALIDATORS} validators and {matured} seats have matured"
+    return f"it takes {quorum_of(matured)} of {matured} matured seats, of {QUORUM_VALIDATORS} validators"
+
+
 def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
     """The table of powers. What stands there is what the contracts enforce, with this pool's parameters."""
     rules = view.params
     slash = f"{rules.max_slash_bps / 100:g} %"
     ruling = format_duration(rules.ruling_window)
     appeal = f"{format_duration(rules.appeal_window)} to appeal, then {ruling} for a ruling"
-    needed = quorum_of(view.matured_seats)
     rows = [
         Power(
             "owner",
@@ -95,8 +101,7 @@ def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
         Power(
             "a quorum of validators",
             None,
-            f"the slashable part of one machine's stake: {slash} in seven days; it takes {needed} of "
-            f"{view.matured_seats} matured seats, of {QUORUM_VALIDATORS} validators",
+            f"the slashable part of one machine's stake: {slash} in seven days; {quorum_said(view.matured_seats)}",
             appeal,
             "retire",
         ),

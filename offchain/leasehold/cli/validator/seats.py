@@ -15,7 +15,7 @@ from leasehold.cli._options import Approve, AsGroup, DryRun, JsonFlag, PasswordF
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
-from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of
+from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of, quorum_said
 from leasehold.cli.validator._shown import ROUNDS, duty_of
 from leasehold.errors import (
     SeatLeavingAlready,
@@ -169,10 +169,7 @@ def list_seats(ctx: typer.Context, as_json: JsonFlag = False) -> None:
                 empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
             )
             if not as_json:
-                call.out.say(
-                    f"{len(matured)} seats have matured: a quorum is {quorum_of(len(matured))} of them, of at least "
-                    f"{QUORUM_VALIDATORS} validators."
-                )
+                call.out.say(f"Quorum: {quorum_said(len(matured))}.")
 
     call.run(command())
 
