@@ -82,7 +82,7 @@ def challenge(
         named = parse_lease(lease) if lease else 0
         async with call.session(signs=not dry_run) as session:
             money, faults = session.money, await session.pool.faults()
-            number = named or await _own_lease(call, session, machine)
+            number = await _own_lease(call, session, machine, named)
             bond = await faults.bond_of(machine, session.account)
             rules = await session.pool.params((await session.pool.machine_of(machine)).params)
             paid = await pay_in(session, bond, approve=approve or dry_run)
@@ -118,14 +118,19 @@ def challenge(
     call.run(command())
 
 
-async def _own_lease(call: Invocation, session: Session, machine: int) -> int:
+async def _own_lease(call: Invocation, session: Session, machine: int, named: int) -> int:
+    """A running lease of the account's there, the one that is named if one is."""
     index = await indexed(session, call.out)
     now = await session.now()
     for record in await index.leases(machine=machine, tenant=session.account, live=True):
-        if record.lease.state is LeaseState.ACTIVE and now < record.lease.end:
+        runs = record.lease.state is LeaseState.ACTIVE and now < record.lease.end
+        if runs and named in (0, record.lease.id):
             return record.lease.id
+    which = (
+        f"Lease {format_lease(named)} is no running lease of yours" if named else "You have no running lease"
+    )
     raise InvalidInput(
-        f"You have no running lease on machine {machine}, and only its tenants challenge it: see `leasehold leases`."
+        f"{which} on machine {machine}, and only its tenants challenge it: see `leasehold leases`."
     )
 
 

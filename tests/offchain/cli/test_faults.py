@@ -50,7 +50,10 @@ def test_the_scale_that_an_operator_is_shown_is_the_contracts() -> None:
 
 
 def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: Cli, pool: Pool) -> None:
-    assert "Only its operator" in leased("provider", "report", "1", "--yes", wallet=PROVIDER, ok=False).err
+    assert (
+        "`leasehold-agent report`"
+        in leased("provider", "report", "1", "--yes", wallet=PROVIDER, ok=False).err
+    )
     dry = leased("provider", "report", "1", "--dry-run", wallet=OPERATOR)
     assert "down for up to 7m" in dry.out
     assert "4 TUSD (2 % of the stake; 4 % if proven by others)" in dry.out
@@ -132,6 +135,8 @@ def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger
 ) -> None:
     poor = leased("challenge", "1", "--yes", wallet=PROVIDER, ok=False)
     assert "no running lease on machine 1" in poor.err
+    stranger = leased("challenge", "1", "--lease", "1", "--dry-run", wallet=PROVIDER, ok=False)
+    assert "Lease 1 is no running lease of yours" in stranger.err
     leased("wallet", "approve", "0", "--yes", wallet=RENTER)
     refused = leased("challenge", "1", "--yes", wallet=RENTER, ok=False)
     assert "leasehold wallet deposit --approve 5" in refused.err

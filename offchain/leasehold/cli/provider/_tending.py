@@ -20,9 +20,13 @@ async def tended(session: Session, machine: int, *, operator_only: bool = False)
     account = session.account.lower()
     if account == found.operator.lower() or (account == found.provider.lower() and not operator_only):
         return found
-    who = f"its operator {found.operator}"
-    if not operator_only:
+    who, how = f"its operator {found.operator}", "choose a wallet with --wallet"
+    if operator_only:
+        how = (
+            "its key is on the host, where the agent answers challenges and `leasehold-agent report` reports"
+        )
+    else:
         who = f"its provider {found.provider} or {who}"
     raise MachineUnavailable(
-        f"Only {who} does this for machine {machine}, and you are {session.account}: choose a wallet with --wallet."
+        f"Only {who} does this for machine {machine}, and you are {session.account}: {how}."
     )
