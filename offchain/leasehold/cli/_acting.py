@@ -13,6 +13,7 @@ from eth_utils.address import is_checksum_address, is_hex_address, to_checksum_a
 
 from leasehold.chain import AccountsContract, Call, Pool, Receipt, Sends
 from leasehold.cli._groups import Groups
+from leasehold.errors import NotAuthorized
 from leasehold.market import InvalidInput, MarketError
 
 
@@ -43,6 +44,12 @@ class Acting:
 
 class CannotAct(MarketError):
     """Something that a group or a delegate cannot do; nothing was sent."""
+
+
+class NoDelegate(CannotAct):
+    """The account has not let this wallet act for it, or does no longer."""
+
+    exit_code = NotAuthorized.exit_code
 
 
 class Proposed(Exception):
@@ -83,7 +90,9 @@ class AsDelegate:
         self._pool = pool
 
     async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
-        """Raises CannotAct for a target that is not the pool, and ContractError for what a delegate may not do."""
+        """Raises CannotAct for a target that is not the pool, NoDelegate, and ContractError for what a delegate may
+        not do.
+        """
         if value or to != self._pool.address:
             raise CannotAct(
                 "A delegate may open, extend, close, reject, resize and set the workload of leases, paid from the "
@@ -91,7 +100,15 @@ class AsDelegate:
             )
         accounts = self._pool.deployment.accounts
         wrapped = AccountsContract.encode("executeAsDelegate", self.address, to, data)
-        return await self._sender.send(accounts, wrapped)
+        try:
+            return await self._sender.send(accounts, wrapped)
+        except NotAuthorized as error:
+            if error.actor.lower() != self._sender.address.lower():
+                raise  # the pool refuses the account itself
+            raise NoDelegate(
+                f"{self._sender.address} is no delegate of {self.address}, or not any more: ask for "
+                f"`leasehold delegate set {self._sender.address} --cap AMOUNT`."
+            ) from None
 
 
 def parse_address(text: str) -> str:

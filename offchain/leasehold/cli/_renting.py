@@ -133,7 +133,11 @@ async def rent_machines(out: Output, session: Session, rental: Rental) -> None:
     for number, facts in started:
         shown = format_lease(number)
         out.say(f"Lease {shown} has started and is paid until {utc(int(str(facts['end'])))}.")
-        out.say(f"Try: leasehold logs -f {shown}; leasehold ssh {shown}; leasehold close {shown}")
+        if session.other is None:
+            out.say(f"Try: leasehold logs -f {shown}; leasehold ssh {shown}; leasehold close {shown}")
+        else:  # the tenant alone reads logs
+            close = f"leasehold close {shown} --for-account {session.other}"
+            out.say(f"Try: leasehold ssh {shown}; {close}")
 
 
 # ------------------------------------------------------------------------------------------------------- planning

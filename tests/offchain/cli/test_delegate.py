@@ -57,6 +57,9 @@ def test_a_delegate_rents_up_to_its_cap_from_the_others_ledger(
     assert "one lease at a time" in gang.err
     market("delegate", "revoke", lab["ada"], "--yes", wallet="renter")
     assert market("delegate", "list", "--json", wallet="renter").json == []
+    revoked = market("extend", "2", "1h", *for_renter, "--yes", wallet="ada", ok=False)
+    assert revoked.code == 4
+    assert f"ask for `leasehold delegate set {lab['ada']}" in revoked.err
     assert market(*RENT, *for_renter, wallet="ada", ok=False).code == 4
     assert "no delegate" in market("delegate", "revoke", lab["ada"], "--yes", wallet="renter", ok=False).err
 
