@@ -50,14 +50,20 @@ class Names:
     def label(self, lease: int, machine: int) -> str:
         return f"eip155:{self.chain_id}/{self.controller}/{lease}@{machine}"
 
-    def lease_of(self, labels: Mapping[str, str]) -> int | None:
-        """The lease that a container's labels name, or None if it is not one of this pool on this chain."""
+    def lease_of(self, labels: Mapping[str, str]) -> tuple[int, int] | None:
+        """The lease and the machine that a container's labels name, or None if it is not one of this pool on this
+        chain.
+        """
         before, _, rest = labels.get(LEASE_LABEL, "").rpartition("/")
         lease, _, machine = rest.partition("@")
         mine = before.lower() == f"eip155:{self.chain_id}/{self.controller}".lower()
-        if not mine or labels.get(GENESIS_LABEL) != self.genesis or not (lease + machine).isdigit():
+        if (
+            not mine
+            or labels.get(GENESIS_LABEL) != self.genesis
+            or not (lease.isdigit() and machine.isdigit())
+        ):
             return None
-        return int(lease)
+        return int(lease), int(machine)
 
     @property
     def filter(self) -> str:

@@ -126,11 +126,15 @@ class Reconciler:
         return set(lease_dirs(self.host.leases_root)) | self.containers.keys()
 
     async def _look(self) -> None:
+        """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to
+        another agent on the same engine.
+        """
         found: dict[int, ContainerFacts] = {}
+        folders = lease_dirs(self.host.leases_root)
         for container in await self.host.engine.containers(self.host.names.filter):
-            lease = self.host.names.lease_of(container.labels)
-            if lease is not None:
-                found[lease] = container
+            named = self.host.names.lease_of(container.labels)
+            if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
+                found[named[0]] = container
         self.containers = found
 
     def _actual(self) -> dict[int, Actual]:

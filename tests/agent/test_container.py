@@ -64,7 +64,7 @@ class TestNames:
     def test_a_label_leads_back_to_its_lease(self) -> None:
         labels = {"leasehold.lease": NAMES.label(LEASE, 3), "leasehold.genesis": NAMES.genesis}
         assert labels["leasehold.lease"] == f"eip155:31337/{CONTROLLER}/{LEASE}@3"
-        assert NAMES.lease_of(labels) == LEASE
+        assert NAMES.lease_of(labels) == (LEASE, 3)
 
     @pytest.mark.parametrize(
         "changed",
@@ -73,6 +73,7 @@ class TestNames:
             {"leasehold.lease": f"eip155:1/{CONTROLLER}/{LEASE}@3"},
             {"leasehold.lease": f"eip155:31337/0x{'11' * 20}/{LEASE}@3"},
             {"leasehold.lease": f"eip155:31337/{CONTROLLER}/x@3"},
+            {"leasehold.lease": f"eip155:31337/{CONTROLLER}/{LEASE}@"},
             {"leasehold.lease": "nonsense"},
             {"leasehold.lease": ""},
         ],

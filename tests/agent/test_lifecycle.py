@@ -200,6 +200,22 @@ async def test_containers_of_another_history_are_left_alone(rig: Rig) -> None:
         await rig.host.engine.remove(earlier.container(1 << 16))
 
 
+async def test_containers_of_another_agent_s_machine_are_left_alone(rig: Rig) -> None:
+    """Two agents may share an engine. The other's lease is over, and what becomes of it is the other's to say."""
+    names, theirs = rig.host.names, 9 << 16
+    labels = {LEASE_LABEL: names.label(theirs, rig.machine + 1), GENESIS_LABEL: names.genesis}
+    await rig.host.engine.create(_spec(names.container(theirs), rig.image, labels))
+    await rig.host.engine.start(names.container(theirs))
+    try:
+        await running(rig, await rig.open())
+        other = await rig.host.engine.inspect(names.container(theirs))
+        assert other is not None
+        assert other.running
+        assert theirs not in rig.reconciler.containers
+    finally:
+        await rig.host.engine.remove(names.container(theirs))
+
+
 def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
     return ContainerSpec(
         name=name,

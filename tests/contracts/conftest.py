@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -115,14 +116,16 @@ def still_clock() -> None:
 class AskAgain(Web3Middleware):
     """For the moment in which Anvil knows a transaction neither as waiting nor as mined, when Brownie gives it up."""
 
-    TRIES = 100
+    PATIENCE = 30  # seconds, on a machine with much else to do
 
     def wrap_make_request(self, make_request: Any) -> Any:
         def ask(method: Any, params: Any) -> Any:
             response = make_request(method, params)
-            for _ in range(self.TRIES):
-                if method != "eth_getTransactionByHash" or response.get("result") is not None:
+            deadline = time.monotonic() + self.PATIENCE
+            while method == "eth_getTransactionByHash" and response.get("result") is None:
+                if time.monotonic() > deadline:
                     break
+                time.sleep(0.01)
                 response = make_request(method, params)
             return response
 
