@@ -97,7 +97,7 @@ def test_a_delegate_rents_from_anothers_ledger_and_keeps_the_lease_going(site: S
     renter("wallet", "deposit", "20", "--yes")
     ada, address = newcomer(site, "ada")
     rent = (*site.rent_arguments(), "--for-account", account)
-    refused(ada.run(*rent, "--json"), 4, "")
+    refused(ada.run(*rent, "--json"), 4, "is no delegate of")
     renter("delegate", "set", address, "--cap", "6", "--period", "1d", "--expires", "3d", "--yes")
 
     # Ada has no tokens. The lease is the account's: it was paid from there, and it talks to the machine.
@@ -131,7 +131,7 @@ def test_a_delegate_rents_from_anothers_ledger_and_keeps_the_lease_going(site: S
 
     renter("delegate", "revoke", address, "--yes")
     assert (renter("delegate", "list"), ada("delegate", "list")) == ([], [])
-    assert ada.run("close", lease, "--for-account", account, "--yes").returncode == 4
+    refused(ada.run("close", lease, "--for-account", account, "--yes", "--json"), 4, "is no delegate of")
     renter("close", lease, "--yes")
     assert ledger(renter) == 20 * TOKEN - billed(site, lease, PRICE)
     site.until(lambda: not running(site, lease))
