@@ -15,6 +15,7 @@ from devnet.site import Site, make_site
 from devnet.world import Party, World
 from leasehold.chain import (
     Answered,
+    Challenged,
     Compensated,
     FaultExecuted,
     FaultFiled,
@@ -95,6 +96,41 @@ def filed(site: Site, count: int) -> FaultFiled:
     """The last of the machine's outages, once there are so many that have ended."""
     site.until(lambda: len(site.here(FaultFiled)) == count)
     return site.here(FaultFiled)[-1]
+
+
+def test_the_agent_answers_and_ends_an_outage_and_an_appeal_is_won(
+    site: Site, owner: Party, operator: Party, judge: Party, books: Account
+) -> None:
+    renter, provider, machine = site.renter, site.provider, str(site.machine)
+    seller, treasury = address(provider), address(owner)
+    lease = site.rent()
+    earned, fees = books.ledger(seller), books.ledger(treasury)
+
+    # The running agent answers without being told: a tenth of the bond is the provider's, the rest the treasury's.
+    asked = renter("challenge", machine, "--yes")
+    site.until(lambda: site.here(Answered))
+    assert (asked["lease"], asked["bond"], site.here(Challenged)[-1].bond) == (lease, "5", 5 * TOKEN)
+    assert books.ledger(seller) - earned == TOKEN // 2
+    assert books.ledger(treasury) - fees == 9 * TOKEN // 2
+    assert renter("faults", machine) == []
+
+    # The operator takes the host down and says so first; the agent that is started after that ends the outage.
+    fault = operator("provider", "report", machine, "--yes")["fault"]
+    (duty,) = provider("provider", "status")["duties"]
+    assert (duty["machine"], duty["what"]) == (site.machine, "recover")
+    site.host.kill()
+    site.host.start()
+    found = filed(site, 1)
+    assert (found.fault, found.bps, found.amount) == (fault, 200, STAKE // 50)
+    assert not books.pool(lambda pool: pool.machine_of(site.machine)).down
+
+    # It appeals with a bond, half a token of which its ledger has; it is believed, and has the bond back there.
+    provider("provider", "appeal", str(fault), "--approve", "--yes")
+    refused(renter, 4, "may not", "pool", "rule", str(fault), "--drop", "--yes")
+    assert judge("pool", "rule", str(fault), "--drop", "--yes")["state"] == "dropped"
+    assert renter("fault", str(fault))["state"] == "dropped"
+    assert books.ledger(seller) == 5 * TOKEN
+    renter("close", lease, "--yes")
 
 
 def test_without_its_agent_a_machine_pays_for_its_silence(
