@@ -108,6 +108,15 @@ abstract contract AccountSteps is Steps {
         vm.chainId(block.chainid - 1);
         attempt = _signedUntil(who, address(pool), call, seed, vm.getBlockTimestamp() - 1);
         _expect(!_submit(attempt), 10, "a proof worked after its deadline");
+        attempt = _signed(who, address(pool), call, seed);
+        _acting = who;
+        vm.recordLogs();
+        bool once = _submit(attempt);
+        _absorb(once);
+        if (once) {
+            _sequences[who]++;
+            _expect(!_submit(attempt), 10, "a proof worked twice in a row");
+        }
         _count(msg.sig);
     }
 
