@@ -8,9 +8,11 @@ import {Cells} from "../../contracts/libraries/Cells.sol";
 contract CellsProofs {
     /// @dev The cells of a placement as bits `8 × gpu + cell`.
     function _mask(uint16 placement) private pure returns (uint64 mask) {
-        for (uint256 gpu = 0; gpu < 8; gpu++) {
-            uint64 lane = uint64(0) - (uint64(placement) >> (8 + gpu) & 1); // all ones where the GPU is named
-            mask |= (uint64(placement & 0xFF) & lane) << (8 * gpu);
+        unchecked {
+            for (uint256 gpu = 0; gpu < 8; gpu++) {
+                uint64 lane = uint64(0) - (uint64(placement) >> (8 + gpu) & 1); // all ones where the GPU is named
+                mask |= (uint64(placement & 0xFF) & lane) << (8 * gpu);
+            }
         }
     }
 
@@ -43,14 +45,41 @@ contract CellsProofs {
     }
 
     /// @notice What the contract chooses is free, on the machine, and as large as asked for: so it never overlaps a lease.
-    function check_place_never_overlaps(uint64 busy, uint8 share, uint8 gpus) external pure {
+    /// Split by the share and by the place chosen: 351 in all.
+    function check_place_1_never_overlaps(uint64 busy, uint8 gpus) external pure {
+        _neverOverlaps(busy, 1, gpus);
+    }
+
+    function check_place_2_never_overlaps(uint64 busy, uint8 gpus) external pure {
+        _neverOverlaps(busy, 2, gpus);
+    }
+
+    function check_place_4_never_overlaps(uint64 busy, uint8 gpus) external pure {
+        _neverOverlaps(busy, 4, gpus);
+    }
+
+    function check_place_whole_never_overlaps(uint64 busy, uint8 gpus, uint8 share) external pure {
+        for (uint8 n = 1; n <= 8; n++) {
+            if (share == 8 * n) return _neverOverlaps(busy, 8 * n, gpus);
+        }
+    }
+
+    function _neverOverlaps(uint64 busy, uint8 share, uint8 gpus) private pure {
         if (!_machine(gpus) || !Cells.isShare(share, gpus)) return;
         uint16 placement = Cells.place(busy, share, gpus);
         if (placement == 0) return;
-        uint64 mask = _mask(placement);
-        assert(mask & busy == 0);
-        assert(mask & ~Cells.all(gpus) == 0);
-        assert(Cells.count(placement) == share);
+        for (uint256 gpuMask = 1; gpuMask < 256; gpuMask++) {
+            if (_ones(gpuMask, 8) != (share < 8 ? 1 : share / 8)) continue;
+            for (uint256 at = 0; at < 8; at += share < 8 ? share : 8) {
+                uint256 cellMask = share < 8 ? ((1 << share) - 1) << at : 0xFF;
+                uint16 known = uint16(gpuMask << 8 | cellMask);
+                if (placement != known) continue;
+                assert(_mask(known) & busy == 0);
+                assert(_mask(known) & ~Cells.all(gpus) == 0);
+                return;
+            }
+        }
+        assert(false);
     }
 
     /// @notice What it chooses is a place that a tenant might have named.
