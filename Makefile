@@ -32,7 +32,7 @@ format: setup ## rewrite Python and Solidity in the house format
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
 	@$(run) python scripts/bench.py
 
-halmos: setup ## prove the contracts' arithmetic for all numbers (about ten minutes)
+halmos: setup ## prove the contracts' arithmetic for all numbers (half an hour)
 	@bash scripts/setup halmos && bash scripts/halmos
 
 mutations: setup ## plant a bug for each invariant, which must find it; only="1 13" plants those of some
