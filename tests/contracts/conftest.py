@@ -114,15 +114,18 @@ def still_clock() -> None:
 
 
 class AskAgain(Web3Middleware):
-    """For the moment in which Anvil knows a transaction neither as waiting nor as mined, when Brownie gives it up."""
+    """For the moment in which Anvil has counted a transaction but does not know it, neither as waiting nor as mined.
+    Brownie asks for the nonce first and for the receipt then, and gives up what has the one without the other.
+    """
 
+    METHODS = frozenset({"eth_getTransactionByHash", "eth_getTransactionReceipt"})
     PATIENCE = 30  # seconds, on a machine with much else to do
 
     def wrap_make_request(self, make_request: Any) -> Any:
         def ask(method: Any, params: Any) -> Any:
             response = make_request(method, params)
             deadline = time.monotonic() + self.PATIENCE
-            while method == "eth_getTransactionByHash" and response.get("result") is None:
+            while method in self.METHODS and response.get("result") is None:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.01)
