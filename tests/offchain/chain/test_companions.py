@@ -23,6 +23,7 @@ from leasehold.chain import (
 from leasehold.chain._contract import first_event
 from leasehold.chain.typed import AcceptTransfer, Answer, Domain, Execute, Offer, Outage, Recover, sign
 from leasehold.errors import (
+    AppealOpen,
     CapExceeded,
     MachineDown,
     NotAuthorized,
@@ -116,6 +117,9 @@ async def test_an_outage_that_the_operator_reports(chain: PoolChain, tmp_path: P
     arbiter = await chain.pool(0).faults()
     assert await arbiter.arbiter() == chain.address(0)
     await arbiter.rule(fault, True)
+    with pytest.raises(AppealOpen):  # tenants still register what they lost
+        await arbiter.execute(fault, [])
+    chain.anvil.advance((await chain.pool().params(1)).appeal_window + 1)
     await arbiter.execute(fault, [])
     await arbiter.compensate(fault, [lease])
     window = await faults.window_of(machine)
