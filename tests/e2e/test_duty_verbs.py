@@ -33,6 +33,8 @@ from .test_bad_input import address, sentence
 from .test_reorg import another_chain
 
 HOUR, DAY = 3_600, 86_400
+pytestmark = pytest.mark.deep
+
 PRICE = 24 * 10**17
 STAKE = 100 * TOKEN
 

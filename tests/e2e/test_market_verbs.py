@@ -25,6 +25,8 @@ from leasehold.chain import (
     parse_lease,
 )
 
+pytestmark = pytest.mark.deep
+
 HOUR = 3_600
 TOKEN = 10**18
 PRICE, SPOT_PRICE = 24 * 10**17, 6 * 10**17
