@@ -337,14 +337,15 @@ class World:
             yield host
 
     def fund(self, address: str, *, gas_wei: int = 10**18, tokens: int = 0) -> None:
-        """Give an account gas money, and `tokens` whole test tokens."""
+        """Give an account gas money, and `tokens` whole test tokens; both are its own when this returns."""
         balance = int(self.anvil.request("eth_getBalance", address, "latest"), 16)
         self.anvil.request("anvil_setBalance", address, hex(balance + gas_wei))
         if tokens:
             amount = tokens * 10 ** int(self.facts["token_decimals"])
             data = "0xa9059cbb" + address[2:].lower().rjust(64, "0") + f"{amount:064x}"
             transaction = {"from": self.anvil.accounts[0].address, "to": self.facts["token"], "data": data}
-            self.anvil.request("eth_sendTransaction", transaction)
+            receipt = self.anvil.request("eth_sendTransactionSync", transaction)
+            assert receipt["status"] == "0x1", receipt
 
     def _environment(self, home: Path) -> dict[str, str]:
         kept = {"PATH", "LANG", "TERM", "LD_LIBRARY_PATH", "LEASEHOLD_CACHE"}
