@@ -262,10 +262,6 @@ def test_five_validators_verify_a_machine_and_attest_its_outage(site: Site, book
         assert books.ledger(account) - had == found.amount // 50
     renter("close", lease, "--yes")
 
-    people[0]("validator", "leave", str(seats[0]), "--yes")
-    (leaving,) = [each for each in renter("validator", "list")["seats"] if each["leaves_at"]]
-    assert (leaving["seat"], leaving["validator"]) == (seats[0], address(people[0]))
-
 
 def test_a_pool_is_led_by_its_owner_and_read_by_everybody(site: Site, owner: Party, books: Account) -> None:
     renter, provider, anvil = site.renter, site.provider, site.world.anvil
@@ -298,13 +294,38 @@ def test_a_pool_is_led_by_its_owner_and_read_by_everybody(site: Site, owner: Par
     owner("pool", "resume", "--yes")
     renter("close", site.rent(), "--yes")
 
-    # Licences, and a pool of one's own.
+    # Its fees go where the owner says; and it changes hands when the other has taken it, not before.
+    heir = somebody(site, "heir")
+    owner("pool", "treasury", address(heir), "--yes")
+    renter("close", site.rent(), "--yes")
+    (closed,) = site.events(LeaseClosed)[-1:]
+    assert (closed.fee > 0, books.ledger(address(heir))) == (True, closed.fee)
+    owner("pool", "hand-over", address(heir), "--yes")
+    table = renter("pool", "trust")
+    assert (table["owner"], table["pending_owner"]) == (address(owner), address(heir))
+    refused(heir, 4, "may not", "pool", "treasury", address(owner), "--yes")
+    heir("pool", "accept", "--yes")
+    refused(owner, 4, "may not", "pool", "pause", "--yes")
+    heir("pool", "treasury", address(owner), "--yes")
+    heir("pool", "hand-over", address(owner), "--yes")
+    owner("pool", "accept", "--yes")
+
+    # Behind a gate nobody joins without a licence, and who is in stays in.
     who = address(provider)
+    owner("pool", "gate", "--on", "--yes")
+    newcomer = site.world.host("gated")
+    join = ("provider", "join", str(newcomer.describe()), "--price", "1", "--approve", "--yes")
+    refused(provider, 4, "licence", *join)
+    renter("close", site.rent(), "--yes")
     owner("pool", "licence", who, "--until", "2090-12-31", "--yes")
     (issued,) = renter("pool", "licences", who)
     assert (issued["kind"], issued["valid"]) == ("provider", True)
+    joined = provider(*join)["machine"]
+    provider("provider", "retire", str(joined), "--yes")
     owner("pool", "licence", who, "--revoke", "--yes")
     assert not renter("pool", "licences", who)[0]["valid"]
+    owner("pool", "gate", "--off", "--yes")
+    assert not renter("pool", "trust")["gated"]
     target = renter.home / "mine.json"
     created = renter("pool", "create", "fee_bps=0", "--out", str(target), "--yes")
     mine = replace(renter, environment={**renter.environment, "LEASEHOLD_DEPLOYMENT": str(target)})

@@ -13,10 +13,12 @@ from devnet.world import World
 from leasehold.chain import (
     LeaseClosed,
     LeaseOpened,
+    LeaseRejected,
     LeaseResized,
     LeaseStarted,
     LeaseTransferred,
     Rated,
+    WorkloadSet,
     cost,
 )
 
@@ -26,7 +28,7 @@ PRICE = 24 * 10**17
 
 @pytest.fixture(scope="module")
 def site(world: World) -> Iterator[Site]:
-    with make_site(world, tick_seconds=0.5) as made:
+    with make_site(world, "--trial", "15m", tick_seconds=0.5) as made:
         yield made
 
 
@@ -42,7 +44,7 @@ def test_a_lease_is_resized_and_given_to_another_while_it_runs(site: Site) -> No
     lease = site.rent("--share", "1/2")
     (started,) = site.events(LeaseStarted, lease)
     before = limits(site, lease)
-    site.world.anvil.advance(HOUR // 4 + 1)  # past any trial
+    site.world.anvil.advance(HOUR // 4 + 1)  # past the trial
 
     # Half of it: the container goes on, with half of what it had.
     site.renter("resize", lease, "1/4", "--yes")
@@ -89,3 +91,29 @@ def test_a_lease_moves_to_another_machine_in_one_transaction(site: Site) -> None
             assert opened.log.tx_hash == closed.log.tx_hash
             site.until(lambda: not any(each["State"]["Running"] for each in site.containers(lease)))
             second.until(lambda: [each for each in second.containers() if each["State"]["Running"]])
+
+
+def test_a_lease_runs_something_else_and_is_rejected_inside_its_trial(site: Site) -> None:
+    lease = site.rent("--for", "2h")
+    (first,) = site.containers(lease)
+
+    # Another workload: the container is replaced, the lease's time and price are not.
+    (opened,) = site.events(LeaseOpened, lease)
+    words = ("--image", site.tiny, "--yes", "--", "sh", "-c", "echo other; sleep 3600")
+    site.renter("set-workload", lease, *words)
+    (changed,) = site.events(WorkloadSet, lease)
+    assert changed.workload != opened.workload
+    site.until(
+        lambda: [each["Id"] for each in site.containers(lease) if each["State"]["Running"]] != [first["Id"]]
+    )
+    site.until(lambda: site.renter.run("logs", lease).stdout == "other\n")
+    assert site.renter.run("exec", lease, "--", "echo", "mine").stdout == "mine\n"
+
+    # The trial is for that: everything comes back but the fee for holding the machine, and the agent stops it.
+    told = site.renter("reject", lease, "--yes")
+    (rejected,) = site.events(LeaseRejected, lease)
+    assert told["state"] == "rejected"
+    held = cost(PRICE, 8, rejected.log.timestamp - site.events(LeaseStarted, lease)[0].start)
+    assert rejected.paid + rejected.fee == held // 2
+    assert rejected.paid + rejected.fee + rejected.refunded == 2 * PRICE
+    site.until(lambda: not any(each["State"]["Running"] for each in site.containers(lease)))

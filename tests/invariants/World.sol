@@ -133,7 +133,8 @@ abstract contract World is Ghost {
 
     // -------------------------------------------------------------------------------------------------------- proofs
 
-    /// @dev What shows that `who` approved `digest`; of a group, by two of its three, as the seed says.
+    /// @dev What shows that `who` approved `digest`; of a group, by two of its three, as the seed says. A stranger signs for
+    ///      nobody: before the first machine there is no operator and no provider.
     function _proof(address who, bytes32 digest, uint256 seed) internal view returns (bytes memory) {
         if (who == group) {
             uint8[] memory by = new uint8[](2);
@@ -141,7 +142,7 @@ abstract contract World is Ghost {
             return _groupProof(digest, by);
         }
         bytes1 kind = who.code.length == 0 ? bytes1(0x01) : bytes1(0x02);
-        return abi.encodePacked(kind, _signature(_keys[who], digest));
+        return abi.encodePacked(kind, _signature(_keys[who] == 0 ? 1 : _keys[who], digest));
     }
 
     function _groupProof(bytes32 digest, uint8[] memory by) internal view returns (bytes memory proof) {
