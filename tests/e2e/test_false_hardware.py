@@ -60,7 +60,7 @@ def test_false_hardware_costs_the_stake_that_may_be_taken_and_the_tenant_has_hal
 
     # Anyone files it, once. It waits for an appeal; then the stake is taken, and half is the tenant's who rented that.
     fault = renter("validator", "false-hardware", round_, "--yes")["fault"]
-    refused(renter, 2, "nothing to file", "validator", "false-hardware", round_, "--yes")
+    refused(renter, 4, "reported already", "validator", "false-hardware", round_, "--yes")
     (filed,) = renter("faults", machine)
     assert (filed["fault"], filed["kind"], filed["bps"]) == (fault, "false hardware", 5_000)
     (shown,) = renter("machines", "--all")

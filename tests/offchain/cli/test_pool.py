@@ -122,6 +122,24 @@ def test_a_gated_pool_asks_for_a_licence(owned: Cli, pool: Pool, host: Host, kub
     owned("pool", "gate", "--off", "--yes", wallet=OWNER)
 
 
+def test_fees_are_collected_for_the_treasury_by_anyone(market: Cli, pool: Pool, host: Host) -> None:
+    add_wallet(market, pool, OWNER, 0)
+    assert "No fee is due" in market("pool", "collect", "--yes", wallet=RENTER).out
+    market("rent", "--for", "2h", *WISH, "--no-wait", wallet=RENTER)
+    host.start()
+    pool.anvil.advance(3_600)
+    market("close", "1", "--yes", wallet=RENTER)
+    dry = market("pool", "collect", "--dry-run", "--json", wallet=RENTER).json
+    assert (dry["treasury"], dry["providers"]) == (pool.anvil.accounts[0].address, 1)
+    before = float(market("wallet", "balance", "--json", wallet=OWNER).json["ledger"])
+    done = market("pool", "collect", "--yes", "--json", wallet=RENTER).json
+    assert done["amount"] == dry["amount"]
+    after = float(market("wallet", "balance", "--json", wallet=OWNER).json["ledger"])
+    assert after - before == pytest.approx(float(done["amount"]))
+    assert float(done["amount"]) == pytest.approx(2.5 * 0.03, rel=0.01)
+    assert market("pool", "collect", "--yes", "--json", wallet=RENTER).json["amount"] == "0"
+
+
 def test_a_paused_pool_lets_everybody_out(market: Cli, pool: Pool, host: Host) -> None:
     add_wallet(market, pool, OWNER, 0)
     market("rent", "--for", "2h", *WISH, "--no-wait", wallet=RENTER)
