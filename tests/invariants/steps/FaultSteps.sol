@@ -52,12 +52,31 @@ abstract contract FaultSteps is Steps {
         _prove(id, seed);
     }
 
-    /// @dev A quorum says since when the machine is down, or that it was for a while.
+    /// @dev A quorum says since when the machine is down, or that it was for a while; every other time of a while that begins
+    ///      inside an outage that is over.
     function attest(uint256 seed) external {
         seed = _mix(seed);
         uint32 id = _machine(seed);
         uint256 from = vm.getBlockTimestamp() - (seed >> 8) % 12 hours;
-        _attest(id, from, seed >> 128 & 1 == 0 ? 0 : from + (seed >> 64) % 12 hours, seed >> 16);
+        uint256 to = seed >> 128 & 1 == 0 ? 0 : from + (seed >> 64) % 12 hours;
+        Fault storage last = _faults[_fault(seed >> 136)];
+        if (seed >> 129 & 1 == 0 && last.to != 0) {
+            skip(10 minutes);
+            (id, from, to) = (last.machine, last.to - 1 minutes, vm.getBlockTimestamp());
+        }
+        _attest(id, 0, from, to, seed >> 16);
+    }
+
+    /// @dev It says so late: of a while before an outage that is known, and as like as not inside it or the one before.
+    function attestBefore(uint256 seed) external {
+        seed = _mix(seed);
+        uint256 next = _fault(seed);
+        if (_faults[next].machine == 0) next = _filed(seed);
+        Fault storage known = _faults[next];
+        if (known.machine == 0) return;
+        uint256 from = known.from - (seed >> 8) % 12 hours;
+        uint256 to = _min(vm.getBlockTimestamp(), from + (seed >> 64) % 24 hours);
+        _attest(known.machine, next, from, to, seed >> 16);
     }
 
     function recover(uint256 seed) external {
@@ -128,7 +147,7 @@ abstract contract FaultSteps is Steps {
             skip(2 hours);
             _prove(id, seed);
         }
-        if (kind == 2) _attest(id, vm.getBlockTimestamp() - (seed >> 24) % 1 hours, 0, seed);
+        if (kind == 2) _attest(id, 0, vm.getBlockTimestamp() - (seed >> 24) % 1 hours, 0, seed);
         skip(1 + lasts);
         if (_machines[id].downSince == 0) return;
         uint256 fault_ = faults.runningFault(id);
@@ -188,19 +207,23 @@ abstract contract FaultSteps is Steps {
     }
 
     /// @dev All validators whose seats have matured; and before that, fewer than a quorum, in vain.
-    function _attest(uint32 id, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
+    function _attest(uint32 id, uint256 next, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
         vm.prank(thief);
-        (ok,) = address(faults).call(_attestation(id, from, to, 4));
+        (ok,) = address(faults).call(_attestation(id, next, from, to, 4));
         _expect(!ok, 8, "four validators put a stake at risk");
-        bytes memory call = _attestation(id, from, to, type(uint256).max);
+        bytes memory call = _attestation(id, next, from, to, type(uint256).max);
         ok = _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
         if (ok) _neverAgain(call);
     }
 
-    function _attestation(uint32 id, uint256 from, uint256 to, uint256 most) private returns (bytes memory) {
+    function _attestation(uint32 id, uint256 next, uint256 from, uint256 to, uint256 most)
+        private
+        returns (bytes memory)
+    {
         bytes32 digest = _typed(keccak256(abi.encode(OUTAGE_TYPE, id, from, to)));
         (uint32[] memory by, bytes[] memory proofs) = _quorum(digest, most);
         _reporters = committee.validatorsOf(by);
+        if (next != 0) return abi.encodeCall(faults.attestBefore, (next, uint64(from), uint64(to), by, proofs));
         return abi.encodeCall(faults.attest, (id, uint64(from), uint64(to), by, proofs));
     }
 
