@@ -1,10 +1,10 @@
 """The roots of the exception tree, and how a contract's revert becomes one of its leaves."""
 
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 from leasehold._sentences import SENTENCES
 
@@ -26,14 +26,23 @@ class ChainError(LeaseholdError):
 
 
 class ContractError(ChainError):
-    """A contract refused. One subclass for each custom error, with the same name and the error's typed fields."""
+    """A contract refused. One subclass for each custom error, with the same name and the error's typed fields.
+
+    A contract knows no decimals and no symbol: amounts are token units, in the fields and in the sentence.
+    """
 
     exit_code: ClassVar[int] = 4
     signature: ClassVar[str] = ""
+    _show: Callable[[int], str] | None = None
 
     def __str__(self) -> str:
         template = SENTENCES[type(self).__name__]
-        return _Sentence().format(template, **dict(self.values()))
+        return _Sentence(self._show or _units).format(template, **dict(self.values()))
+
+    def in_money(self, show: Callable[[int], str]) -> Self:
+        """This error, whose sentence says amounts as `show` writes them: for who knows the pool's token."""
+        self._show = show
+        return self
 
     def values(self) -> Iterator[tuple[str, object]]:
         """The error's arguments by name."""
@@ -49,8 +58,11 @@ _STATES = {
 
 
 class _Sentence(string.Formatter):
-    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, and the names of
-    states: `state` of a lease, `fault`, `round`."""
+    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, `money` for
+    amounts, and the names of states: `state` of a lease, `fault`, `round`."""
+
+    def __init__(self, show: Callable[[int], str]) -> None:
+        self._show = show
 
     def format_field(self, value: object, format_spec: str) -> str:
         if isinstance(value, bytes):
@@ -59,6 +71,8 @@ class _Sentence(string.Formatter):
             return str(value)
         if format_spec == "utc":
             return _utc(value)
+        if format_spec == "money":
+            return self._show(value)
         if format_spec == "span":
             return f"{value} s"
         if format_spec == "lease":
@@ -68,6 +82,10 @@ class _Sentence(string.Formatter):
             names = _STATES[format_spec]
             return names[value] if value < len(names) else str(value)
         return cast(str, super().format_field(value, format_spec))
+
+
+def _units(amount: int) -> str:
+    return f"{amount} token units"
 
 
 def _utc(seconds: int) -> str:

@@ -1,7 +1,8 @@
 """What each of the contracts' errors means for the person who meets it, and what to do next.
 
 Arguments stand in braces; `:utc` shows a time, `:span` a number of seconds, `:lease` a lease's id, `:state` a lease's
-state, `:fault` a fault's, `:round` a verification's. Amounts are in token units. A new custom error needs a sentence here before scripts/abi.py accepts it.
+state, `:fault` a fault's, `:round` a verification's, `:money` an amount: in token units, unless whoever shows the error
+knows the token. A new custom error needs a sentence here before scripts/abi.py accepts it.
 """
 
 # ruff: noqa: E501
@@ -13,10 +14,10 @@ SENTENCES: dict[str, str] = {
     "ZeroAddress": "The zero address cannot be used here: name a real account.",
     "ZeroAmount": "The amount is zero: name a positive one.",
     "InsufficientBalance": (
-        "{account} has {balance} token units where {needed} are needed: deposit more, or approve the pool to take the rest."
+        "{account} has {balance:money} where {needed:money} are needed: deposit more, or approve the pool to take the rest."
     ),
     "TokenTakesFee": (
-        "The token delivered {received} of {sent} units: tokens that take a fee on transfer cannot be used; choose another pool."
+        "The token delivered {received:money} of {sent:money}: tokens that take a fee on transfer cannot be used; choose another pool."
     ),
     "SelfTransfer": "That transfer goes back to the pool itself: name another account.",
     # machines
@@ -51,7 +52,7 @@ SENTENCES: dict[str, str] = {
     "InvalidPlacement": "Placement {placement:#06x} names no valid place on this machine: leave it out to let the pool choose.",
     "NoFreeCells": "Machine {machine} has no room for that share (busy cells {busy:#x}): take a smaller one or another machine.",
     "PriceTooHigh": (
-        "The machine asks {price} token units per GPU-hour and your limit is {max_price}: raise it or choose another machine."
+        "The machine asks {price:money} per GPU-hour and your limit is {max_price:money}: raise it or choose another machine."
     ),
     "DurationOutOfRange": "{duration:span} is outside the machine's {min:span} to {max:span}: choose a duration between them.",
     "NotAvailableUntil": "The lease would end {end:utc}, after the machine leaves at {available_until:utc}: choose a shorter one.",
@@ -70,7 +71,7 @@ SENTENCES: dict[str, str] = {
         "That is not the backup that lease {lease:lease} named when it was opened: give its machine, revision, placement and workload exactly."
     ),
     "NothingLeftFor": (
-        "Lease {lease:lease} has {left} token units left and its backup needs {needed} for its shortest lease: rent another machine instead."
+        "Lease {lease:lease} has {left:money} left and its backup needs {needed:money} for its shortest lease: rent another machine instead."
     ),
     "TrialRunning": "The trial of lease {lease:lease} runs until {until:utc}: resize after that, or reject it and rent another share.",
     "OfferExpired": "The offer expired {deadline:utc}: ask the provider for a new one.",
@@ -104,7 +105,7 @@ SENTENCES: dict[str, str] = {
         "A delegate may not make the call {selector}: only open, extend, close, reject, resize and setWorkload; let the account itself make it."
     ),
     "CapExceeded": (
-        "The delegate would have spent {spent} token units of the {cap} it may: wait for the next period, or let the account raise the cap."
+        "The delegate would have spent {spent:money} of the {cap:money} it may: wait for the next period, or let the account raise the cap."
     ),
     "DelegationExpired": "The delegation ended {expiry:utc}: let the account set it anew with `leasehold delegate set`.",
     "Nested": "Signed calls cannot contain signed calls: put them into one list.",
@@ -156,10 +157,10 @@ SENTENCES: dict[str, str] = {
     "UnknownKind": "There is no service of the kind `{kind}`: use access, scheduler, gateway, ipfs or seed.",
     # the token and OpenZeppelin's libraries
     "ERC20InsufficientBalance": (
-        "{sender} holds {balance} token units and {needed} are needed: get more of the token, then try again."
+        "{sender} holds {balance:money} and {needed:money} are needed: get more of the token, then try again."
     ),
     "ERC20InsufficientAllowance": (
-        "{spender} may take {allowance} token units from the wallet and {needed} are needed: run `leasehold wallet approve` first."
+        "{spender} may take {allowance:money} from the wallet and {needed:money} are needed: run `leasehold wallet approve` first."
     ),
     "ERC2612ExpiredSignature": "The permit expired {deadline:utc}: sign a new one.",
     "ERC2612InvalidSigner": "The permit is signed by {signer}, not by {owner}: sign it with the owner's key.",

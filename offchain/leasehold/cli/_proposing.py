@@ -65,4 +65,4 @@ async def warn_of_refusal(call: Invocation, session: Session, proposal: Proposal
     try:
         await session.rpc.eth_call(calls[0].target, calls[0].data, sender=proposal.account)
     except ContractError as error:
-        call.out.warn(f"As things stand it would be refused: {error}")
+        call.out.warn(f"As things stand it would be refused: {error.in_money(session.money.show)}")

@@ -30,7 +30,7 @@ from leasehold.cli._groups import Groups
 from leasehold.cli._proposing import file_proposal
 from leasehold.cli._settings import Settings
 from leasehold.datasets import Ipfs
-from leasehold.errors import SettingsError, UnknownLease, WalletError
+from leasehold.errors import ContractError, SettingsError, UnknownLease, WalletError
 from leasehold.market import (
     AgentClient,
     Contact,
@@ -257,3 +257,6 @@ async def open_session(call: Invocation, *, signs: bool, account: bool) -> Async
             yield session
         except Proposed as proposed:
             await file_proposal(call, session, proposed.calls)
+        except ContractError as refused:  # said outside, where nobody knows the token any more
+            refused.in_money(session.money.show)
+            raise

@@ -175,8 +175,8 @@ async def _extend(call: Invocation, session: Session, number: int, seconds: int)
             receipt = await session.pool.extend(number, seconds)
     except (CapExceeded, DelegationExpired) as error:
         raise KeptNoLonger(
-            f"{error} Lease {format_lease(number)} is not extended any more: its tenant can extend it, or raise the "
-            "cap with `leasehold delegate set`."
+            f"{error.in_money(session.money.show)} Lease {format_lease(number)} is not extended any more: its tenant "
+            "can extend it, or raise the cap with `leasehold delegate set`."
         ) from error
     after = await session.lease(number)
     call.out.say(f"Lease {format_lease(number)} is paid until {utc(after.end)}.")

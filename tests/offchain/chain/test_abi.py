@@ -97,6 +97,42 @@ def test_states_in_sentences_have_names() -> None:
     assert "0x41626364" in str(errors.ScopeExceeded(selector=b"Abcd")), "a selector is no text"
 
 
+AMOUNTS = {
+    "CapExceeded": ("spent", "cap"),
+    "ERC20InsufficientAllowance": ("allowance", "needed"),
+    "ERC20InsufficientBalance": ("balance", "needed"),
+    "InsufficientBalance": ("balance", "needed"),
+    "NothingLeftFor": ("left", "needed"),
+    "PriceTooHigh": ("price", "max_price"),
+    "TokenTakesFee": ("received", "sent"),
+}
+
+
+def test_every_amount_is_known_as_one() -> None:
+    """The others are seconds, ids and counts. Whoever adds an error decides which it is."""
+    words = {name for names in AMOUNTS.values() for name in names}
+    for leaf in LEAVES:
+        named = {field.name for field in dataclasses.fields(leaf)} & words
+        if leaf is not errors.TooFewSeats:  # `needed` seats
+            assert named == set(AMOUNTS.get(leaf.__name__, ())), leaf.__name__
+    assert not [name for name, sentence in SENTENCES.items() if "token unit" in sentence]
+
+
+@pytest.mark.parametrize(("name", "amounts"), AMOUNTS.items())
+def test_amounts_in_sentences_are_said_as_the_teller_says_money(name: str, amounts: tuple[str, ...]) -> None:
+    leaf = getattr(errors, name)
+    kinds = leaf.signature[leaf.signature.index("(") + 1 : -1].split(",")
+    units = {field.name: 7 * 10**6 + at for at, field in enumerate(dataclasses.fields(leaf))}
+    values = ["0x1" if kind == "address" else n for kind, n in zip(kinds, units.values(), strict=True)]
+    error = leaf(*values)
+    for each in amounts:
+        assert f"{units[each]} token units" in str(error)
+    told = str(error.in_money(lambda amount: f"{amount / 10**6:.6f} USDT"))
+    for each in amounts:
+        assert f"{units[each] / 10**6:.6f} USDT" in told
+    assert "token units" not in told
+
+
 def test_no_sentence_is_left_over() -> None:
     names = {leaf.__name__ for leaf in LEAVES} | {"UnknownRevert"}
     assert set(SENTENCES) == names

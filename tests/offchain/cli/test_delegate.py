@@ -43,7 +43,7 @@ def test_a_delegate_rents_up_to_its_cap_from_the_others_ledger(
     market(*half, wallet="ada")
     over = market(*half, wallet="ada", ok=False)
     assert over.code == 4
-    assert "cap" in over.err
+    assert "would have spent 7.5 TUSD of the 6 TUSD it may" in over.err
     market("close", "1", *for_renter, "--yes", wallet="ada")
     assert (
         market("delegate", "list", "--json", wallet="renter").json[0]["spent"] == "5"
@@ -113,6 +113,7 @@ def test_a_delegate_keeps_a_lease_going_once_however_often_it_is_asked(
     longer = [*keep[:7], "9h", *keep[8:]]
     refused = market(*longer, wallet="ada", ok=False)
     assert refused.code == 4
+    assert "of the 0.1 TUSD it may" in refused.err
     assert "not extended any more" in refused.err
 
 

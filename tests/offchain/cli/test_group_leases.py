@@ -82,6 +82,13 @@ def test_what_the_ledger_cannot_pay_is_said_before_anybody_signs(lab: Lab) -> No
     refused = lab.cli("rent", "--for", "20h", *RENT[3:], "--as-group", "lab", wallet="ada", ok=False)
     assert refused.code == 9
     assert f"leasehold wallet deposit 30 --to {lab.address}" in refused.err
+    path = lab.propose("rent", *RENT)
+    lab.run(lab.propose("out", "wallet", "withdraw", "18", "--to", lab.people["ada"]), "ada", "grace")
+    anew = lab.folder / "anew.json"
+    lab.cli("group", "renew", str(path), "--output", str(anew))
+    late = lab.cli("group", "approve", str(anew), "--dry-run", wallet="ada").err
+    assert "it would be refused" in late
+    assert "may take 0 TUSD from the wallet and 3 TUSD are needed" in late
 
 
 def test_a_group_lets_a_student_rent_within_a_cap(lab: Lab) -> None:
