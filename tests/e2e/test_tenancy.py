@@ -63,6 +63,8 @@ def test_a_lease_is_resized_and_given_to_another_while_it_runs(site: Site) -> No
     site.until(lambda: heir.run("exec", lease, "--", "echo", "mine").stdout == "mine\n")
     former = site.renter.run("exec", lease, "--", "echo", "mine")
     assert (former.stdout, former.returncode != 0) == ("", True)
+    results = site.renter.run("results", lease, str(site.renter.home / "results"), "--wait", "1h")
+    assert f"{address}'s since it was transferred" in results.stderr
     assert limits(site, lease)[0] == before[0]
 
     # Each part of its time is billed by what it had; who has it at the end gets the rest, and rates it.

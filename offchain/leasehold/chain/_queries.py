@@ -86,6 +86,14 @@ class Queries:
         rows = await self._newest(table, "lease", [table.c.lease == lease])
         return _lease_record(rows[0]) if rows else None
 
+    async def lease_history(self, lease: int) -> list[LeaseRecord]:
+        """What the lease was after each of its events, oldest first; empty where there is no such lease."""
+        table = tables.leases
+        query = (
+            sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
+        )
+        return [_lease_record(row) for row in await self._rows(query)]
+
     async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
         """The account's balance and its movements, or the `last` of them."""
         table = tables.ledger

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import cid_from_bytes, format_lease, parse_lease
+from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease, parse_lease
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import remember_results
@@ -23,6 +25,10 @@ LOOK_EVERY = 1.0  # seconds between looks at the chain while the results are bei
 
 class NoResultsYet(MarketError):
     """Nothing was published for the lease so far."""
+
+
+class NoResultsAnyMore(MarketError):
+    """The lease was transferred away before it published anything."""
 
 
 def register(app: typer.Typer) -> None:
@@ -91,25 +97,61 @@ def results(
 
 
 async def _published(call: Invocation, session: Session, number: int, patience: int) -> str:
-    """The CID on chain, waited for while the agent packs."""
+    """The CID on chain, waited for while the agent packs. Says so if the lease is another's since."""
     await session.lease(number)
-    shown = format_lease(number)
+    shown, account = format_lease(number), session.account
+    index = await indexed(session, call.out)
+    history = await index.lease_history(number)
     try:
         with call.out.working(f"Waiting for the results of lease {shown}"):
             async with asyncio.timeout(max(patience, 0.001)):
-                index = await indexed(session, call.out)
-                while True:
-                    record = await index.lease(number)
-                    if record is not None and record.result:
-                        return cid_from_bytes(record.result)
+                while (found := meant(account, history)) is None:
                     await asyncio.sleep(LOOK_EVERY)
                     await indexed(session, call.out, again=True)
+                    history = await index.lease_history(number)
     except TimeoutError:
         raise NoResultsYet(
             f"Lease {shown} has published no results within {format_duration(patience)}: they come when the "
             "job is "
             f"done or the lease closed; see `leasehold show {shown}`, or wait longer with --wait."
         ) from None
+    if gave_away(account, history):
+        whose = (
+            "the last that were published for you"
+            if found.author == account
+            else f"published for {found.author}"
+        )
+        call.out.warn(
+            f"Lease {shown} is {history[-1].lease.tenant}'s since it was transferred: these results are {whose}."
+        )
+    return cid_from_bytes(found.result)
+
+
+def gave_away(account: str, history: Sequence[LeaseRecord]) -> bool:
+    """Whether the account was the lease's tenant and is not any more."""
+    tenants = [each.lease.tenant for each in history]
+    return account in tenants and tenants[-1] != account
+
+
+def meant(account: str, history: Sequence[LeaseRecord]) -> LeaseRecord | None:
+    """The lease as it was when it published the results that `account` asks for; `None` while they may come.
+
+    They are the newest. A former tenant's are the newest of his own workload: later ones are sealed to somebody
+    else, unless they are public.
+
+    Raises:
+        NoResultsAnyMore: he has none, and will have none.
+    """
+    published = [after for before, after in pairwise(history) if after.result != before.result]
+    if not gave_away(account, history):
+        return published[-1] if published else None
+    if not published:
+        now = history[-1].lease
+        raise NoResultsAnyMore(
+            f"Lease {format_lease(now.id)} is {now.tenant}'s since it was transferred, and it published nothing "
+            "before: what comes now is theirs, so ask them for what you need."
+        )
+    return next((each for each in reversed(published) if each.author == account), published[-1])
 
 
 async def _connect(session: Session, number: int) -> None:

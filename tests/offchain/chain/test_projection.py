@@ -378,6 +378,11 @@ async def test_a_lease_that_is_resized_transferred_and_fails_over(tmp_path: Path
     assert old.lease.segment_start > old.lease.start
     assert old.paid + old.fee + old.refunded == old.lease.deposit
     assert new.author == OTHER
+    history = await index.lease_history(LEASE)
+    assert [each.lease.deposit // UNIT for each in history] == [20, 20, 30, 25, 25, 25, 25, 25]
+    assert [each.lease.tenant for each in history] == [TENANT] * 4 + [OTHER] * 4
+    assert (history[-4].author, history[-1]) == (TENANT, old)
+    assert await index.lease_history(99) == []
     ledger = await index.ledger(TENANT)
     kinds = [(e.kind, e.amount // UNIT) for e in ledger.entries if e.lease == LEASE]
     assert kinds == [("open", -20), ("resize", -6), ("refund", 5)]

@@ -15,6 +15,7 @@ from leasehold.datasets import Ipfs, new_identity, recipient_of
 from leasehold.workload import Output, pack_outputs
 
 from .conftest import PASSWORD, Cli, Host, Pool
+from .people import add_wallets
 
 IMAGE = "sha256:" + "ab" * 32
 RENTER, PROVIDER = "renter", "provider"
@@ -197,3 +198,66 @@ def test_results_are_fetched_opened_and_remembered(
     assert wrong.code == 6
     missing = market("results", lease, str(tmp_path / "out3"), "--identity", "/none", wallet=RENTER, ok=False)
     assert missing.code == 5
+
+
+def give(market: Cli, pool: Pool, lease: str, folder: Path) -> str:
+    """The renter's lease becomes ada's; returns her address."""
+    heir = add_wallets(market, pool)["ada"]
+    acceptance = str(folder / "acceptance.json")
+    market("accept-transfer", lease, "-o", acceptance, "--yes", wallet="ada")
+    market("transfer", lease, heir, "--acceptance", acceptance, "--yes", wallet=RENTER)
+    return heir
+
+
+def written(root: Path, text: str) -> Path:
+    """A container's root in which a workload left a report."""
+    (root / "out").mkdir(parents=True)
+    (root / "out" / "report").write_text(text)
+    return root
+
+
+def test_a_former_tenant_is_told_at_once_that_no_results_will_come(
+    market: Cli, lease: str, pool: Pool, tmp_path: Path
+) -> None:
+    heir = give(market, pool, lease, tmp_path)
+    told = market("results", lease, str(tmp_path / "out"), "--wait", "1h", wallet=RENTER, ok=False)
+    assert told.code == 9
+    assert f"is {heir}'s since it was transferred" in told.err
+    assert "it published nothing before" in told.err
+    for waiting in ("ada", PROVIDER):  # hers may come, and a stranger may wait for what is public
+        none = market("results", lease, str(tmp_path / "out"), "--wait", "0s", wallet=waiting, ok=False)
+        assert "wait longer" in none.err
+
+
+def test_a_former_tenant_fetches_what_was_published_before(
+    market: Cli, lease: str, pool: Pool, kubo: Kubo, tmp_path: Path
+) -> None:
+    mine, hers = new_identity(), new_identity()
+    key = tmp_path / "key.txt"
+    key.write_text(mine)
+    first = publish(pool, kubo, lease, written(tmp_path / "mine", "mine"), recipient_of(mine))
+    heir = give(market, pool, lease, tmp_path)
+    ours = ("results", lease, "--identity", str(key), "--wait", "0s", "--json")
+    assert market(*ours, str(tmp_path / "one"), wallet=RENTER).json["cid"] == first
+    market("set-workload", lease, "--image", IMAGE, "--yes", wallet="ada")
+    second = publish(pool, kubo, lease, written(tmp_path / "hers", "hers"), recipient_of(hers))
+    fetched = market(*ours, str(tmp_path / "two"), wallet=RENTER)
+    assert fetched.json["cid"] == first
+    assert f"is {heir}'s since it was transferred" in fetched.err
+    key.write_text(hers)
+    assert market(*ours, str(tmp_path / "three"), wallet="ada").json["cid"] == second
+
+
+def test_another_tenants_results_are_said_to_be_that(
+    market: Cli, lease: str, pool: Pool, kubo: Kubo, tmp_path: Path
+) -> None:
+    """They may be public, or one person may have both wallets."""
+    heir = give(market, pool, lease, tmp_path)
+    market("set-workload", lease, "--image", IMAGE, "--yes", wallet="ada")
+    identity = new_identity()
+    cid = publish(pool, kubo, lease, written(tmp_path / "hers", "hers"), recipient_of(identity))
+    key = tmp_path / "key.txt"
+    key.write_text(identity)
+    fetched = market("results", lease, str(tmp_path / "out"), "--identity", str(key), "--json", wallet=RENTER)
+    assert fetched.json["cid"] == cid
+    assert f"published for {heir}" in fetched.err
