@@ -57,6 +57,8 @@ abstract contract Leases is Opening, IControllerMain {
         (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
         Machine storage machine = _machines[head.machine()];
         _only(machine.operator);
+        uint256 deadline = _startDeadline(head, body);
+        if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
         _count(machine.head.provider(), AccountSlots.DECLINED);
         _finish(lease, head, body, LeaseState.Cancelled, 0, 0);
         emit LeaseDeclined(id, head.machine(), reason, body.deposit());

@@ -133,7 +133,7 @@ abstract contract Machines is Registry, IControllerMain {
         // Effect
         uint96 stake = machine.stake + amount;
         machine.stake = stake;
-        _weighStake(id, machine, head);
+        if (head.status() & UNDER_STAKED != 0) _weighStake(id, machine, head); // more of it makes nobody's too small
 
         // Interact, Log
         uint256 pulled = _charge(from, amount);

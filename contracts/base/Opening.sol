@@ -101,7 +101,9 @@ abstract contract Opening is Settling {
         if (!Cells.isShare(share, seen.gpus())) revert InvalidShare(share);
         Machine storage machine = _machines[id];
         uint64 busy = seen.leased();
-        if (seen.status() & WITHHOLDING != 0) busy |= machine.care.withheld;
+        if (seen.status() & WITHHOLDING != 0) {
+            busy |= machine.care.withheld & ~(machine.head.leased() & ~busy); // what the share has it may keep
+        }
 
         placement = named;
         if (placement == 0) {

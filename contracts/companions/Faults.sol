@@ -180,11 +180,12 @@ contract Faults is Companion, IFaults {
         if (block.timestamp <= standing.until) revert ChallengeStands(machine, standing.until);
         (MachineView memory seen, Params memory rules) = _machine(machine);
 
-        // Effect, Interact. Who waits long before proving makes the outage no longer for it; and what a quorum has attested
-        // meanwhile is not counted twice.
+        // Effect, Interact. Who waits before proving makes the outage no longer for it: while leases run it reaches back as far
+        // as claims were held for it (`_hold`). And what a quorum has attested meanwhile is not counted twice.
         delete _challenges[machine];
         uint256 from = standing.at;
-        uint256 earliest = block.timestamp - rules.filingWindow - rules.challengeWindow;
+        uint256 earliest =
+            block.timestamp - rules.challengeWindow - (seen.retiredAt == 0 ? PROVE_TIME : rules.filingWindow);
         if (from < earliest) from = earliest;
         earliest = _faults[_watches[machine].last].to;
         if (from < earliest) from = earliest;
@@ -231,7 +232,7 @@ contract Faults is Companion, IFaults {
         // Effect, Interact
         _reported[round] = true;
         id = _create(seen.machine, FaultKind.FalseHardware, seen.requestedAt, 0);
-        _file(id, block.timestamp, machine, rules);
+        _file(id, event_, machine, rules); // who leases after it was found shares in nothing
     }
 
     // -------------------------------------------------------------------------------------------------- an outage ends
@@ -709,8 +710,7 @@ contract Faults is Companion, IFaults {
     /// @dev Who signed, as `reporters` of a fault: the first of them, in the order of the seats.
     function _quorum(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
         private
-        view
-        returns (bytes32)
+        returns (bytes32 hash)
     {
         ICommittee committee = _committee();
         bytes32 digest = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
@@ -721,7 +721,8 @@ contract Faults is Companion, IFaults {
                 mstore(validators, MAX_REPORTERS)
             }
         }
-        return keccak256(abi.encode(validators));
+        hash = keccak256(abi.encode(validators));
+        emit ReportersNamed(hash, validators);
     }
 
     function _issued(address operator, uint256 issuedAt, uint256 since, bytes32 structHash, bytes calldata proof)

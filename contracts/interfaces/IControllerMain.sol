@@ -62,7 +62,7 @@ interface IControllerMain {
     /// @notice The operator says that the lease can be used. Billing begins.
     /// @param endpoint SHA-256 of the document that says where the lease can be reached
     function start(uint256 lease, bytes32 endpoint) external;
-    /// @notice The operator cannot serve the lease. Everything goes back.
+    /// @notice The operator cannot serve the lease, and says so inside the start window. Everything goes back.
     /// @param reason a short ASCII code
     function decline(uint256 lease, bytes32 reason) external;
     /// @notice Gives everything back once the start window has passed, and stalls the machine. Anyone may send it.

@@ -73,6 +73,8 @@ interface IFaults is ICompanion {
     event OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address arbiter);
     /// @notice A running outage is now known from a quorum, perhaps from an earlier time.
     event OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from);
+    /// @notice Who stands behind a quorum's word: faults keep `hash` alone, and `execute` asks for the list.
+    event ReportersNamed(bytes32 indexed hash, address[] reporters);
     /// @notice The outage has ended. `amount` may be 0: then nothing follows.
     event FaultFiled(
         uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16 bps, uint96 amount

@@ -54,7 +54,7 @@ def resizing(lease: Lease, machine: Machine, trial: int, share: int, now: int, f
         raise MachineDown(machine=machine.id, since=machine.down_since)
     if share > lease.cells and machine.delisted:
         raise MachineDelisted(machine=machine.id)
-    others = machine.busy & ~(cells_of(lease.placement) & ~machine.withheld)
+    others = machine.busy & ~cells_of(lease.placement)
     if not valid_share(share, machine.gpus) or not fits(others, machine.gpus, share):
         raise MachineUnavailable(
             f"Machine {machine.id} has no room for {format_share(share)} of a GPU now: take another share, or move the "

@@ -53,6 +53,8 @@ interface Cheats {
     function prank(address sender) external;
     function roll(uint256 number) external;
     function getBlockNumber() external view returns (uint256);
+    function getRecordedLogs() external returns (Log[] memory);
+    function recordLogs() external;
     function readFile(string calldata path) external view returns (string memory);
     function setNonce(address account, uint64 nonce) external;
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);

@@ -382,7 +382,7 @@ contract FaultsChallengeTest is FaultsWorld {
         _challenge();
         skip(30 days);
         uint256 id = faults.prove(MACHINE);
-        vm.assertEq(faults.faultOf(id).from, _now() - 7 days - 10 minutes);
+        vm.assertEq(faults.faultOf(id).from, _now() - 70 minutes);
         _assertHeld(NOW, NOW + 10 minutes + 1 hours);
     }
 
@@ -653,9 +653,13 @@ contract FaultsAttestTest is FaultsWorld {
     }
 
     function test_false_hardware() external {
-        uint256 id = _falseHardware();
+        Round memory round = _round();
+        round.revealUntil = uint32(NOW + 12 hours);
+        committee.setRound(9, round);
+        skip(1 days);
+        uint256 id = faults.reportFalseHardware(9);
         Fault memory fault = faults.faultOf(id);
-        vm.assertTrue(fault.kind == FaultKind.FalseHardware && fault.from == NOW - 1 days && fault.to == NOW);
+        vm.assertTrue(fault.kind == FaultKind.FalseHardware && fault.from == NOW - 1 days && fault.to == NOW + 12 hours);
         _assertCost(id, 5000, 50e18);
         _assertWindow(0, 5000);
         _assertPending(1);

@@ -346,6 +346,45 @@ contract BillRaces is RaceWorld {
         _assertSolvent();
     }
 
+    /// @dev A machine misses one answer by a minute and serves on. Its tenant keeps the lapsed question back for a week, and
+    /// proves it in the last minute. To have the week for nothing would earn 483.8: it earns the 70 minutes in which claims
+    /// were held for the proof.
+    function test_keeping_a_lapsed_question_back() external {
+        uint256 lease = _leaseOf(tenant, 8, 7 days);
+        skip(1 hours);
+        _challengeAs(tenant, lease);
+        uint256 asked = _now();
+        skip(6 days);
+        uint256 fault = faults.prove(machine);
+        vm.assertEq(faults.faultOf(fault).from, _now() - 70 minutes);
+        _recover();
+        _apply(fault, lease);
+        _closeAs(tenant, lease);
+        vm.assertEq(pool.leaseOf(lease).settled, (_now() - asked + 1 hours - 70 minutes) * GPU_SECOND);
+        _assertSolvent();
+    }
+
+    /// @dev The same with a provider who claims every six hours. What was claimed would be worked off by the next week, were
+    /// it free.
+    function test_keeping_a_lapsed_question_back_from_one_who_claims() external {
+        uint256 lease = _leaseOf(tenant, 8, 7 days);
+        skip(1 hours);
+        _challengeAs(tenant, lease);
+        for (uint256 i = 0; i < 27; ++i) {
+            skip(6 hours);
+            pool.claim(_one(lease));
+        }
+        vm.prank(tenant);
+        pool.extend(lease, 6 days); // less than two weeks in all
+        uint256 fault = faults.prove(machine);
+        _recover();
+        _apply(fault, lease);
+        vm.warp(pool.leaseOf(lease).end);
+        _closeAs(tenant, lease);
+        vm.assertEq(pool.leaseOf(lease).settled, (13 days - 70 minutes) * GPU_SECOND);
+        _assertSolvent();
+    }
+
     // --------------------------------------------------------------------------------------------------------- rounding
 
     /// @dev Dust claims that round the fee away. At a price of 28,800 units a cell costs one unit a second, of which the fee
@@ -582,6 +621,34 @@ contract BillRaces is RaceWorld {
         );
         _closeAs(tenant, lease);
         vm.assertEq(_wealth(tenant) - before, HOUR);
+    }
+
+    /// @dev Nobody is kept large (0071). The operator withholds the cells that a tenant has, which stay the tenant's, so that he
+    /// finds no room for fewer: full rent, or his container. To grow into them is refused to him as to others.
+    function test_withholding_what_a_tenant_has() external {
+        uint256 lease = _leaseOf(tenant, 4, 7 days);
+        skip(1 hours);
+        vm.prank(operator);
+        pool.withhold(machine, 0xFF);
+        vm.prank(tenant);
+        pool.resize(lease, 1, 0);
+        vm.assertEq(pool.leaseOf(lease).placement, 0x0101);
+        bytes memory full = abi.encodeWithSelector(IControllerErrors.NoFreeCells.selector, machine, 0xFE);
+        _refused(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 2, 0)), full);
+    }
+
+    /// @dev "Take leases and start none": the machine stalls and the score falls. To decline in front of whoever would say so
+    /// spared both, for gas: an operator who means it says it inside the start window.
+    function test_declining_past_the_start_window() external {
+        uint256 lease = _openAs(tenant, 8, 1 hours);
+        uint256 until = _now() + _params().startWindow;
+        vm.warp(until + 1);
+        bytes memory late = abi.encodeWithSelector(IControllerErrors.StartWindowPassed.selector, lease, until);
+        _refused(operator, abi.encodeCall(IControllerMain.decline, (lease, "late")), late);
+        pool.cancelUnstarted(lease);
+        vm.assertTrue(pool.machineOf(machine).stalled);
+        vm.assertEq(pool.accountOf(PROVIDER).unstarted, 1);
+        vm.assertEq(pool.accountOf(PROVIDER).declined, 0);
     }
 
     // ----------------------------------------------------------------------------------------------------------- slots

@@ -331,4 +331,24 @@ contract CommitteeRaces is RaceWorld {
         _expect(lapsed);
         faults.reportFalseHardware(round);
     }
+
+    /// @dev Hardware is found false while one leases half of it, who leaves. The provider leases all of it to himself for six
+    /// days and files only then. Were time counted until somebody files he would have 24.5 of the tenants' 25 back: what
+    /// counts ends where the round did, and all 25 are the tenant's.
+    function test_filing_false_hardware_late() external {
+        uint256 lease = _leaseOf(tenant, 4, 7 days);
+        uint256 round = _decided(false);
+        committee.finalize(round);
+        _closeAs(tenant, lease);
+        uint256 own = _leaseOf(SYBIL, 8, 7 days - 1 hours);
+        skip(7 days - 1 hours);
+        uint256 fault = faults.reportFalseHardware(round);
+        faults.applyOutage(fault, _two(lease, own));
+        _execute(fault, _nobody());
+        uint256 before = _wealth(tenant);
+        uint256 others = _wealth(SYBIL);
+        faults.compensate(fault, _two(lease, own));
+        vm.assertEq(_wealth(SYBIL), others);
+        vm.assertEq(_wealth(tenant) - before, 25e18);
+    }
 }

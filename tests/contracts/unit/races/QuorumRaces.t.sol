@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {Params} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultKind, FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
-import {skip, vm} from "../Check.sol";
+import {Cheats, skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
 /// @notice Whoever would speak for the validators without being them. A word of a quorum moves up to half of a stake, 50e18,
@@ -181,5 +181,46 @@ contract QuorumRaces is RaceWorld {
         vm.chainId(block.chainid + 1);
         _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
         faults.attest(machine, from, to, seats, words);
+    }
+
+    /// @dev Five signers hand their word in through a contract of their own, so that no transaction names them to whoever reads
+    /// inputs. Without the list nobody executes, and the stake stays locked: an event carries it.
+    function test_a_word_through_a_stranger_s_contract() external {
+        Messenger messenger = new Messenger();
+        uint256 from = _now();
+        skip(1 hours);
+        bytes[] memory words = _words(from, _now());
+        vm.recordLogs();
+        uint256 fault = messenger.attest(faults, machine, uint64(from), uint64(_now()), seats, words);
+        address[] memory named = _named(faults.faultOf(fault).reporters);
+        vm.assertEq(named.length, seats.length);
+        vm.prank(PROVIDER);
+        pool.retire(machine);
+        skip(90 days);
+        faults.execute(fault, named);
+        pool.unstake(machine);
+    }
+
+    /// @dev Who stands behind that hash, from the events alone.
+    function _named(bytes32 hash) private returns (address[] memory) {
+        Cheats.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i = 0; i < logs.length; ++i) {
+            bool found = logs[i].topics[0] == IFaults.ReportersNamed.selector && logs[i].topics[1] == hash;
+            if (found && logs[i].emitter == address(faults)) return abi.decode(logs[i].data, (address[]));
+        }
+        revert("nobody is named");
+    }
+}
+
+contract Messenger {
+    function attest(
+        IFaults faults,
+        uint32 machine,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (uint256) {
+        return faults.attest(machine, from, to, seats, proofs);
     }
 }

@@ -124,4 +124,24 @@ contract ScoreRaces is RaceWorld {
         _expect(abi.encodeWithSelector(IReputation.NotRateable.selector, free));
         reputation.rate(free, 5, "");
     }
+
+    /// @dev A machine staked with a discount is staked to the unit. One count more, anywhere, and a rival's single unit of stake
+    /// had it weighed anew, out of the market. More stake makes none too small; the provider's own next terms weigh it.
+    function test_a_rival_s_unit_of_stake() external {
+        for (uint256 i = 0; i < 4; ++i) {
+            uint256 lease = _leaseOf(tenant, 8, 7 days);
+            skip(7 days);
+            _closeAs(tenant, lease);
+        }
+        uint32 second = _machineOf(PROVIDER, 1);
+        uint256 opened = _openAs(tenant, 8, 60);
+        vm.warp(_now() + _params().startWindow + 1);
+        pool.cancelUnstarted(opened); // one missed start, on the other machine
+        vm.prank(THIEF);
+        pool.addStake(second, 1);
+        vm.assertFalse(pool.machineOf(second).underStaked);
+        vm.prank(PROVIDER);
+        pool.setTerms(second, _terms());
+        vm.assertTrue(pool.machineOf(second).underStaked);
+    }
 }

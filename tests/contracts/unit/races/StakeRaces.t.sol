@@ -381,4 +381,43 @@ contract StakeRaces is RaceWorld {
         vm.assertEq(before - _providers(), burnt); // whoever asked was right: his bond is back
         _assertSolvent();
     }
+
+    // ------------------------------------------------------------------------------------------------- what stays
+
+    /// @dev Dark for three days under rules that take half of the stake. Milder ones come into force meanwhile, and the provider
+    /// accepts them, dark as he is: a fault is judged by the rules accepted when it is filed. It takes an owner who has proposed
+    /// them two days before, in public.
+    function test_milder_rules_after_the_failure() external {
+        uint256 lease = _leaseOf(tenant, 8, 7 days);
+        Params memory mild = _params();
+        mild.maxSlashBps = 100;
+        vm.prank(OWNER);
+        pool.proposeParams(mild);
+        skip(1 hours);
+        uint256 fault = _attest(_now(), 0);
+        skip(3 days);
+        vm.prank(PROVIDER);
+        pool.setTerms(machine, _terms());
+        _recover();
+        _apply(fault, lease);
+        vm.assertEq(pool.leaseOf(lease).params, 1); // the lease has the rules it opened with
+        _assertFault(fault, FaultState.Filed, 1e18); // of 50e18
+    }
+
+    /// @dev A wrong fault fills the week. A right one that is filed meanwhile costs nothing, and nothing still when the arbiter
+    /// has taken the wrong one back: 4e18 that nobody has.
+    function test_in_the_shade_of_a_wrong_fault() external {
+        skip(6 days);
+        uint256 wrong = _attest(_now() - 6 days, _now() - 1);
+        _assertFault(wrong, FaultState.Filed, 50e18);
+        uint256 right = _outage(100 hours / 3); // 400 of 10000 by itself
+        vm.prank(PROVIDER);
+        faults.appeal(wrong);
+        vm.prank(OWNER);
+        faults.rule(wrong, false);
+        (uint256 downtime, uint256 charged) = faults.windowOf(machine);
+        vm.assertEq(downtime, uint256(100 hours) / 3);
+        vm.assertEq(charged, 0);
+        _assertFault(right, FaultState.Dropped, 0);
+    }
 }
