@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from leasehold.chain import Receipt
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._output import Json
+from leasehold.cli._output import Json, Output
 from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction
-from leasehold.market import AllowanceMissing, NotEnoughFunds, format_amount
+from leasehold.market import AllowanceMissing, Extension, NotEnoughFunds, Quote, Renter, format_amount
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,13 @@ async def carry_out(
     question: str,
     document: Mapping[str, Json],
     send: Callable[[], Awaitable[Done]],
-    *,
-    dry_run: bool = False,
 ) -> Receipt | None:
     """Ask `question`, send, and answer with `document` and the transaction; `None` if it was for show only.
 
     Raises:
         NotConfirmed: the answer was no.
     """
-    if dry_run:
+    if call.dry_run:
         call.out.answer({**document, "dry_run": True})
         return None
     call.out.confirm(question)
@@ -44,6 +42,17 @@ async def carry_out(
     call.out.answer({**document, **done.extra, **transaction(done.receipt)})
     call.out.say(done.said)
     return done.receipt
+
+
+def settle_allowance(out: Output, renter: Renter, due: Quote | Extension, *, approve: bool) -> None:
+    """See to it that the pool may take what is due: it may already, or `approve` or an answer lets it.
+
+    Raises:
+        AllowanceMissing: none of these.
+    """
+    question = f"Let the pool take {renter.money.show(due.pulled)} from the wallet?"
+    if not approve and not (due.approve and out.ask(question)):
+        renter.check_allowance(due)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +13,19 @@ from leasehold.chain import KeyInfo, Keystore
 from leasehold.cli._acting import Acting
 from leasehold.cli._age_keys import AgeKeys
 from leasehold.cli._groups import Groups
-from leasehold.cli._options import Globals
+from leasehold.cli._options import (
+    AsGroup,
+    DryRun,
+    ForAccount,
+    Globals,
+    JsonFlag,
+    OfGroup,
+    PasswordFile,
+    ProposalPath,
+    Wallet,
+    Yes,
+)
 from leasehold.cli._output import Output
-from leasehold.cli._run import run
 from leasehold.cli._session import Session, open_session
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, WalletError
@@ -30,6 +39,7 @@ class Invocation:
     out: Output
     wallet: str | None = None
     password_file: Path | None = None
+    dry_run: bool = False
     acting: Acting = field(default_factory=Acting)
     name: str = "command"
 
@@ -38,19 +48,24 @@ class Invocation:
         cls,
         ctx: typer.Context,
         *,
-        as_json: bool = False,
-        yes: bool = False,
-        wallet: str | None = None,
-        password_file: Path | None = None,
-        as_group: str | None = None,
-        proposal: Path | None = None,
-        for_account: str | None = None,
+        for_account: ForAccount = None,
+        as_group: AsGroup = None,
+        of_group: OfGroup = None,
+        proposal: ProposalPath = None,
+        wallet: Wallet = None,
+        password_file: PasswordFile = None,
+        dry_run: DryRun = False,
+        yes: Yes = False,
+        as_json: JsonFlag = False,
     ) -> Invocation:
-        """From Typer's context and the options that the command has. A proposal moves nothing: no question is asked."""
+        """From Typer's context and those of the shared options that the command has, in the order in which help shows
+        them (`shared` reads them here). A proposal moves nothing: no question is asked.
+        """
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
-        out = Output(as_json=as_json, yes=yes or as_group is not None)
-        acting = Acting(as_group, for_account, proposal)
-        return cls(given, out, wallet, password_file, acting, ctx.info_name or "command")
+        group = of_group if as_group is None else as_group
+        out = Output(as_json=as_json, yes=yes or group is not None)
+        acting = Acting(group, for_account, proposal)
+        return cls(given, out, wallet, password_file, dry_run, acting, ctx.info_name or "command")
 
     @cached_property
     def settings(self) -> Settings:
@@ -73,10 +88,6 @@ class Invocation:
     @cached_property
     def age_keys(self) -> AgeKeys:
         return AgeKeys(self.keys)
-
-    def run(self, command: Coroutine[object, object, int | None]) -> None:
-        """Run the command and leave with its exit code."""
-        run(command, debug=self.given.debug)
 
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.
@@ -122,5 +133,7 @@ class Invocation:
             ) from None
 
     def session(self, *, signs: bool = False, account: bool = True) -> AbstractAsyncContextManager[Session]:
-        """Everything that reaches the chain and IPFS. `signs` unlocks the wallet; without `account` none is needed."""
-        return open_session(self, signs=signs, account=account)
+        """Everything that reaches the chain and IPFS. Without `account` no wallet is needed. `signs` unlocks it and
+        gives the session a sender; a dry run's session has none, so that it can send nothing.
+        """
+        return open_session(self, signs=signs and not self.dry_run, account=account)

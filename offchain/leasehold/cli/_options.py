@@ -1,4 +1,4 @@
-"""The options that commands share, named and explained once."""
+"""The options and arguments that several commands have, named and explained once."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ FaultId = Annotated[
     typer.Argument(
         metavar="FAULT", min=1, help="As `leasehold faults` shows it.", autocompletion=known_faults
     ),
+]
+AmountOrAll = Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")]
+MaxPrice = Annotated[
+    str | None, typer.Option("--max-price", metavar="AMOUNT", help="Most whole tokens per GPU-hour.")
+]
+AllowUnverified = Annotated[
+    bool, typer.Option("--allow-unverified", help="Machines that nobody has measured, too.")
 ]
 Approve = Annotated[
     bool,

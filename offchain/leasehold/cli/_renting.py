@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leasehold.chain import ZERO_DIGEST, Lease, MachineStatus, backup_digest, format_lease
+from leasehold.cli._doing import settle_allowance
 from leasehold.cli._files import FileRefused
 from leasehold.cli._index import indexed
 from leasehold.cli._output import Json, Output
@@ -101,11 +102,7 @@ async def rent_machines(out: Output, session: Session, rental: Rental) -> None:
     if rental.dry_run:
         out.answer({**_plan_json(plan, money), "dry_run": True})
         return
-    approve = rental.approve
-    if plan.total.approve and not approve:
-        approve = out.ask(f"Let the pool take {money.show(plan.total.pulled)} from the wallet?")
-    if not approve:
-        renter.check_allowance(plan.total)
+    settle_allowance(out, renter, plan.total, approve=rental.approve)
     out.confirm(f"Pay {money.show(plan.total.amount)} into escrow and rent?")
     delivery, openings = await _deliver(out, session, rental, plan)
     with out.working("Opening the lease"):

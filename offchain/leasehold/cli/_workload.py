@@ -9,9 +9,12 @@ from typing import Annotated
 
 import typer
 
+from leasehold.cli._invocation import Invocation
+from leasehold.cli._keyring import dataset_keys
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
+CommandLine = Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")]
 WorkloadFile = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="The workload, as TOML or JSON.")
 ]
@@ -49,33 +52,31 @@ _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
 @dataclass(frozen=True)
 class WorkloadFlags:
-    """What was given. `keys` opens sealed datasets, by CID."""
+    """All that a workload is made of on the command line, but for what it runs."""
 
-    file: Path | None
-    command: Sequence[str]
-    image: str | None = None
-    env: Sequence[str] = ()
-    cpu: float | None = None
-    memory: str | None = None
-    disk: str | None = None
-    ports: Sequence[str] = ()
-    datasets: Sequence[str] = ()
-    outputs: Sequence[str] = ()
-    public: bool = False
-    ssh_keys: Sequence[Path] = ()
-    batch: bool = False
-    egress: str | None = None
-    gvisor: bool = False
+    file: WorkloadFile = None
+    image: Image = None
+    env: Env = None
+    cpu: Cpu = None
+    memory: Memory = None
+    disk: Disk = None
+    ports: Ports = None
+    datasets: Datasets = None
+    outputs: Outputs = None
+    public: Public = False
+    ssh_keys: SshKey = None
+    batch: Batch = False
+    egress: Egress = None
+    gvisor: Gvisor = False
 
 
-def build_workload(
-    flags: WorkloadFlags, *, recipient: str | None, dataset_keys: dict[str, str], ssh_folder: Path
-) -> Workload:
-    """The workload that is meant.
+def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
+    """The workload that is meant, with the keys that this computer has: of the wallet, of datasets, for SSH.
 
     Raises:
-        InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload.
+        InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload. WalletError.
     """
+    recipient, keys = call.age_keys.recipient(call.chosen().name), dataset_keys(call.settings.home)
     data: dict[str, object] = {"version": 1}
     if flags.file is not None:
         data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(
@@ -85,17 +86,17 @@ def build_workload(
         raise InvalidInput("What should run? Name a file with --file, or an image with --image.")
     given: dict[str, object | None] = {
         "image": flags.image,
-        "command": list(flags.command) or None,
+        "command": list(command or ()) or None,
         "cpu": flags.cpu,
         "memory": flags.memory,
         "disk": flags.disk,
         "egress": flags.egress,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
-        "ports": [_port(each) for each in flags.ports] or None,
-        "datasets": [_dataset(each, dataset_keys) for each in flags.datasets] or None,
-        "outputs": [{"path": each, "public": flags.public} for each in flags.outputs] or None,
-        "ssh_keys": _ssh_keys(flags.ssh_keys, ssh_folder)
+        "ports": [_port(each) for each in flags.ports or ()] or None,
+        "datasets": [_dataset(each, keys) for each in flags.datasets or ()] or None,
+        "outputs": [{"path": each, "public": flags.public} for each in flags.outputs or ()] or None,
+        "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
         else None,
     }

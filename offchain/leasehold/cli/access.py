@@ -15,7 +15,8 @@ import typer
 from leasehold.chain import format_lease, parse_lease
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, PasswordFile, Wallet
+from leasehold.cli._options import LeaseId
+from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
 from leasehold.errors import AgentError
 from leasehold.market import InvalidInput, Ssh
@@ -28,34 +29,28 @@ def register(app: typer.Typer) -> None:
     app.command()(ssh)
 
 
-def logs(
-    ctx: typer.Context,
+@shared(WALLET | PASSWORD_FILE | OF_GROUP)
+async def logs(
+    call: Invocation,
     lease: LeaseId,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the workload ends.")] = False,
     tail: Annotated[
         int | None, typer.Option("--tail", "-n", metavar="N", min=0, help="Only the last lines.")
     ] = None,
-    as_group: OfGroup = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
 ) -> None:
     """Print what the workload has written, on its standard output and error."""
-    call = Invocation.of(ctx, wallet=wallet, password_file=password_file, as_group=as_group)
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session() as session:
-            await indexed(session, call.out)
-            async with session.agent_of(number) as agent:
-                async for data in agent.logs(number, tail=tail, follow=follow):
-                    sys.stdout.buffer.write(data)
-                    sys.stdout.buffer.flush()
-
-    call.run(command())
+    number = parse_lease(lease)
+    async with call.session() as session:
+        await indexed(session, call.out)
+        async with session.agent_of(number) as agent:
+            async for data in agent.logs(number, tail=tail, follow=follow):
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
 
 
-def execute(
-    ctx: typer.Context,
+@shared(WALLET | PASSWORD_FILE | OF_GROUP)
+async def execute(
+    call: Invocation,
     lease: LeaseId,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run in the container.")],
     terminal: Annotated[
@@ -63,31 +58,24 @@ def execute(
         typer.Option("--tty/--no-tty", help="A terminal of its own; by default if you sit at one."),
     ] = None,
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE")] = None,
-    as_group: OfGroup = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-) -> None:
+) -> int:
     """Run a command in the lease's container, and leave with its exit code."""
-    call = Invocation.of(ctx, wallet=wallet, password_file=password_file, as_group=as_group)
-
-    async def go() -> int:
-        number = parse_lease(lease)
-        variables = {}
-        for each in env or ():
-            name, equals, value = each.partition("=")
-            if not equals:
-                raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
-            variables[name] = value
-        async with call.session() as session:
-            await indexed(session, call.out)
-            async with session.agent_of(number) as agent:
-                return await attach(agent, number, command, variables, terminal)
-
-    call.run(go())
+    number = parse_lease(lease)
+    variables = {}
+    for each in env or ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
+        variables[name] = value
+    async with call.session() as session:
+        await indexed(session, call.out)
+        async with session.agent_of(number) as agent:
+            return await attach(agent, number, command, variables, terminal)
 
 
-def ssh(
-    ctx: typer.Context,
+@shared(ANSWERS | WALLET)
+async def ssh(
+    call: Invocation,
     lease: LeaseId,
     arguments: Annotated[
         list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`; without one, a shell.")
@@ -102,38 +90,31 @@ def ssh(
     show: Annotated[
         bool, typer.Option("--print", help="Print the OpenSSH command instead of running it.")
     ] = False,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
-) -> None:
+) -> int:
     """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def go() -> int:
-        number = parse_lease(lease)
-        async with call.session(account=False) as session:
-            await indexed(session, call.out)
-            record, contact = await session.reach(number)
-        if contact.ssh is None:
-            raise AgentError(
-                f"Machine {record.machine.id} serves no SSH: use `leasehold exec {lease} sh` instead."
-            )
-        known = pin_host(call.settings.home / "known_hosts", record.machine.id, contact.ssh)
-        door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
-        spelled = door.command(arguments or ())
-        if show or as_json:
-            call.out.answer({"command": list(spelled), "known_hosts": str(known)})
-            if not as_json:
-                call.out.say(shlex.join(spelled))
-            return 0
-        try:
-            process = await asyncio.create_subprocess_exec(*spelled)
-        except FileNotFoundError:
-            raise AgentError(
-                "There is no `ssh` here: install OpenSSH's client, or use `leasehold exec`."
-            ) from None
-        return await process.wait()
-
-    call.run(go())
+    number = parse_lease(lease)
+    async with call.session(account=False) as session:
+        await indexed(session, call.out)
+        record, contact = await session.reach(number)
+    if contact.ssh is None:
+        raise AgentError(
+            f"Machine {record.machine.id} serves no SSH: use `leasehold exec {lease} sh` instead."
+        )
+    known = pin_host(call.settings.home / "known_hosts", record.machine.id, contact.ssh)
+    door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
+    spelled = door.command(arguments or ())
+    if show or call.out.as_json:
+        call.out.answer({"command": list(spelled), "known_hosts": str(known)})
+        if not call.out.as_json:
+            call.out.say(shlex.join(spelled))
+        return 0
+    try:
+        process = await asyncio.create_subprocess_exec(*spelled)
+    except FileNotFoundError:
+        raise AgentError(
+            "There is no `ssh` here: install OpenSSH's client, or use `leasehold exec`."
+        ) from None
+    return await process.wait()
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ import typer
 from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
 from leasehold.cli._index import alone
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, ForAccount, JsonFlag, LeaseId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import LeaseId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
 from leasehold.cli._shown import STATES, transaction, utc
 from leasehold.errors import CapExceeded, DelegationExpired, LeaseholdError, RpcUnavailable
 from leasehold.market import InvalidInput, extension_cost, format_amount, format_duration, parse_duration
@@ -71,8 +72,9 @@ def decide(lease: Lease, keeping: Keeping, now: int) -> Next:
     return Next(seconds, lease.end + seconds - keeping.before, f"Lease {shown} ends {utc(lease.end)}.")
 
 
-def auto_extend(
-    ctx: typer.Context,
+@shared(SENDS | FOR_ACCOUNT)
+async def auto_extend(
+    call: Invocation,
     lease: LeaseId,
     by: Annotated[str, typer.Option("--by", metavar="DURATION", help="How much more at a time.")],
     longest: Annotated[
@@ -85,47 +87,32 @@ def auto_extend(
         str, typer.Option("--before", metavar="DURATION", help="How long before its end.")
     ] = "15m",
     once: Annotated[bool, typer.Option("--once", help="One look and no more, as from cron.")] = False,
-    for_account: ForAccount = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Extend a lease again and again before it ends, until it has lived as long as `--at-most`.
 
     Paid from the ledger (with an allowance, from the wallet, too). With `--for-account` as a delegate, whose cap the
     contract keeps. It asks once, before the first extension. Let one wallet do this for a lease: two may both extend.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, for_account=for_account
-    )
-
-    async def command() -> None:
-        number, step = parse_lease(lease), parse_duration(by)
-        margin, lifetime = parse_duration(before), parse_duration(longest)
-        if step <= 0 or margin <= 0:
-            raise InvalidInput("Nothing is kept by steps of nothing: set --by and --before above zero.")
-        async with call.session(signs=not dry_run) as session:
-            found = await session.lease(number)
-            if found.state is LeaseState.OPENED:
-                raise InvalidInput(f"Lease {format_lease(number)} has not started: try again when it has.")
-            keeping = Keeping(margin, step, found.start + lifetime)
-            await _keep(call, session, number, keeping, once=once, dry_run=dry_run)
-
-    call.run(command())
+    number, step = parse_lease(lease), parse_duration(by)
+    margin, lifetime = parse_duration(before), parse_duration(longest)
+    if step <= 0 or margin <= 0:
+        raise InvalidInput("Nothing is kept by steps of nothing: set --by and --before above zero.")
+    async with call.session(signs=True) as session:
+        found = await session.lease(number)
+        if found.state is LeaseState.OPENED:
+            raise InvalidInput(f"Lease {format_lease(number)} has not started: try again when it has.")
+        keeping = Keeping(margin, step, found.start + lifetime)
+        await _keep(call, session, number, keeping, once=once)
 
 
-async def _keep(
-    call: Invocation, session: Session, number: int, keeping: Keeping, *, once: bool, dry_run: bool
-) -> None:
+async def _keep(call: Invocation, session: Session, number: int, keeping: Keeping, *, once: bool) -> None:
     agreed = False
     while True:
         async with alone(_lock(session, number)):
             try:
                 lease, now = await session.lease(number), await session.now()
             except RpcUnavailable as error:  # nothing was sent: in the loop there is another time
-                if once or dry_run:
+                if once or call.dry_run:
                     raise
                 call.out.warn(str(error))
                 await asyncio.sleep(SHORTEST)
@@ -142,7 +129,7 @@ async def _keep(
                 amount = extension_cost(lease, step.seconds)
                 answer["cost"] = format_amount(amount, session.money.decimals)
                 what = f"{format_duration(step.seconds)} for {session.money.show(amount)}"
-                if dry_run:
+                if call.dry_run:
                     answer |= {"would_extend": step.seconds, "dry_run": True}
                     call.out.say(f"Would extend it by {what}.")
                 else:
@@ -150,7 +137,7 @@ async def _keep(
                         call.out.confirm(f"Extend by {what} now, and so on until {utc(keeping.until)}?")
                     agreed = True
                     answer |= await _extend(call, session, number, step.seconds)
-        if once or dry_run or not step.at:
+        if once or call.dry_run or not step.at:
             call.out.answer(answer)
             return
         await asyncio.sleep(max(SHORTEST, step.at - now))

@@ -11,9 +11,9 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
 from leasehold.market import InvalidInput, Money, format_amount, format_duration, parse_amount, parse_duration
 
@@ -28,8 +28,9 @@ Who = Annotated[str, typer.Argument(metavar="ADDRESS", help="The delegate's acco
 
 
 @app.command("set")
-def set_delegate(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def set_delegate(
+    call: Invocation,
     who: Who,
     cap: Annotated[
         str, typer.Option("--cap", metavar="AMOUNT", help="Most whole tokens that may leave the ledger.")
@@ -41,147 +42,94 @@ def set_delegate(
     expires: Annotated[
         str, typer.Option("--expires", metavar="DURATION", help="How long it may act at all.")
     ] = "30d",
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Let an account rent from this account's ledger, in this pool. Setting it again begins anew, nothing spent.
 
     A delegate may open, extend, close, reject and resize leases and set workloads; never withdraw or transfer. It can
     waste up to the cap (around the border of two periods, two caps): give it as you would give money.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
-
-    async def command() -> None:
-        delegate, lasting = parse_address(who), parse_duration(expires)
-        seconds = parse_duration(period) if period else 0
-        if seconds > MAX_PERIOD:
+    delegate, lasting = parse_address(who), parse_duration(expires)
+    seconds = parse_duration(period) if period else 0
+    if seconds > MAX_PERIOD:
+        raise InvalidInput(
+            f"A period lasts at most {format_duration(MAX_PERIOD)}: choose a shorter --period."
+        )
+    async with call.session(signs=True) as session:
+        money = session.money
+        units = parse_amount(cap, money.decimals)
+        if units == 0:
             raise InvalidInput(
-                f"A period lasts at most {format_duration(MAX_PERIOD)}: choose a shorter --period."
+                "A cap of zero lets nothing be rented: name one, or `leasehold delegate revoke`."
             )
-        async with call.session(signs=not dry_run) as session:
-            money = session.money
-            units = parse_amount(cap, money.decimals)
-            if units == 0:
-                raise InvalidInput(
-                    "A cap of zero lets nothing be rented: name one, or `leasehold delegate revoke`."
-                )
-            if delegate == session.account:
-                raise InvalidInput("That is the account itself, which needs no leave: name another.")
-            expiry = await session.now() + lasting
-            span = f"in each {format_duration(seconds)}" if seconds else "altogether"
-            call.out.say(
-                f"{delegate} may spend {money.show(units)} {span} of the ledger of {session.account}, until "
-                f"{utc(expiry)}."
+        if delegate == session.account:
+            raise InvalidInput("That is the account itself, which needs no leave: name another.")
+        expiry = await session.now() + lasting
+        span = f"in each {format_duration(seconds)}" if seconds else "altogether"
+        call.out.say(
+            f"{delegate} may spend {money.show(units)} {span} of the ledger of {session.account}, until "
+            f"{utc(expiry)}."
+        )
+
+        async def send() -> Done:
+            receipt = await session.accounts.set_delegate(
+                session.pool.address, delegate, units, seconds, expiry
             )
+            return Done(receipt, f"{delegate} is a delegate: it acts with --for-account {session.account}.")
 
-            async def send() -> Done:
-                receipt = await session.accounts.set_delegate(
-                    session.pool.address, delegate, units, seconds, expiry
-                )
-                return Done(
-                    receipt, f"{delegate} is a delegate: it acts with --for-account {session.account}."
-                )
-
-            document: dict[str, Json] = {
-                "account": session.account,
-                "delegate": delegate,
-                "cap": format_amount(units, money.decimals),
-                "period": seconds,
-                "expiry": expiry,
-                "token": money.symbol,
-            }
-            await carry_out(call, "Let it?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "account": session.account,
+            "delegate": delegate,
+            "cap": format_amount(units, money.decimals),
+            "period": seconds,
+            "expiry": expiry,
+            "token": money.symbol,
+        }
+        await carry_out(call, "Let it?", document, send)
 
 
 @app.command("list")
-def list_delegates(
-    ctx: typer.Context,
-    as_group: AsGroup = None,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(ANSWERS | WALLET | AS_GROUP)
+async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
-
-    async def command() -> None:
-        async with call.session() as session:
-            index, now, money = await indexed(session, call.out), await session.now(), session.money
-            mine = [
-                each
-                for each in await index.delegates()
-                if session.account in (each.account, each.delegate) and (each.cap or each.expiry)
-            ]
-            call.out.answer([_json(each, now, money) for each in mine])
-            call.out.table(
-                ("for", "delegate", ">cap", "in each", ">left", "until"),
-                [
-                    (
-                        "you" if each.account == session.account else each.account,
-                        "you" if each.delegate == session.account else each.delegate,
-                        money.show(each.cap),
-                        format_duration(each.period) if each.period else "-",
-                        money.show(each.cap - each.spent_at(now)),
-                        utc(each.expiry) + (" (over)" if each.expiry < now else ""),
-                    )
-                    for each in mine
-                ],
-                empty="There is no delegate: let somebody with `leasehold delegate set ADDRESS --cap AMOUNT`.",
-            )
-
-    call.run(command())
+    async with call.session() as session:
+        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        mine = [
+            each
+            for each in await index.delegates()
+            if session.account in (each.account, each.delegate) and (each.cap or each.expiry)
+        ]
+        call.out.answer([_json(each, now, money) for each in mine])
+        call.out.table(
+            ("for", "delegate", ">cap", "in each", ">left", "until"),
+            [
+                (
+                    "you" if each.account == session.account else each.account,
+                    "you" if each.delegate == session.account else each.delegate,
+                    money.show(each.cap),
+                    format_duration(each.period) if each.period else "-",
+                    money.show(each.cap - each.spent_at(now)),
+                    utc(each.expiry) + (" (over)" if each.expiry < now else ""),
+                )
+                for each in mine
+            ],
+            empty="There is no delegate: let somebody with `leasehold delegate set ADDRESS --cap AMOUNT`.",
+        )
 
 
 @app.command()
-def revoke(
-    ctx: typer.Context,
-    who: Who,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def revoke(call: Invocation, who: Who) -> None:
     """End a delegate's leave, from the next block on. Leases that it has opened run on."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
+    delegate = parse_address(who)
+    async with call.session(signs=True) as session:
+        await _known(session, delegate)
 
-    async def command() -> None:
-        delegate = parse_address(who)
-        async with call.session(signs=not dry_run) as session:
-            await _known(session, delegate)
+        async def send() -> Done:
+            receipt = await session.accounts.set_delegate(session.pool.address, delegate, 0, 0, 0)
+            return Done(receipt, f"{delegate} is no delegate of {session.account} any more.")
 
-            async def send() -> Done:
-                receipt = await session.accounts.set_delegate(session.pool.address, delegate, 0, 0, 0)
-                return Done(receipt, f"{delegate} is no delegate of {session.account} any more.")
-
-            document: dict[str, Json] = {"account": session.account, "delegate": delegate}
-            await carry_out(call, f"End the leave of {delegate}?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"account": session.account, "delegate": delegate}
+        await carry_out(call, f"End the leave of {delegate}?", document, send)
 
 
 async def _known(session: Session, delegate: str) -> None:

@@ -25,20 +25,10 @@ from leasehold.cli._faults import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    FaultId,
-    JsonFlag,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
 from leasehold.cli._shown import transaction, utc
 from leasehold.errors import NotDown, NothingToApply, WrongFaultState
 from leasehold.market import InvalidInput, format_amount, format_duration
@@ -53,69 +43,57 @@ def register(app: typer.Typer) -> None:
     app.command()(compensate)
 
 
-def challenge(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def challenge(
+    call: Invocation,
     machine: MachineId,
     lease: Annotated[
         str | None, typer.Option("--lease", metavar="LEASE", help="Which of yours there; by default any.")
     ] = None,
     approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Ask the operator of a machine that you rent for a sign of life, with a bond.
 
     If it answers in time, the bond is gone. If not, you have the bond back, an outage runs since now, and you
     share in what it costs the provider.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        named = parse_lease(lease) if lease else 0
-        async with call.session(signs=not dry_run) as session:
-            money, faults = session.money, await session.pool.faults()
-            number = await _own_lease(call, session, machine, named)
-            bond = await faults.bond_of(machine, session.account)
-            rules = await session.pool.params((await session.pool.machine_of(machine)).params)
-            paid = await pay_in(session, bond, approve=approve or dry_run)
-            call.out.pairs(
-                f"Challenge of machine {machine}, as the tenant of lease {format_lease(number)}",
+    named = parse_lease(lease) if lease else 0
+    async with call.session(signs=True) as session:
+        money, faults = session.money, await session.pool.faults()
+        number = await _own_lease(call, session, machine, named)
+        bond = await faults.bond_of(machine, session.account)
+        rules = await session.pool.params((await session.pool.machine_of(machine)).params)
+        paid = await pay_in(session, bond, approve=approve or call.dry_run)
+        call.out.pairs(
+            f"Challenge of machine {machine}, as the tenant of lease {format_lease(number)}",
+            (
+                ("bond", paid.said(session)),
+                ("the operator has", f"{format_duration(rules.challenge_window)} to answer"),
+                ("it answers", "the bond is gone; another challenge within a day takes twice as much"),
                 (
-                    ("bond", paid.said(session)),
-                    ("the operator has", f"{format_duration(rules.challenge_window)} to answer"),
-                    ("it answers", "the bond is gone; another challenge within a day takes twice as much"),
-                    (
-                        "it does not",
-                        f"`leasehold prove {machine}`: the bond comes back, and the machine is down",
-                    ),
+                    "it does not",
+                    f"`leasehold prove {machine}`: the bond comes back, and the machine is down",
                 ),
+            ),
+        )
+
+        async def send() -> Done:
+            await paid.send(session)
+            number_, receipt = await faults.challenge(machine, number)
+            until = await session.now() + rules.challenge_window
+            said = (
+                f"Challenge {number_} stands until about {utc(until)}; then run `leasehold prove {machine}`."
             )
+            return Done(receipt, said, {"challenge": number_, "until": until})
 
-            async def send() -> Done:
-                await paid.send(session)
-                number_, receipt = await faults.challenge(machine, number)
-                until = await session.now() + rules.challenge_window
-                said = f"Challenge {number_} stands until about {utc(until)}; then run `leasehold prove {machine}`."
-                return Done(receipt, said, {"challenge": number_, "until": until})
-
-            document: dict[str, Json] = {
-                "machine": machine,
-                "lease": format_lease(number),
-                "bond": format_amount(bond, money.decimals),
-                "token": money.symbol,
-            }
-            question = f"Put {money.show(bond)} at stake and challenge machine {machine}?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "machine": machine,
+            "lease": format_lease(number),
+            "bond": format_amount(bond, money.decimals),
+            "token": money.symbol,
+        }
+        question = f"Put {money.show(bond)} at stake and challenge machine {machine}?"
+        await carry_out(call, question, document, send)
 
 
 async def _own_lease(call: Invocation, session: Session, machine: int, named: int) -> int:
@@ -134,134 +112,111 @@ async def _own_lease(call: Invocation, session: Session, machine: int, named: in
     )
 
 
-def prove(
-    ctx: typer.Context,
-    machine: MachineId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SIGNS)
+async def prove(call: Invocation, machine: MachineId) -> None:
     """Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send it."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
 
-    async def command() -> None:
-        async with call.session(signs=True) as session:
+        async def send() -> Done:
+            fault, receipt = await (await session.pool.faults()).prove(machine)
+            said = (
+                f"Machine {machine} is down (fault {fault})." if fault else "The machine had retired by then."
+            )
+            return Done(
+                receipt, f"{said} The bond is back in the challenger's ledger.", {"fault": fault or None}
+            )
 
-            async def send() -> Done:
-                fault, receipt = await (await session.pool.faults()).prove(machine)
-                said = (
-                    f"Machine {machine} is down (fault {fault})."
-                    if fault
-                    else "The machine had retired by then."
-                )
-                return Done(
-                    receipt, f"{said} The bond is back in the challenger's ledger.", {"fault": fault or None}
-                )
-
-            await carry_out(call, f"Prove that machine {machine} did not answer?", {"machine": machine}, send)
-
-    call.run(command())
+        await carry_out(call, f"Prove that machine {machine} did not answer?", {"machine": machine}, send)
 
 
-def list_faults(
-    ctx: typer.Context,
+@shared(ANSWERS | WALLET)
+async def list_faults(
+    call: Invocation,
     machine: Annotated[
         int | None, typer.Argument(metavar="[MACHINE]", min=1, help="Of this machine only.")
     ] = None,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """List the outages and other faults of the pool's machines, and what they cost."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            index = await indexed(session, call.out)
-            money = session.money
-            found = [await current(session, each) for each in await index.faults(machine=machine)]
-            call.out.answer([fault_json(each, money) for each in found])
-            call.out.table(
-                (">fault", ">machine", "kind", "state", "when", ">costs"),
-                [
-                    (
-                        str(each.id),
-                        str(each.machine),
-                        f"{fault_json(each, money)['kind']}",
-                        each.state.name.lower(),
-                        lasted(each),
-                        costs(each, money),
-                    )
-                    for each in found
-                ],
-                empty="No machine has failed." if machine is None else f"Machine {machine} has not failed.",
-            )
-
-    call.run(command())
-
-
-def show_fault(ctx: typer.Context, fault: FaultId, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
-    """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            found = await fault_at(session, fault)
-            index = await indexed(session, call.out)
-            record, losses = await index.fault(fault), await index.losses(fault=fault)
-            now, money = await session.now(), session.money
-            parts = (record.pot, record.reported, record.to_treasury) if record else (0, 0, 0)
-            shares = [format_amount(each, money.decimals) for each in parts]
-            call.out.answer(
-                {
-                    **fault_json(found, money),
-                    "to_tenants": shares[0],
-                    "to_reporters": shares[1],
-                    "to_treasury": shares[2],
-                    "next": what_next(found, now),
-                    "losses": [
-                        {
-                            "lease": format_lease(each.lease),
-                            "tenant": each.tenant,
-                            "cell_seconds": each.weight,
-                            "credited": format_amount(each.amount, money.decimals),
-                        }
-                        for each in losses
-                    ],
-                }
-            )
-            if as_json:
-                return
-            executed = found.state is FaultState.EXECUTED
-            went = f"tenants {shares[0]}, reporters {shares[1]}, treasury {shares[2]} {money.symbol}"
-            call.out.pairs(
-                f"Fault {fault}",
+    async with call.session(account=False) as session:
+        index = await indexed(session, call.out)
+        money = session.money
+        found = [await current(session, each) for each in await index.faults(machine=machine)]
+        call.out.answer([fault_json(each, money) for each in found])
+        call.out.table(
+            (">fault", ">machine", "kind", "state", "when", ">costs"),
+            [
                 (
-                    ("machine", str(found.machine)),
-                    ("kind", f"{fault_json(found, money)['kind']}"),
-                    ("when", lasted(found)),
-                    ("state", found.state.name.lower()),
-                    ("costs", costs(found, money)),
-                    *((("went to", went),) if executed else ()),
-                    ("arbiter", found.arbiter),
-                    ("next", what_next(found, now)),
-                ),
-            )
-            call.out.table(
-                ("lease", "tenant", ">cell-seconds lost", ">credited"),
-                [
-                    (
-                        format_lease(each.lease),
-                        each.tenant,
-                        str(each.weight),
-                        money.show(each.amount, places=6),
-                    )
+                    str(each.id),
+                    str(each.machine),
+                    f"{fault_json(each, money)['kind']}",
+                    each.state.name.lower(),
+                    lasted(each),
+                    costs(each, money),
+                )
+                for each in found
+            ],
+            empty="No machine has failed." if machine is None else f"Machine {machine} has not failed.",
+        )
+
+
+@shared(ANSWERS | WALLET)
+async def show_fault(call: Invocation, fault: FaultId) -> None:
+    """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
+    async with call.session(account=False) as session:
+        found = await fault_at(session, fault)
+        index = await indexed(session, call.out)
+        record, losses = await index.fault(fault), await index.losses(fault=fault)
+        now, money = await session.now(), session.money
+        parts = (record.pot, record.reported, record.to_treasury) if record else (0, 0, 0)
+        shares = [format_amount(each, money.decimals) for each in parts]
+        call.out.answer(
+            {
+                **fault_json(found, money),
+                "to_tenants": shares[0],
+                "to_reporters": shares[1],
+                "to_treasury": shares[2],
+                "next": what_next(found, now),
+                "losses": [
+                    {
+                        "lease": format_lease(each.lease),
+                        "tenant": each.tenant,
+                        "cell_seconds": each.weight,
+                        "credited": format_amount(each.amount, money.decimals),
+                    }
                     for each in losses
                 ],
-                empty="No lease has registered a loss.",
-            )
-
-    call.run(command())
+            }
+        )
+        if call.out.as_json:
+            return
+        executed = found.state is FaultState.EXECUTED
+        went = f"tenants {shares[0]}, reporters {shares[1]}, treasury {shares[2]} {money.symbol}"
+        call.out.pairs(
+            f"Fault {fault}",
+            (
+                ("machine", str(found.machine)),
+                ("kind", f"{fault_json(found, money)['kind']}"),
+                ("when", lasted(found)),
+                ("state", found.state.name.lower()),
+                ("costs", costs(found, money)),
+                *((("went to", went),) if executed else ()),
+                ("arbiter", found.arbiter),
+                ("next", what_next(found, now)),
+            ),
+        )
+        call.out.table(
+            ("lease", "tenant", ">cell-seconds lost", ">credited"),
+            [
+                (
+                    format_lease(each.lease),
+                    each.tenant,
+                    str(each.weight),
+                    money.show(each.amount, places=6),
+                )
+                for each in losses
+            ],
+            empty="No lease has registered a loss.",
+        )
 
 
 @dataclass(frozen=True)
@@ -273,49 +228,40 @@ class Step:
     send: Callable[[], Awaitable[Receipt]]
 
 
-def compensate(
-    ctx: typer.Context,
+@shared(SENDS)
+async def compensate(
+    call: Invocation,
     fault: Annotated[
         int | None, typer.Argument(metavar="[FAULT]", min=1, help="By default all that touched your leases.")
     ] = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="For all tenants of the machine, not only for you.")
     ] = False,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Settle what outages have done to your leases, as far as it can be settled now.
 
     Takes them off the bills, registers what you lost, carries out slashes whose time has come and credits your
     ledger with your part. Each step is a transaction of its own, and anyone may send it for you.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            numbers = [fault] if fault else await _touching(call, session)
-            before = await session.pool.balance_of(session.account)
-            sent: list[dict[str, Json]] = []
-            for number in numbers:
-                await _settle(call, session, number, everyone, dry_run, sent)
-            money = session.money
-            gained = await session.pool.balance_of(session.account) - before
-            call.out.answer(
-                {
-                    "steps": sent,
-                    "gained": format_amount(max(0, gained), money.decimals),
-                    "token": money.symbol,
-                }
-            )
-            if not sent:
-                call.out.say("There is nothing to settle now: see `leasehold faults`.")
-            elif gained > 0:
-                call.out.say(f"{money.show(gained)} came into your ledger.")
-
-    call.run(command())
+    async with call.session(signs=True) as session:
+        numbers = [fault] if fault else await _touching(call, session)
+        before = await session.pool.balance_of(session.account)
+        sent: list[dict[str, Json]] = []
+        for number in numbers:
+            await _settle(call, session, number, everyone, sent)
+        money = session.money
+        gained = await session.pool.balance_of(session.account) - before
+        call.out.answer(
+            {
+                "steps": sent,
+                "gained": format_amount(max(0, gained), money.decimals),
+                "token": money.symbol,
+            }
+        )
+        if not sent:
+            call.out.say("There is nothing to settle now: see `leasehold faults`.")
+        elif gained > 0:
+            call.out.say(f"{money.show(gained)} came into your ledger.")
 
 
 async def _touching(call: Invocation, session: Session) -> list[int]:
@@ -330,7 +276,6 @@ async def _settle(
     session: Session,
     number: int,
     everyone: bool,
-    dry_run: bool,
     sent: list[dict[str, Json]],
 ) -> None:
     """Take one step after the other for as long as there is one."""
@@ -341,7 +286,7 @@ async def _settle(
             return
         taken.add(step.name)
         entry: dict[str, Json] = {"fault": number, "step": step.name, "said": step.said}
-        if dry_run:
+        if call.dry_run:
             call.out.say(f"Would {step.said}.")
             sent.append(entry)
             return

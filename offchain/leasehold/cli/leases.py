@@ -19,8 +19,9 @@ from leasehold.chain import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, Wallet
+from leasehold.cli._options import LeaseId
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
 from leasehold.cli._shown import STATES, lease_json, utc
 from leasehold.errors import AgentError
 from leasehold.market import (
@@ -40,104 +41,87 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
 
 
-def leases(
-    ctx: typer.Context,
+@shared(ANSWERS | WALLET | OF_GROUP)
+async def leases(
+    call: Invocation,
     everything: Annotated[bool, typer.Option("--all", help="Those that are over, too.")] = False,
-    as_group: OfGroup = None,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """List your leases, with what they have cost so far."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
-
-    async def command() -> None:
-        async with call.session() as session:
-            index = await indexed(session, call.out)
-            records = await index.leases(tenant=session.account, live=None if everything else True)
-            now, money = await session.now(), session.money
-            down = {each.machine.id: each.machine.down_since for each in await index.machines()}
-            bills = [
-                (each.lease, bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
-                for each in records
-            ]
-            call.out.answer([lease_json(lease, account, money) for lease, account in bills])
-            call.out.table(
-                ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
-                [
-                    (
-                        format_lease(lease.id),
-                        str(lease.machine),
-                        STATES[lease.state]
-                        + (" (notice)" if lease.noticed else "")
-                        + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
-                        format_share(lease.cells),
-                        format_duration(account.left),
-                        format_amount(account.used, money.decimals, places=6),
-                        format_amount(account.unused, money.decimals, places=6),
-                        format_amount(cost(lease.price, lease.cells, 3_600), money.decimals, places=6),
-                    )
-                    for lease, account in bills
-                ],
-                empty="You have no running lease: rent with `leasehold rent`, or see old ones with --all.",
-            )
-
-    call.run(command())
-
-
-def show(
-    ctx: typer.Context,
-    lease: LeaseId,
-    as_group: OfGroup = None,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Show a lease: its state on chain, its bill, and what its machine's agent says."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session() as session:
-            found = await session.lease(number)
-            index = await indexed(session, call.out)
-            record = await index.lease(number)
-            status, silence = await ask_agent(call, session, found)
-            machine = await session.pool.machine_of(found.machine)
-            account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
-            result = cid_from_bytes(record.result) if record and record.result else None
-            call.out.answer(
-                {
-                    **lease_json(found, account, money),
-                    "reason": record.reason or None if record else None,
-                    "paid": format_amount(record.paid, money.decimals) if record else None,
-                    "fee": format_amount(record.fee, money.decimals) if record else None,
-                    "refunded": format_amount(record.refunded, money.decimals) if record else None,
-                    "result": result,
-                    "down_since": machine.down_since or None,
-                    "agent": status.model_dump(mode="json") if status else None,
-                }
-            )
-            if as_json:
-                return
-            rows = [
-                ("machine", str(found.machine)),
-                ("share", format_share(found.cells)),
-                ("state", STATES[found.state] + (", under notice" if found.noticed else "")),
-                ("started" if found.state is not LeaseState.OPENED else "opened", utc(found.start)),
+    async with call.session() as session:
+        index = await indexed(session, call.out)
+        records = await index.leases(tenant=session.account, live=None if everything else True)
+        now, money = await session.now(), session.money
+        down = {each.machine.id: each.machine.down_since for each in await index.machines()}
+        bills = [
+            (each.lease, bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
+            for each in records
+        ]
+        call.out.answer([lease_json(lease, account, money) for lease, account in bills])
+        call.out.table(
+            ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
+            [
                 (
-                    "ends",
-                    f"{utc(found.end)} ({format_duration(account.left)} left)"
-                    if account.left
-                    else utc(found.end),
-                ),
-                ("price", f"{money.show(found.price)} per GPU-hour"),
-                ("escrow", f"{money.show(found.deposit)}: {money.show(account.used)} used"),
-                *_outage_rows(found, machine),
-                *_record_rows(record, session),
-                *_status_rows(status, silence),
-            ]
-            call.out.pairs(f"Lease {format_lease(number)}", rows)
+                    format_lease(lease.id),
+                    str(lease.machine),
+                    STATES[lease.state]
+                    + (" (notice)" if lease.noticed else "")
+                    + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
+                    format_share(lease.cells),
+                    format_duration(account.left),
+                    format_amount(account.used, money.decimals, places=6),
+                    format_amount(account.unused, money.decimals, places=6),
+                    format_amount(cost(lease.price, lease.cells, 3_600), money.decimals, places=6),
+                )
+                for lease, account in bills
+            ],
+            empty="You have no running lease: rent with `leasehold rent`, or see old ones with --all.",
+        )
 
-    call.run(command())
+
+@shared(ANSWERS | WALLET | OF_GROUP)
+async def show(call: Invocation, lease: LeaseId) -> None:
+    """Show a lease: its state on chain, its bill, and what its machine's agent says."""
+    number = parse_lease(lease)
+    async with call.session() as session:
+        found = await session.lease(number)
+        index = await indexed(session, call.out)
+        record = await index.lease(number)
+        status, silence = await ask_agent(call, session, found)
+        machine = await session.pool.machine_of(found.machine)
+        account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
+        result = cid_from_bytes(record.result) if record and record.result else None
+        call.out.answer(
+            {
+                **lease_json(found, account, money),
+                "reason": record.reason or None if record else None,
+                "paid": format_amount(record.paid, money.decimals) if record else None,
+                "fee": format_amount(record.fee, money.decimals) if record else None,
+                "refunded": format_amount(record.refunded, money.decimals) if record else None,
+                "result": result,
+                "down_since": machine.down_since or None,
+                "agent": status.model_dump(mode="json") if status else None,
+            }
+        )
+        if call.out.as_json:
+            return
+        rows = [
+            ("machine", str(found.machine)),
+            ("share", format_share(found.cells)),
+            ("state", STATES[found.state] + (", under notice" if found.noticed else "")),
+            ("started" if found.state is not LeaseState.OPENED else "opened", utc(found.start)),
+            (
+                "ends",
+                f"{utc(found.end)} ({format_duration(account.left)} left)"
+                if account.left
+                else utc(found.end),
+            ),
+            ("price", f"{money.show(found.price)} per GPU-hour"),
+            ("escrow", f"{money.show(found.deposit)}: {money.show(account.used)} used"),
+            *_outage_rows(found, machine),
+            *_record_rows(record, session),
+            *_status_rows(status, silence),
+        ]
+        call.out.pairs(f"Lease {format_lease(number)}", rows)
 
 
 async def ask_agent(

@@ -9,7 +9,7 @@ import typer
 from leasehold.chain import MachineStatus
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag
+from leasehold.cli._shared import ANSWERS, shared
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row
 from leasehold.market import MACHINES, parse_search, sort
 
@@ -25,49 +25,44 @@ def register(app: typer.Typer) -> None:
     app.command(context_settings={"ignore_unknown_options": True})(machines)
 
 
-def machines(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def machines(
+    call: Invocation,
     search: Search = None,
     by: Annotated[
         str, typer.Option("--sort", metavar="FIELD", help="A field; `-` before it: largest first.")
     ] = "price",
     everything: Annotated[bool, typer.Option("--all", help="Retired machines too.")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Search the pool's machines. All terms must hold; docs/reference/query.md describes the language.
 
     Fields: FIELDS.
     """
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        query = parse_search(" ".join(search or ()))
-        sort((), by)
-        async with call.session(account=False) as session:
-            index = await indexed(session, call.out)
-            records = [
-                each
-                for each in await index.machines()
-                if everything or each.machine.status is not MachineStatus.RETIRED
-            ]
-            with call.out.working("Fetching the machines' documents"):
-                listings = await session.machines().listings(records)
-            found = sort((each for each in listings if query.matches(each)), by)
-            call.out.answer([machine_json(each) for each in found])
-            call.out.table(
-                MACHINE_COLUMNS,
-                [machine_row(each) for each in found],
-                empty="No machine matches: widen the search."
-                if listings
-                else "The pool has no machine yet: look again later.",
-            )
-            for each in found:
-                if each.missing and not as_json:
-                    call.out.warn(f"Machine {each.id}: {each.missing}")
-            if found and not as_json:
-                call.out.say(f"Prices are in {session.money.symbol} an hour for a whole GPU (or CPU unit).")
-
-    call.run(command())
+    query = parse_search(" ".join(search or ()))
+    sort((), by)
+    async with call.session(account=False) as session:
+        index = await indexed(session, call.out)
+        records = [
+            each
+            for each in await index.machines()
+            if everything or each.machine.status is not MachineStatus.RETIRED
+        ]
+        with call.out.working("Fetching the machines' documents"):
+            listings = await session.machines().listings(records)
+        found = sort((each for each in listings if query.matches(each)), by)
+        call.out.answer([machine_json(each) for each in found])
+        call.out.table(
+            MACHINE_COLUMNS,
+            [machine_row(each) for each in found],
+            empty="No machine matches: widen the search."
+            if listings
+            else "The pool has no machine yet: look again later.",
+        )
+        for each in found:
+            if each.missing and not call.out.as_json:
+                call.out.warn(f"Machine {each.id}: {each.missing}")
+        if found and not call.out.as_json:
+            call.out.say(f"Prices are in {session.money.symbol} an hour for a whole GPU (or CPU unit).")
 
 
 machines.__doc__ = (machines.__doc__ or "").replace("FIELDS", ", ".join(sorted(MACHINES.fields)))

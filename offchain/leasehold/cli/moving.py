@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,44 +20,16 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
-from leasehold.cli._doing import Done, carry_out
+from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import dataset_keys
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    LeaseId,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice
 from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
-from leasehold.cli._workload import (
-    Batch,
-    Cpu,
-    Datasets,
-    Disk,
-    Egress,
-    Env,
-    Gvisor,
-    Image,
-    Memory,
-    Outputs,
-    Ports,
-    Public,
-    SshKey,
-    WorkloadFile,
-    WorkloadFlags,
-    build_workload,
-)
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import live, warn_of_results
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
@@ -101,90 +72,43 @@ class Wanted:
     allow_unverified: bool
 
 
-def move(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def move(
+    call: Invocation,
     lease: LeaseId,
     machine: MachineId,
-    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
+    *,
+    command: CommandLine = None,
     duration: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="By default the time that is left.")
     ] = None,
     share: Annotated[
         str | None, typer.Option("--share", metavar="SHARE", help="By default as much as the lease has.")
     ] = None,
-    max_price: Annotated[
-        str | None, typer.Option("--max-price", metavar="AMOUNT", help="Most whole tokens per GPU-hour.")
-    ] = None,
-    allow_unverified: Annotated[
-        bool, typer.Option("--allow-unverified", help="Machines that nobody has measured, too.")
-    ] = False,
-    file: WorkloadFile = None,
-    image: Image = None,
-    env: Env = None,
-    cpu: Cpu = None,
-    memory: Memory = None,
-    disk: Disk = None,
-    ports: Ports = None,
-    datasets: Datasets = None,
-    outputs: Outputs = None,
-    public: Public = False,
-    ssh_keys: SshKey = None,
-    batch: Batch = False,
-    egress: Egress = None,
-    gvisor: Gvisor = False,
+    max_price: MaxPrice = None,
+    allow_unverified: AllowUnverified = False,
+    flags: WorkloadFlags,
     approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
 
     The new lease is paid out of what the old one gives back first. What runs there has to be named as for
     `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
+    number = parse_lease(lease)
+    wanted = Wanted(
+        machine,
+        build_workload(call, flags, command),
+        parse_share(share) if share else None,
+        parse_duration(duration) if duration else None,
+        max_price,
+        allow_unverified,
     )
-
-    async def go() -> None:
-        number = parse_lease(lease)
-        flags = WorkloadFlags(
-            file, command or (), image, env or (), cpu, memory, disk, ports or (), datasets or (), outputs or (),
-            public, ssh_keys or (), batch, egress, gvisor,
-        )  # fmt: skip
-        workload = build_workload(
-            flags,
-            recipient=call.age_keys.recipient(call.chosen().name),
-            dataset_keys=dataset_keys(call.settings.home),
-            ssh_folder=Path.home() / ".ssh",
-        )
-        wanted = Wanted(
-            machine,
-            workload,
-            parse_share(share) if share else None,
-            parse_duration(duration) if duration else None,
-            max_price,
-            allow_unverified,
-        )
-        async with call.session(signs=not dry_run) as session:
-            await _move(call, session, live(await session.lease(number)), wanted, approve, dry_run)
-
-    call.run(go())
+    async with call.session(signs=True) as session:
+        await _move(call, session, live(await session.lease(number)), wanted, approve)
 
 
-async def _move(
-    call: Invocation, session: Session, found: Lease, wanted: Wanted, approve: bool, dry_run: bool
-) -> None:
+async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted, approve: bool) -> None:
     money, renter, shown = session.money, session.renter(), format_lease(found.id)
     if wanted.machine == found.machine:
         raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
@@ -207,11 +131,8 @@ async def _move(
     )
     outages = await outages_first(call, session, found)
     await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
-    if not dry_run and not (
-        approve
-        or (offer.approve and call.out.ask(f"Let the pool take {money.show(offer.pulled)} from the wallet?"))
-    ):
-        renter.check_allowance(offer)
+    if not call.dry_run:
+        settle_allowance(call.out, renter, offer, approve=approve)
 
     async def send() -> Done:
         if listing.contact is None:
@@ -249,7 +170,7 @@ async def _move(
         "from_wallet_at_most": format_amount(offer.pulled, money.decimals),
         "token": money.symbol,
     }
-    await carry_out(call, f"Close lease {shown} and rent this instead?", document, send, dry_run=dry_run)
+    await carry_out(call, f"Close lease {shown} and rent this instead?", document, send)
 
 
 async def _quote(
@@ -287,42 +208,20 @@ def _opened(session: Session, receipt: Receipt) -> int:
     return next(event.lease for event in session.pool.events(receipt) if isinstance(event, LeaseOpened))
 
 
-def failover(
-    ctx: typer.Context,
-    lease: LeaseId,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def failover(call: Invocation, lease: LeaseId) -> None:
     """While a lease's machine is down, open the standby that the lease named with `rent --backup`.
 
     The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it; while
     an earlier outage may still be taken off the bill, only the tenant.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session(signs=not dry_run) as session:
-            found = live(await session.lease(number))
-            await _failover(call, session, found, dry_run)
-
-    call.run(command())
+    number = parse_lease(lease)
+    async with call.session(signs=True) as session:
+        found = live(await session.lease(number))
+        await _failover(call, session, found)
 
 
-async def _failover(call: Invocation, session: Session, found: Lease, dry_run: bool) -> None:
+async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     money, shown = session.money, format_lease(found.id)
     if found.backup == ZERO_DIGEST:
         raise InvalidInput(
@@ -368,7 +267,7 @@ async def _failover(call: Invocation, session: Session, found: Lease, dry_run: b
         "left": format_amount(account.unused, money.decimals),
         "token": money.symbol,
     }
-    await carry_out(call, f"Open the standby of lease {shown}?", document, send, dry_run=dry_run)
+    await carry_out(call, f"Open the standby of lease {shown}?", document, send)
 
 
 async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:

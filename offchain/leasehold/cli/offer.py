@@ -18,20 +18,12 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._files import Document, FileRefused, read_file, write_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import Proposal
 from leasehold.cli._proposing import write_proposal
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
 from leasehold.errors import UnknownMachine
 from leasehold.market import (
@@ -53,6 +45,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Sign terms for a renter, see what became of them, take them back.",
 )
+NewFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default a new file here.")
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -79,8 +74,9 @@ class Asked:
     tenant: str
 
 
-def request_quote(
-    ctx: typer.Context,
+@shared(ANSWERS | WALLET | AS_GROUP)
+async def request_quote(
+    call: Invocation,
     machine: MachineId,
     duration: Annotated[str, typer.Option("--for", metavar="DURATION", help="How long: 90m, 2h, 30d.")],
     share: Annotated[
@@ -91,47 +87,38 @@ def request_quote(
     ] = None,
     spot: Annotated[bool, typer.Option("--spot", help="A lease that may be ended with notice.")] = False,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A word to the provider.")] = "",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default a new file here.")
-    ] = None,
-    as_group: AsGroup = None,
-    wallet: Wallet = None,
-    as_json: JsonFlag = False,
+    output: NewFile = None,
 ) -> None:
     """Write a request for terms, to be sent to the machine's provider, who answers with `offer sign`."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, as_group=as_group)
-
-    async def command() -> None:
-        cells, seconds = parse_share(share), parse_duration(duration)
-        async with call.session() as session:
-            found, money = await session.pool.machine_of(machine), session.money
-            if not found.gpus:
-                raise UnknownMachine(machine)
-            request = QuoteRequestFile(
-                chain=session.deployment.chain_id,
-                pool=session.deployment.controller,
-                machine=machine,
-                cells=cells,
-                duration=seconds,
-                spot=spot,
-                tenant=session.account,
-                price=str(parse_amount(price, money.decimals)) if price else None,
-                note=note,
-            )
-            path = output or Path(f"quote-request-{machine}.json")
-            write_file(path, request)
-            call.out.answer({"request": str(path), "provider": found.provider, "machine": machine})
-            call.out.say(
-                f"The request is in {path}: send it to {found.provider}, who runs `leasehold offer sign --request`."
-                f" Listed is {money.show(found.terms.spot_price if spot else found.terms.price)} per GPU-hour."
-            )
-
-    call.run(command())
+    cells, seconds = parse_share(share), parse_duration(duration)
+    async with call.session() as session:
+        found, money = await session.pool.machine_of(machine), session.money
+        if not found.gpus:
+            raise UnknownMachine(machine)
+        request = QuoteRequestFile(
+            chain=session.deployment.chain_id,
+            pool=session.deployment.controller,
+            machine=machine,
+            cells=cells,
+            duration=seconds,
+            spot=spot,
+            tenant=session.account,
+            price=str(parse_amount(price, money.decimals)) if price else None,
+            note=note,
+        )
+        path = output or Path(f"quote-request-{machine}.json")
+        write_file(path, request)
+        call.out.answer({"request": str(path), "provider": found.provider, "machine": machine})
+        call.out.say(
+            f"The request is in {path}: send it to {found.provider}, who runs `leasehold offer sign --request`."
+            f" Listed is {money.show(found.terms.spot_price if spot else found.terms.price)} per GPU-hour."
+        )
 
 
 @app.command("sign")
-def sign_offer(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def sign_offer(
+    call: Invocation,
     price: Annotated[
         str | None,
         typer.Option(
@@ -154,163 +141,117 @@ def sign_offer(
         typer.Option("--tenant", metavar="ADDRESS", help="Who may use it; by default anybody, once."),
     ] = None,
     expires: Annotated[str, typer.Option("--expires", metavar="DURATION", help="How long it stands.")] = "1d",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default a new file here.")
-    ] = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
+    output: NewFile = None,
 ) -> None:
     """Sign terms for one lease of a machine of yours: a file for the renter, who runs `leasehold rent --offer`.
 
     They stand in place of the listed price and durations until they expire, are used, or are cancelled. Changing the
     machine's terms or hardware voids them.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
-
-    async def command() -> None:
-        lasting = parse_duration(expires)
-        async with call.session() as session:
-            asked, wished, note = _asked(session, request, machine, share, duration, spot, tenant)
-            money = session.money
-            if price is None and wished is None:
-                raise InvalidInput("At what price? Say --price in whole tokens per GPU-hour.")
-            units = parse_amount(price, money.decimals) if price is not None else int(wished or 0)
-            found = await session.provider().own(asked.machine)
-            kept = _kept(session)
-            offer = Offer(
-                machine=asked.machine,
-                revision=found.revision,
-                price=units,
-                cells=asked.cells,
-                duration=asked.duration,
-                spot=asked.spot,
-                tenant=asked.tenant,
-                nonce=await _nonce(session, kept),
-                expires_at=await session.now() + lasting,
-            )
-            call.out.pairs(f"Offer for machine {offer.machine}", _rows(offer, found.terms.price, money))
-            if note:
-                call.out.say(f"The renter wrote: {note}")
-            if dry_run:
-                call.out.answer({**_json(offer, money), "dry_run": True})
-                return
-            if as_group is not None:
-                await write_proposal(
-                    call, session, Proposal("offer", session.deployment, call.groups.get(as_group), (offer,))
-                )
-                return
-            call.out.confirm("Sign these terms?")
-            assert session.signer is not None
-            proof = await sign(offer, pool_domain(session.deployment), session.signer)
-            file = OfferFile.of(session.deployment, session.account, offer, proof)
-            path = output or Path(f"offer-{offer.machine}-{offer.nonce & 0xFFFF:04x}.json")
-            write_file(path, file)
-            write_file(_book(session), OffersFile(offers=(*kept.offers, file)), private=True)
-            call.out.answer({**_json(offer, money), "offer": str(path)})
-            call.out.say(f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ...")
-
-    call.run(command())
+    lasting = parse_duration(expires)
+    async with call.session() as session:
+        asked, wished, note = _asked(session, request, machine, share, duration, spot, tenant)
+        money = session.money
+        if price is None and wished is None:
+            raise InvalidInput("At what price? Say --price in whole tokens per GPU-hour.")
+        units = parse_amount(price, money.decimals) if price is not None else int(wished or 0)
+        found = await session.provider().own(asked.machine)
+        kept = _kept(session)
+        offer = Offer(
+            machine=asked.machine,
+            revision=found.revision,
+            price=units,
+            cells=asked.cells,
+            duration=asked.duration,
+            spot=asked.spot,
+            tenant=asked.tenant,
+            nonce=await _nonce(session, kept),
+            expires_at=await session.now() + lasting,
+        )
+        call.out.pairs(f"Offer for machine {offer.machine}", _rows(offer, found.terms.price, money))
+        if note:
+            call.out.say(f"The renter wrote: {note}")
+        if call.dry_run:
+            call.out.answer({**_json(offer, money), "dry_run": True})
+            return
+        if call.acting.group is not None:
+            group = call.groups.get(call.acting.group)
+            await write_proposal(call, session, Proposal("offer", session.deployment, group, (offer,)))
+            return
+        call.out.confirm("Sign these terms?")
+        assert session.signer is not None
+        proof = await sign(offer, pool_domain(session.deployment), session.signer)
+        file = OfferFile.of(session.deployment, session.account, offer, proof)
+        path = output or Path(f"offer-{offer.machine}-{offer.nonce & 0xFFFF:04x}.json")
+        write_file(path, file)
+        write_file(_book(session), OffersFile(offers=(*kept.offers, file)), private=True)
+        call.out.answer({**_json(offer, money), "offer": str(path)})
+        call.out.say(f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ...")
 
 
 @app.command("list")
-def list_offers(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS | WALLET)
+async def list_offers(call: Invocation) -> None:
     """List the offers that were signed on this computer, and what became of them."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session() as session:
-            index, now, money = await indexed(session, call.out), await session.now(), session.money
-            records = await index.offers(session.account)
-            mine = [each.offer for each in _kept(session).offers if each.provider == session.account]
-            states = [_state(each, records, now) for each in mine]
-            call.out.answer(
-                [{**_json(each, money), "state": state} for each, state in zip(mine, states, strict=True)]
-            )
-            call.out.table(
-                ("nonce", ">machine", ">price", ">share", "for", "until", "state"),
-                [
-                    (
-                        str(each.nonce),
-                        str(each.machine),
-                        format_amount(each.price, money.decimals),
-                        format_share(each.cells),
-                        "anybody" if each.tenant == ZERO_ADDRESS else each.tenant,
-                        utc(each.expires_at),
-                        state,
-                    )
-                    for each, state in zip(mine, states, strict=True)
-                ],
-                empty="No offer was signed here: sign one with `leasehold offer sign`.",
-            )
-
-    call.run(command())
+    async with call.session() as session:
+        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        records = await index.offers(session.account)
+        mine = [each.offer for each in _kept(session).offers if each.provider == session.account]
+        states = [_state(each, records, now) for each in mine]
+        call.out.answer(
+            [{**_json(each, money), "state": state} for each, state in zip(mine, states, strict=True)]
+        )
+        call.out.table(
+            ("nonce", ">machine", ">price", ">share", "for", "until", "state"),
+            [
+                (
+                    str(each.nonce),
+                    str(each.machine),
+                    format_amount(each.price, money.decimals),
+                    format_share(each.cells),
+                    "anybody" if each.tenant == ZERO_ADDRESS else each.tenant,
+                    utc(each.expires_at),
+                    state,
+                )
+                for each, state in zip(mine, states, strict=True)
+            ],
+            empty="No offer was signed here: sign one with `leasehold offer sign`.",
+        )
 
 
 @app.command()
-def cancel(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def cancel(
+    call: Invocation,
     offers: Annotated[
         list[str],
         typer.Argument(metavar="OFFER...", help="Files, or nonces as `leasehold offer list` shows them."),
     ],
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Take offers of yours back, all in one transaction. A lease that was opened with one stays."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
+    nonces = sorted({_nonce_in(each) for each in offers})
+    masks: dict[int, int] = {}
+    for nonce in nonces:
+        masks[nonce // BITS] = masks.get(nonce // BITS, 0) | 1 << nonce % BITS
+    async with call.session(signs=True) as session:
+        pool = session.pool
+        for word, mask in masks.items():
+            if spoiled := await pool.offers_of(session.account, word) & mask:
+                nonce = word * BITS + (spoiled & -spoiled).bit_length() - 1
+                raise FileRefused(f"Offer {nonce} was used or cancelled already: leave it out.")
 
-    async def command() -> None:
-        nonces = sorted({_nonce_in(each) for each in offers})
-        masks: dict[int, int] = {}
-        for nonce in nonces:
-            masks[nonce // BITS] = masks.get(nonce // BITS, 0) | 1 << nonce % BITS
-        async with call.session(signs=not dry_run) as session:
-            pool = session.pool
-            for word, mask in masks.items():
-                if spoiled := await pool.offers_of(session.account, word) & mask:
-                    nonce = word * BITS + (spoiled & -spoiled).bit_length() - 1
-                    raise FileRefused(f"Offer {nonce} was used or cancelled already: leave it out.")
+        async def send() -> Done:
+            if len(masks) == 1:
+                ((word, mask),) = masks.items()
+                receipt = await pool.cancel_offers(word, mask)
+            else:
+                receipt = await pool.multicall(
+                    [pool.encode("cancelOffers", word, mask) for word, mask in masks.items()]
+                )
+            return Done(receipt, f"{len(nonces)} offers can be used no more.")
 
-            async def send() -> Done:
-                if len(masks) == 1:
-                    ((word, mask),) = masks.items()
-                    receipt = await pool.cancel_offers(word, mask)
-                else:
-                    receipt = await pool.multicall(
-                        [pool.encode("cancelOffers", word, mask) for word, mask in masks.items()]
-                    )
-                return Done(receipt, f"{len(nonces)} offers can be used no more.")
-
-            document: dict[str, Json] = {"cancelled": [str(each) for each in nonces]}
-            await carry_out(call, f"Take {len(nonces)} offers back?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"cancelled": [str(each) for each in nonces]}
+        await carry_out(call, f"Take {len(nonces)} offers back?", document, send)
 
 
 # ---------------------------------------------------------------------------------------------------------- details

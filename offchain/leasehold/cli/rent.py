@@ -11,37 +11,10 @@ from leasehold.chain import parse_lease
 from leasehold.cli._agreed import OfferFile
 from leasehold.cli._files import read_file
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import dataset_keys
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    ForAccount,
-    JsonFlag,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import AllowUnverified, Approve, MaxPrice
 from leasehold.cli._renting import Rental, rent_machines
-from leasehold.cli._workload import (
-    Batch,
-    Cpu,
-    Datasets,
-    Disk,
-    Egress,
-    Env,
-    Gvisor,
-    Image,
-    Memory,
-    Outputs,
-    Ports,
-    Public,
-    SshKey,
-    WorkloadFile,
-    WorkloadFlags,
-    build_workload,
-)
+from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.market import InvalidInput, parse_duration, parse_search, parse_share
 
 
@@ -50,9 +23,11 @@ def register(app: typer.Typer) -> None:
     app.command()(rent)
 
 
-def rent(
-    ctx: typer.Context,
-    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
+async def rent(
+    call: Invocation,
+    *,
+    command: CommandLine = None,
     duration: Annotated[
         str | None,
         typer.Option(
@@ -97,114 +72,64 @@ def rent(
         str | None,
         typer.Option("--again", metavar="LEASE", help="What an ended lease of yours had, in its slot."),
     ] = None,
-    max_price: Annotated[
-        str | None, typer.Option("--max-price", metavar="AMOUNT", help="Most whole tokens per GPU-hour.")
-    ] = None,
-    allow_unverified: Annotated[
-        bool, typer.Option("--allow-unverified", help="Machines that nobody has measured, too.")
-    ] = False,
-    file: WorkloadFile = None,
-    image: Image = None,
-    env: Env = None,
-    cpu: Cpu = None,
-    memory: Memory = None,
-    disk: Disk = None,
-    ports: Ports = None,
-    datasets: Datasets = None,
-    outputs: Outputs = None,
-    public: Public = False,
-    ssh_keys: SshKey = None,
-    batch: Batch = False,
-    egress: Egress = None,
-    gvisor: Gvisor = False,
+    max_price: MaxPrice = None,
+    allow_unverified: AllowUnverified = False,
+    flags: WorkloadFlags,
     reuse: Annotated[
         str | None,
         typer.Option("--reuse", metavar="LEASE", help="An ended lease of yours, whose slot is cheaper."),
     ] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until it has started.")] = False,
     approve: Approve = False,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Rent a machine, or part of one, and run a workload on it.
 
     Billing begins when the workload is ready, and goes by the second. The provider of a machine can read what
     runs on it. With `--again` the same machine runs the same workload, unless another is named.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
-
-    async def go() -> None:
-        flags = WorkloadFlags(
-            file, command or (), image, env or (), cpu, memory, disk, ports or (), datasets or (), outputs or (),
-            public, ssh_keys or (), batch, egress, gvisor,
-        )  # fmt: skip
-        parse_search(search)
-        cells, seconds = parse_share(share) if share else None, parse_duration(duration) if duration else None
-        if seconds is None and offer is None:
-            raise InvalidInput("How long? Say it as in --for 2h.")
-        machines = tuple(machine or ())
-        if len(set(machines)) < len(machines):
-            raise InvalidInput("A machine is named twice: a gang has one lease on each, so name each once.")
-        if gang is not None and machines and gang != len(machines):
-            raise InvalidInput(
-                f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."
-            )
-        many = gang or max(1, len(machines))
-        if many > 1 and (backup or offer or again or reuse):
-            raise InvalidInput(
-                "--backup, --offer, --again and --reuse are for one lease: open these one by one."
-            )
-        if for_account and (many > 1 or offer):
-            raise InvalidInput(
-                "A delegate opens one lease at a time, at listed terms: leave --gang or --offer away."
-            )
-        if again and (reuse or offer):
-            raise InvalidInput(
-                "--again takes the slot and the terms of that machine: leave --reuse and --offer away."
-            )
-        workload = None
-        if not (again and file is None and image is None):
-            workload = build_workload(
-                flags,
-                recipient=call.age_keys.recipient(call.chosen().name),
-                dataset_keys=dataset_keys(call.settings.home),
-                ssh_folder=Path.home() / ".ssh",
-            )
-        async with call.session(signs=not dry_run) as session:
-            signed = read_file(offer, OfferFile).signed(session.deployment) if offer else None
-            rental = Rental(
-                workload,
-                cells,
-                seconds,
-                max_price,
-                search,
-                machines,
-                many,
-                spot,
-                backup,
-                signed,
-                parse_lease(again) if again else 0,
-                allow_unverified,
-                parse_lease(reuse) if reuse else 0,
-                approve,
-                not no_wait,
-                dry_run,
-            )
-            await rent_machines(call.out, session, rental)
-
-    call.run(go())
+    parse_search(search)
+    cells, seconds = parse_share(share) if share else None, parse_duration(duration) if duration else None
+    if seconds is None and offer is None:
+        raise InvalidInput("How long? Say it as in --for 2h.")
+    machines = tuple(machine or ())
+    if len(set(machines)) < len(machines):
+        raise InvalidInput("A machine is named twice: a gang has one lease on each, so name each once.")
+    if gang is not None and machines and gang != len(machines):
+        raise InvalidInput(
+            f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."
+        )
+    many = gang or max(1, len(machines))
+    if many > 1 and (backup or offer or again or reuse):
+        raise InvalidInput("--backup, --offer, --again and --reuse are for one lease: open these one by one.")
+    if call.acting.account and (many > 1 or offer):
+        raise InvalidInput(
+            "A delegate opens one lease at a time, at listed terms: leave --gang or --offer away."
+        )
+    if again and (reuse or offer):
+        raise InvalidInput(
+            "--again takes the slot and the terms of that machine: leave --reuse and --offer away."
+        )
+    workload = None
+    if not (again and flags.file is None and flags.image is None):
+        workload = build_workload(call, flags, command)
+    async with call.session(signs=True) as session:
+        signed = read_file(offer, OfferFile).signed(session.deployment) if offer else None
+        rental = Rental(
+            workload,
+            cells,
+            seconds,
+            max_price,
+            search,
+            machines,
+            many,
+            spot,
+            backup,
+            signed,
+            parse_lease(again) if again else 0,
+            allow_unverified,
+            parse_lease(reuse) if reuse else 0,
+            approve,
+            not no_wait,
+            call.dry_run,
+        )
+        await rent_machines(call.out, session, rental)

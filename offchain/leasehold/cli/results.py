@@ -14,8 +14,9 @@ from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease, parse_lea
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import remember_results
-from leasehold.cli._options import JsonFlag, LeaseId, OfGroup, PasswordFile, Wallet
+from leasehold.cli._options import LeaseId
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.errors import DatasetError, WalletError
 from leasehold.market import MarketError, format_duration, format_size, parse_duration
 from leasehold.workload import fetch_results
@@ -36,8 +37,9 @@ def register(app: typer.Typer) -> None:
     app.command()(results)
 
 
-def results(
-    ctx: typer.Context,
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
+async def results(
+    call: Invocation,
     lease: LeaseId,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
     identity: Annotated[
@@ -47,53 +49,44 @@ def results(
     wait: Annotated[
         str, typer.Option("--wait", metavar="DURATION", help="How long to wait for them.")
     ] = "2m",
-    as_group: OfGroup = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet, password_file=password_file, as_group=as_group)
-
-    async def command() -> None:
-        number, patience = parse_lease(lease), parse_duration(wait)
-        async with call.session() as session:
-            cid = await _published(call, session, number, patience)
-            await _connect(session, number)
-            key = await _key(call, identity)
-            with call.out.transferring(f"Fetching the results of lease {format_lease(number)}") as progress:
-                fetched = await fetch_results(
-                    cid, key, folder, session.ipfs, progress, lease=format_lease(number)
-                )
-            remember_results(session.settings.home, session.deployment, number, cid)
-            try:
-                await session.ipfs.pin(cid)
-            except DatasetError as error:
-                call.out.warn(f"The results are in {folder}, and could not be pinned on your node: {error}")
-            outputs = fetched.manifest.outputs
-            call.out.answer(
-                {
-                    "cid": cid,
-                    "folder": str(folder),
-                    "outputs": [
-                        {
-                            "path": each.path,
-                            "size": each.size,
-                            "missing": each.missing,
-                            "skipped": each.skipped,
-                        }
-                        for each in outputs
-                    ],
-                }
+    number, patience = parse_lease(lease), parse_duration(wait)
+    async with call.session() as session:
+        cid = await _published(call, session, number, patience)
+        await _connect(session, number)
+        key = await _key(call, identity)
+        with call.out.transferring(f"Fetching the results of lease {format_lease(number)}") as progress:
+            fetched = await fetch_results(
+                cid, key, folder, session.ipfs, progress, lease=format_lease(number)
             )
-            call.out.table(
-                ("output", ">size", ""),
-                [(each.path, format_size(each.size), _note(each.missing, each.skipped)) for each in outputs],
-                empty="The workload declared no outputs.",
-            )
-            call.out.say(f"Fetched {cid} into {folder}.")
-
-    call.run(command())
+        remember_results(session.settings.home, session.deployment, number, cid)
+        try:
+            await session.ipfs.pin(cid)
+        except DatasetError as error:
+            call.out.warn(f"The results are in {folder}, and could not be pinned on your node: {error}")
+        outputs = fetched.manifest.outputs
+        call.out.answer(
+            {
+                "cid": cid,
+                "folder": str(folder),
+                "outputs": [
+                    {
+                        "path": each.path,
+                        "size": each.size,
+                        "missing": each.missing,
+                        "skipped": each.skipped,
+                    }
+                    for each in outputs
+                ],
+            }
+        )
+        call.out.table(
+            ("output", ">size", ""),
+            [(each.path, format_size(each.size), _note(each.missing, each.skipped)) for each in outputs],
+            empty="The workload declared no outputs.",
+        )
+        call.out.say(f"Fetched {cid} into {folder}.")
 
 
 async def _published(call: Invocation, session: Session, number: int, patience: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,28 +18,19 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
-from leasehold.cli._doing import Done, carry_out
+from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import dataset_keys, fetched_results
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    ForAccount,
-    JsonFlag,
-    LeaseId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._keyring import fetched_results
+from leasehold.cli._options import Approve, LeaseId
 from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, shared
 from leasehold.cli._shown import STATES, transaction, utc
 from leasehold.cli._workload import (
     Batch,
+    CommandLine,
     Env,
     Image,
     Outputs,
@@ -77,254 +67,154 @@ def register(app: typer.Typer) -> None:
     app.command()(rate)
 
 
-def extend(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
+async def extend(
+    call: Invocation,
     lease: LeaseId,
     duration: Annotated[str, typer.Argument(metavar="DURATION", help="How much longer: 30m, 2h.")],
     approve: Approve = False,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Pay for more time on a lease."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
-
-    async def command() -> None:
-        number, seconds = parse_lease(lease), parse_duration(duration)
-        async with call.session(signs=not dry_run) as session:
-            found = live(await session.lease(number))
-            money, renter = session.money, session.renter()
-            more = await renter.extension(found, seconds)
-            call.out.say(
-                f"{format_duration(seconds)} more on lease {format_lease(number)} cost "
-                f"{money.show(more.amount)}: "
-                f"it would end {utc(found.end + seconds)}."
-            )
-            if dry_run:
-                call.out.answer({"cost": format_amount(more.amount, money.decimals), "dry_run": True})
-                return
-            agreed = approve or (
-                bool(more.approve)
-                and call.out.ask(f"Let the pool take {money.show(more.pulled)} from the wallet?")
-            )
-            if not agreed:
-                renter.check_allowance(more)
-            call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
-            with call.out.working("Waiting for the transaction"):
-                await renter.approve(more)
-                receipt = await session.pool.extend(number, seconds)
-            after = await session.lease(number)
-            call.out.answer(
-                {
-                    "lease": format_lease(number),
-                    "cost": format_amount(after.deposit - found.deposit, money.decimals),
-                    "end": after.end,
-                    **transaction(receipt),
-                }
-            )
-            call.out.say(f"Lease {format_lease(number)} is paid until {utc(after.end)}.")
-
-    call.run(command())
+    number, seconds = parse_lease(lease), parse_duration(duration)
+    async with call.session(signs=True) as session:
+        found = live(await session.lease(number))
+        money, renter = session.money, session.renter()
+        more = await renter.extension(found, seconds)
+        call.out.say(
+            f"{format_duration(seconds)} more on lease {format_lease(number)} cost "
+            f"{money.show(more.amount)}: "
+            f"it would end {utc(found.end + seconds)}."
+        )
+        if call.dry_run:
+            call.out.answer({"cost": format_amount(more.amount, money.decimals), "dry_run": True})
+            return
+        settle_allowance(call.out, renter, more, approve=approve)
+        call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
+        with call.out.working("Waiting for the transaction"):
+            await renter.approve(more)
+            receipt = await session.pool.extend(number, seconds)
+        after = await session.lease(number)
+        call.out.answer(
+            {
+                "lease": format_lease(number),
+                "cost": format_amount(after.deposit - found.deposit, money.decimals),
+                "end": after.end,
+                **transaction(receipt),
+            }
+        )
+        call.out.say(f"Lease {format_lease(number)} is paid until {utc(after.end)}.")
 
 
-def resize(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
+async def resize(
+    call: Invocation,
     lease: LeaseId,
     share: Annotated[
         str, typer.Argument(metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
     ],
     approve: Approve = False,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Take another share of the same machine from now on, at the same price and until the same end.
 
     The provider is paid for the time until now at once. A larger share takes more into escrow, a smaller one
     gives some back.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
+    number, cells = parse_lease(lease), parse_share(share)
+    async with call.session(signs=True) as session:
+        found = live(await session.lease(number))
+        if cells == found.cells:
+            raise InvalidInput(f"Lease {format_lease(number)} has that share already: name another.")
+        money, renter = session.money, session.renter()
+        machine = await session.pool.machine_of(found.machine)
+        terms, _ = await session.pool.terms_of(found.machine, found.revision)
+        funds = await renter.funds()
+        change = resizing(found, machine, terms.trial, cells, await session.now(), funds)
+        check_resizing(change, funds, money)
+        call.out.pairs(
+            f"Lease {format_lease(number)}: {format_share(found.cells)} becomes {format_share(cells)}",
+            (
+                ("paid to the provider now", money.show(change.pays, places=6)),
+                ("into escrow", money.show(change.charged, places=6)),
+                ("back to your ledger", money.show(change.refunded, places=6)),
+                ("costs from now on", f"{money.show(change.hourly, places=6)} per hour"),
+                ("cost until now", f"{money.show(change.hourly_before, places=6)} per hour"),
+                ("ends", utc(found.end)),
+            ),
+        )
+        outages = await outages_first(call, session, found)
+        allowed = Extension(change.charged, change.pulled, change.approve)
+        if not call.dry_run:
+            settle_allowance(call.out, renter, allowed, approve=approve)
 
-    async def command() -> None:
-        number, cells = parse_lease(lease), parse_share(share)
-        async with call.session(signs=not dry_run) as session:
-            found = live(await session.lease(number))
-            if cells == found.cells:
-                raise InvalidInput(f"Lease {format_lease(number)} has that share already: name another.")
-            money, renter = session.money, session.renter()
-            machine = await session.pool.machine_of(found.machine)
-            terms, _ = await session.pool.terms_of(found.machine, found.revision)
-            funds = await renter.funds()
-            change = resizing(found, machine, terms.trial, cells, await session.now(), funds)
-            check_resizing(change, funds, money)
-            call.out.pairs(
-                f"Lease {format_lease(number)}: {format_share(found.cells)} becomes {format_share(cells)}",
-                (
-                    ("paid to the provider now", money.show(change.pays, places=6)),
-                    ("into escrow", money.show(change.charged, places=6)),
-                    ("back to your ledger", money.show(change.refunded, places=6)),
-                    ("costs from now on", f"{money.show(change.hourly, places=6)} per hour"),
-                    ("cost until now", f"{money.show(change.hourly_before, places=6)} per hour"),
-                    ("ends", utc(found.end)),
-                ),
+        async def send() -> Done:
+            await take_off(session, outages, number)
+            await renter.approve(allowed)
+            receipt = await session.pool.resize(number, cells)
+            after = await session.lease(number)
+            return Done(
+                receipt,
+                f"Lease {format_lease(number)} has {format_share(after.cells)} now: its container follows, "
+                "which is made anew where its GPUs are others.",
+                {"cells": after.cells, "deposit": format_amount(after.deposit, money.decimals)},
             )
-            outages = await outages_first(call, session, found)
-            allowed = Extension(change.charged, change.pulled, change.approve)
-            if not dry_run and not (
-                approve
-                or (
-                    change.approve
-                    and call.out.ask(f"Let the pool take {money.show(change.pulled)} from the wallet?")
-                )
-            ):
-                renter.check_allowance(allowed)
 
-            async def send() -> Done:
-                await take_off(session, outages, number)
-                await renter.approve(allowed)
-                receipt = await session.pool.resize(number, cells)
-                after = await session.lease(number)
-                return Done(
-                    receipt,
-                    f"Lease {format_lease(number)} has {format_share(after.cells)} now: its container follows, "
-                    "which is made anew where its GPUs are others.",
-                    {"cells": after.cells, "deposit": format_amount(after.deposit, money.decimals)},
-                )
-
-            document: dict[str, Json] = {
-                "lease": format_lease(number),
-                "pays": format_amount(change.pays, money.decimals),
-                "charged": format_amount(change.charged, money.decimals),
-                "refunded": format_amount(change.refunded, money.decimals),
-                "hourly": format_amount(change.hourly, money.decimals),
-                "hourly_before": format_amount(change.hourly_before, money.decimals),
-                "token": money.symbol,
-            }
-            await carry_out(call, "Change the share?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "lease": format_lease(number),
+            "pays": format_amount(change.pays, money.decimals),
+            "charged": format_amount(change.charged, money.decimals),
+            "refunded": format_amount(change.refunded, money.decimals),
+            "hourly": format_amount(change.hourly, money.decimals),
+            "hourly_before": format_amount(change.hourly_before, money.decimals),
+            "token": money.symbol,
+        }
+        await carry_out(call, "Change the share?", document, send)
 
 
-def reject(
-    ctx: typer.Context,
-    lease: LeaseId,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
+async def reject(call: Invocation, lease: LeaseId) -> None:
     """Give a lease back inside its trial: everything comes back but the hold fee."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session(signs=not dry_run) as session:
-            found = live(await session.lease(number))
-            fee = hold_fee(found, await session.pool.params(found.params), await session.now())
-            call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
-            if dry_run:
-                return
-            call.out.confirm(f"Reject lease {format_lease(number)}?")
-            with call.out.working("Waiting for the transaction"):
-                receipt = await session.pool.reject(number)
-            await settled(call, session, number, receipt)
-
-    call.run(command())
+    number = parse_lease(lease)
+    async with call.session(signs=True) as session:
+        found = live(await session.lease(number))
+        fee = hold_fee(found, await session.pool.params(found.params), await session.now())
+        call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
+        if call.dry_run:
+            return
+        call.out.confirm(f"Reject lease {format_lease(number)}?")
+        with call.out.working("Waiting for the transaction"):
+            receipt = await session.pool.reject(number)
+        await settled(call, session, number, receipt)
 
 
-def close(
-    ctx: typer.Context,
-    lease: LeaseId,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
+async def close(call: Invocation, lease: LeaseId) -> None:
     """End a lease now: pay for the seconds used, get the rest back."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session(signs=not dry_run) as session:
-            found = live(await session.lease(number))
-            index = await indexed(session, call.out)
-            machine = await session.pool.machine_of(found.machine)
-            account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
-            call.out.say(
-                f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
-                f"{money.show(account.unused, places=6)} come back."
-            )
-            outages = await outages_first(call, session, found)
-            await warn_of_results(call, session, found, await index.lease(number))
-            if dry_run:
-                return
-            call.out.confirm(f"Close lease {format_lease(number)}?")
-            with call.out.working("Waiting for the transaction"):
-                await take_off(session, outages, number)
-                receipt = await session.pool.close(number)
-            await settled(call, session, number, receipt)
-
-    call.run(command())
+    number = parse_lease(lease)
+    async with call.session(signs=True) as session:
+        found = live(await session.lease(number))
+        index = await indexed(session, call.out)
+        machine = await session.pool.machine_of(found.machine)
+        account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
+        call.out.say(
+            f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
+            f"{money.show(account.unused, places=6)} come back."
+        )
+        outages = await outages_first(call, session, found)
+        await warn_of_results(call, session, found, await index.lease(number))
+        if call.dry_run:
+            return
+        call.out.confirm(f"Close lease {format_lease(number)}?")
+        with call.out.working("Waiting for the transaction"):
+            await take_off(session, outages, number)
+            receipt = await session.pool.close(number)
+        await settled(call, session, number, receipt)
 
 
-def set_workload(
-    ctx: typer.Context,
+@shared(SIGNS | PROPOSES | FOR_ACCOUNT)
+async def set_workload(
+    call: Invocation,
     lease: LeaseId,
-    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")] = None,
+    command: CommandLine = None,
     file: WorkloadFile = None,
     image: Image = None,
     env: Env = None,
@@ -332,112 +222,62 @@ def set_workload(
     outputs: Outputs = None,
     ssh_keys: SshKey = None,
     batch: Batch = False,
-    for_account: ForAccount = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Run something else on a lease that you have. Its time and price stay."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-        for_account=for_account,
-    )
-
-    async def go() -> None:
-        number = parse_lease(lease)
-        flags = WorkloadFlags(
-            file, command or (), image, env or (), ports=ports or (), outputs=outputs or (),
-            ssh_keys=ssh_keys or (), batch=batch,
-        )  # fmt: skip
-        workload = build_workload(
-            flags,
-            recipient=call.age_keys.recipient(call.chosen().name),
-            dataset_keys=dataset_keys(call.settings.home),
-            ssh_folder=Path.home() / ".ssh",
-        )
-        async with call.session(signs=True) as session:
-            live(await session.lease(number))
-            await indexed(session, call.out)
-            record, contact = await session.reach(number)
-            listing = Listing(record.machine, session.money, contact=contact)
-            call.out.confirm(f"Stop what runs on lease {format_lease(number)} and run this instead?")
-            with call.out.working("Handing over the workload"):
-                sealed = seal(workload.for_tenant(session.account), contact.age_recipient)
-                delivery: Delivery = await session.renter().deliver(listing, sealed)
-                receipt = await session.pool.set_workload(number, delivery.digest)
-            call.out.answer(
-                {"lease": format_lease(number), "delivered_by": delivery.by, **transaction(receipt)}
-            )
-            call.out.say(f"Lease {format_lease(number)} has a new workload.")
-
-    call.run(go())
+    number = parse_lease(lease)
+    flags = WorkloadFlags(file, image, env, ports=ports, outputs=outputs, ssh_keys=ssh_keys, batch=batch)
+    workload = build_workload(call, flags, command)
+    async with call.session(signs=True) as session:
+        live(await session.lease(number))
+        await indexed(session, call.out)
+        record, contact = await session.reach(number)
+        listing = Listing(record.machine, session.money, contact=contact)
+        call.out.confirm(f"Stop what runs on lease {format_lease(number)} and run this instead?")
+        with call.out.working("Handing over the workload"):
+            sealed = seal(workload.for_tenant(session.account), contact.age_recipient)
+            delivery: Delivery = await session.renter().deliver(listing, sealed)
+            receipt = await session.pool.set_workload(number, delivery.digest)
+        call.out.answer({"lease": format_lease(number), "delivered_by": delivery.by, **transaction(receipt)})
+        call.out.say(f"Lease {format_lease(number)} has a new workload.")
 
 
-def rate(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def rate(
+    call: Invocation,
     lease: LeaseId,
     stars: Annotated[int, typer.Argument(metavar="STARS", min=1, max=5, help="1 to 5.")],
     comment: Annotated[
         str,
         typer.Option("--comment", metavar="TEXT", help="Pinned on your IPFS node; the chain has its digest."),
     ] = "",
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Rate a lease of yours that has ended and was paid, once. It weighs as much as the fee that it paid."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
+    number = parse_lease(lease)
+    async with call.session(signs=True) as session:
+        found = await session.lease(number)
+        if found.state is not LeaseState.ENDED:
+            shown = format_lease(number)
+            raise InvalidInput(
+                f"Lease {shown} is {STATES[found.state]}: only a lease that has ended can be rated."
+            )
+        said = comment.encode()
+        digest = sha256(said).digest() if said else ZERO_DIGEST
+        provider = (await session.pool.machine_of(found.machine)).provider
+        call.out.say(f"{stars} of 5 stars for {provider}, for everybody to see and for good.")
 
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session(signs=not dry_run) as session:
-            found = await session.lease(number)
-            if found.state is not LeaseState.ENDED:
-                shown = format_lease(number)
-                raise InvalidInput(
-                    f"Lease {shown} is {STATES[found.state]}: only a lease that has ended can be rated."
-                )
-            said = comment.encode()
-            digest = sha256(said).digest() if said else ZERO_DIGEST
-            provider = (await session.pool.machine_of(found.machine)).provider
-            call.out.say(f"{stars} of 5 stars for {provider}, for everybody to see and for good.")
+        async def send() -> Done:
+            if said:
+                await session.ipfs.put_block(said)
+            receipt = await (await session.pool.reputation()).rate(number, stars, digest)
+            return Done(receipt, f"Lease {format_lease(number)} is rated.")
 
-            async def send() -> Done:
-                if said:
-                    await session.ipfs.put_block(said)
-                receipt = await (await session.pool.reputation()).rate(number, stars, digest)
-                return Done(receipt, f"Lease {format_lease(number)} is rated.")
-
-            document: dict[str, Json] = {
-                "lease": format_lease(number),
-                "stars": stars,
-                "provider": provider,
-                "comment": cid_of_digest(digest) if said else None,
-            }
-            await carry_out(call, "Publish this rating?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "lease": format_lease(number),
+            "stars": stars,
+            "provider": provider,
+            "comment": cid_of_digest(digest) if said else None,
+        }
+        await carry_out(call, "Publish this rating?", document, send)
 
 
 def live(lease: Lease) -> Lease:

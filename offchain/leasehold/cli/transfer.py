@@ -14,19 +14,11 @@ from leasehold.cli._agreed import AcceptanceFile, accounts_domain
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._files import FileRefused, read_file, write_file
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    LeaseId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import LeaseId
 from leasehold.cli._proposal import LIFETIME, Proposal
 from leasehold.cli._proposing import write_proposal
 from leasehold.cli._session import Session
+from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
 from leasehold.cli._shown import STATES, utc
 from leasehold.market import InvalidInput, bill, format_share, parse_duration
 
@@ -37,8 +29,9 @@ def register(app: typer.Typer) -> None:
     app.command("accept-transfer")(accept)
 
 
-def accept(
-    ctx: typer.Context,
+@shared(SIGNS | PROPOSES)
+async def accept(
+    call: Invocation,
     leases: Annotated[list[str], typer.Argument(metavar="LEASE...", help="Whose tenant you become.")],
     output: Annotated[
         Path | None,
@@ -47,117 +40,77 @@ def accept(
     duration: Annotated[
         str, typer.Option("--for", metavar="DURATION", help="How long the present tenant has.")
     ] = f"{LIFETIME // 86_400}d",
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Agree to take leases over: makes the file that `transfer` wants. Nothing is sent.
 
     You get the lease with what is left of its escrow, and may extend or close it. Whatever its former tenant's
     workload holds stays theirs: set a workload of your own.
     """
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
-
-    async def command() -> None:
-        numbers, lifetime = [parse_lease(each) for each in leases], parse_duration(duration)
-        async with call.session() as session:
-            deadline = await session.now() + lifetime
-            for number in numbers:
-                await _show(call, session, await _transferable(session, number))
-            messages = tuple(
-                AcceptTransfer(
-                    account=session.account,
-                    controller=session.deployment.controller,
-                    lease=number,
-                    deadline=deadline,
-                )
-                for number in numbers
+    numbers, lifetime = [parse_lease(each) for each in leases], parse_duration(duration)
+    async with call.session() as session:
+        deadline = await session.now() + lifetime
+        for number in numbers:
+            await _show(call, session, await _transferable(session, number))
+        messages = tuple(
+            AcceptTransfer(
+                account=session.account,
+                controller=session.deployment.controller,
+                lease=number,
+                deadline=deadline,
             )
-            if as_group is not None:
-                group = call.groups.get(as_group)
-                await write_proposal(
-                    call, session, Proposal("acceptance", session.deployment, group, messages)
-                )
-                return
-            call.out.confirm(f"Become the tenant, if the transfer is made until {utc(deadline)}?")
-            assert session.signer is not None
-            domain = accounts_domain(session.deployment)
-            proofs = [await sign(message, domain, session.signer) for message in messages]
-            path = output or Path(f"acceptance-{format_lease(numbers[0])}.json")
-            write_file(path, AcceptanceFile.of(session.deployment, messages, proofs))
-            call.out.answer({"acceptance": str(path), "account": session.account, "deadline": deadline})
-            call.out.say(
-                f"The acceptance is in {path}. Its tenant runs: leasehold transfer {format_lease(numbers[0])} "
-                f"{session.account} --acceptance {path}"
-            )
-
-    call.run(command())
+            for number in numbers
+        )
+        if call.acting.group is not None:
+            group = call.groups.get(call.acting.group)
+            await write_proposal(call, session, Proposal("acceptance", session.deployment, group, messages))
+            return
+        call.out.confirm(f"Become the tenant, if the transfer is made until {utc(deadline)}?")
+        assert session.signer is not None
+        domain = accounts_domain(session.deployment)
+        proofs = [await sign(message, domain, session.signer) for message in messages]
+        path = output or Path(f"acceptance-{format_lease(numbers[0])}.json")
+        write_file(path, AcceptanceFile.of(session.deployment, messages, proofs))
+        call.out.answer({"acceptance": str(path), "account": session.account, "deadline": deadline})
+        call.out.say(
+            f"The acceptance is in {path}. Its tenant runs: leasehold transfer {format_lease(numbers[0])} "
+            f"{session.account} --acceptance {path}"
+        )
 
 
-def transfer(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def transfer(
+    call: Invocation,
     lease: LeaseId,
     to: Annotated[str, typer.Argument(metavar="TO", help="The account that becomes its tenant.")],
     acceptance: Annotated[
         Path,
         typer.Option("--acceptance", metavar="FILE", help="What `leasehold accept-transfer` made there."),
     ],
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Give a running lease, with what is left of its escrow, to an account that has accepted it."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
+    number, target = parse_lease(lease), parse_address(to)
+    accepted = read_file(acceptance, AcceptanceFile)
+    async with call.session(signs=True) as session:
+        found = await _transferable(session, number)
+        if found.tenant != session.account:
+            raise InvalidInput(
+                f"Lease {format_lease(number)} is {found.tenant}'s: choose its wallet with --wallet, or --as-group."
+            )
+        if accepted.account != target:
+            raise FileRefused(
+                f"The acceptance is {accepted.account}'s, not {target}'s: ask {target} for its own."
+            )
+        proof = accepted.proof_of(number, session.deployment)
+        if accepted.deadline < await session.now():
+            raise FileRefused(f"The acceptance worked until {utc(accepted.deadline)}: ask for another.")
+        await _show(call, session, found)
 
-    async def command() -> None:
-        number, target = parse_lease(lease), parse_address(to)
-        accepted = read_file(acceptance, AcceptanceFile)
-        async with call.session(signs=not dry_run) as session:
-            found = await _transferable(session, number)
-            if found.tenant != session.account:
-                raise InvalidInput(
-                    f"Lease {format_lease(number)} is {found.tenant}'s: choose its wallet with --wallet, or --as-group."
-                )
-            if accepted.account != target:
-                raise FileRefused(
-                    f"The acceptance is {accepted.account}'s, not {target}'s: ask {target} for its own."
-                )
-            proof = accepted.proof_of(number, session.deployment)
-            if accepted.deadline < await session.now():
-                raise FileRefused(f"The acceptance worked until {utc(accepted.deadline)}: ask for another.")
-            await _show(call, session, found)
+        async def send() -> Done:
+            receipt = await session.pool.transfer_lease(number, target, accepted.deadline, proof)
+            return Done(receipt, f"Lease {format_lease(number)} is {target}'s.")
 
-            async def send() -> Done:
-                receipt = await session.pool.transfer_lease(number, target, accepted.deadline, proof)
-                return Done(receipt, f"Lease {format_lease(number)} is {target}'s.")
-
-            document = {"lease": format_lease(number), "from": found.tenant, "to": target}
-            await carry_out(call, f"Give it and its escrow to {target}?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document = {"lease": format_lease(number), "from": found.tenant, "to": target}
+        await carry_out(call, f"Give it and its escrow to {target}?", document, send)
 
 
 async def _transferable(session: Session, number: int) -> Lease:

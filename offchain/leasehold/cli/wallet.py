@@ -10,16 +10,9 @@ import typer
 
 from leasehold.chain import UNLIMITED, Receipt
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import AmountOrAll
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import transaction
 from leasehold.errors import WalletError
 from leasehold.market import (
@@ -45,218 +38,161 @@ Amount = Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens with
 
 
 @app.command()
-def new(
-    ctx: typer.Context,
+@shared(ANSWERS | PASSWORD_FILE)
+async def new(
+    call: Invocation,
     name: Annotated[str, typer.Argument(metavar="NAME")],
-    password_file: PasswordFile = None,
     key_file: Annotated[
         Path | None,
         typer.Option("--key-file", metavar="FILE", help="Take the private key (hex) in FILE, `-` for stdin."),
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a wallet, and the age key that its results are encrypted to."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=name, password_file=password_file)
-
-    async def command() -> None:
-        key = read_key(key_file) if key_file else None
-        password = call.password(name, choose=True)
-        signer = await call.keystore.new(name, password, key=key)
-        recipient = await call.age_keys.new(name, password)
-        call.out.answer({"name": name, "address": signer.address, "age_recipient": recipient})
-        if not as_json:
-            call.out.pairs(
-                f"Wallet {name}",
-                (
-                    ("address", signer.address),
-                    ("results are sealed to", recipient),
-                    ("folder", str(call.keys)),
-                ),
-            )
-        call.out.warn("Back up that folder and the password: nobody can restore either for you.")
-
-    call.run(command())
+    key = read_key(key_file) if key_file else None
+    password = call.password(name, choose=True)
+    signer = await call.keystore.new(name, password, key=key)
+    recipient = await call.age_keys.new(name, password)
+    call.out.answer({"name": name, "address": signer.address, "age_recipient": recipient})
+    if not call.out.as_json:
+        call.out.pairs(
+            f"Wallet {name}",
+            (
+                ("address", signer.address),
+                ("results are sealed to", recipient),
+                ("folder", str(call.keys)),
+            ),
+        )
+    call.out.warn("Back up that folder and the password: nobody can restore either for you.")
 
 
 @app.command("list")
-def list_wallets(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS)
+async def list_wallets(call: Invocation) -> None:
     """List the wallets."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        wallets = call.keystore.list()
-        call.out.answer([{"name": each.name, "address": each.address} for each in wallets])
-        call.out.table(
-            ("name", "address"),
-            [(each.name, each.address) for each in wallets],
-            empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",
-        )
-
-    call.run(command())
+    wallets = call.keystore.list()
+    call.out.answer([{"name": each.name, "address": each.address} for each in wallets])
+    call.out.table(
+        ("name", "address"),
+        [(each.name, each.address) for each in wallets],
+        empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",
+    )
 
 
 @app.command()
-def address(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS | WALLET)
+async def address(call: Invocation) -> None:
     """Print the wallet's address."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        chosen = call.chosen()
-        call.out.answer({"name": chosen.name, "address": chosen.address})
-        if not as_json:
-            call.out.say(chosen.address)
-
-    call.run(command())
+    chosen = call.chosen()
+    call.out.answer({"name": chosen.name, "address": chosen.address})
+    if not call.out.as_json:
+        call.out.say(chosen.address)
 
 
 @app.command()
-def balance(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS | WALLET)
+async def balance(call: Invocation) -> None:
     """Show what the wallet holds, what lies in the pool, and what the pool may take."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session() as session:
-            account = session.account
-            funds = await funds_of(session.pool, session.token, account)
-            wei = await session.rpc.balance(account)
-            money = session.money
-            call.out.answer(
-                {
-                    "address": account,
-                    "token": money.symbol,
-                    "wallet": format_amount(funds.wallet, money.decimals),
-                    "ledger": format_amount(funds.ledger, money.decimals),
-                    "allowance": "unlimited"
-                    if funds.allowance == UNLIMITED
-                    else format_amount(funds.allowance, money.decimals),
-                    "gas": format_amount(wei, 18),
-                }
+    async with call.session() as session:
+        account = session.account
+        funds = await funds_of(session.pool, session.token, account)
+        wei = await session.rpc.balance(account)
+        money = session.money
+        call.out.answer(
+            {
+                "address": account,
+                "token": money.symbol,
+                "wallet": format_amount(funds.wallet, money.decimals),
+                "ledger": format_amount(funds.ledger, money.decimals),
+                "allowance": "unlimited"
+                if funds.allowance == UNLIMITED
+                else format_amount(funds.allowance, money.decimals),
+                "gas": format_amount(wei, 18),
+            }
+        )
+        if not call.out.as_json:
+            call.out.pairs(
+                account,
+                (
+                    ("in the wallet", money.show(funds.wallet)),
+                    ("in the pool's ledger", money.show(funds.ledger)),
+                    ("the pool may take", _allowance(funds.allowance, money)),
+                    ("for gas", f"{format_amount(wei, 18)} (the chain's own coin)"),
+                ),
             )
-            if not as_json:
-                call.out.pairs(
-                    account,
-                    (
-                        ("in the wallet", money.show(funds.wallet)),
-                        ("in the pool's ledger", money.show(funds.ledger)),
-                        ("the pool may take", _allowance(funds.allowance, money)),
-                        ("for gas", f"{format_amount(wei, 18)} (the chain's own coin)"),
-                    ),
-                )
-
-    call.run(command())
 
 
 @app.command()
-def approve(
-    ctx: typer.Context,
+@shared(SENDS)
+async def approve(
+    call: Invocation,
     amount: Annotated[
         str, typer.Argument(metavar="AMOUNT", help="Whole tokens, `unlimited`, or 0 to revoke.")
     ],
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Let the pool take tokens from the wallet when a lease is opened or extended, or a machine staked."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            units = UNLIMITED if amount == "unlimited" else parse_amount(amount, session.money.decimals)
-            what = _allowance(units, session.money)
-            if dry_run:
-                call.out.say(f"Would let the pool {session.pool.address} take {what} from the wallet.")
-                return
-            call.out.confirm(f"Let the pool take {what} from the wallet?")
-            with call.out.working("Waiting for the transaction"):
-                receipt = await session.token.approve(session.pool.address, units)
-            call.out.answer({"approved": amount, **transaction(receipt)})
-            call.out.say(f"The pool may take {what} from the wallet.")
-
-    call.run(command())
+    async with call.session(signs=True) as session:
+        units = UNLIMITED if amount == "unlimited" else parse_amount(amount, session.money.decimals)
+        what = _allowance(units, session.money)
+        if call.dry_run:
+            call.out.say(f"Would let the pool {session.pool.address} take {what} from the wallet.")
+            return
+        call.out.confirm(f"Let the pool take {what} from the wallet?")
+        with call.out.working("Waiting for the transaction"):
+            receipt = await session.token.approve(session.pool.address, units)
+        call.out.answer({"approved": amount, **transaction(receipt)})
+        call.out.say(f"The pool may take {what} from the wallet.")
 
 
 @app.command()
-def deposit(
-    ctx: typer.Context,
+@shared(SENDS)
+async def deposit(
+    call: Invocation,
     amount: Amount,
     to: To = None,
     approve_too: Annotated[
         bool, typer.Option("--approve", help="Approve the amount first where needed.")
     ] = False,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Move tokens from the wallet into the pool's ledger."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            money, account = session.money, session.account
-            units = _positive(parse_amount(amount, money.decimals))
-            funds = await funds_of(session.pool, session.token, account)
-            if units > funds.wallet:
-                raise NotEnoughFunds(
-                    f"The wallet holds {money.show(funds.wallet)}, not {money.show(units)}: deposit less, "
-                    "or get more of the token."
-                )
-            if units > funds.allowance and not approve_too:
-                raise AllowanceMissing(
-                    f"The pool may not take {money.show(units)} from the wallet yet: run "
-                    f"`leasehold wallet approve {format_amount(units, money.decimals)}`, or pass --approve."
-                )
-            if dry_run:
-                call.out.say(f"Would move {money.show(units)} into the ledger of {to or account}.")
-                return
-            call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {to or account}?")
-            with call.out.working("Waiting for the transaction"):
-                if units > funds.allowance:
-                    await session.token.approve(session.pool.address, units)
-                receipt = await session.pool.deposit(to or account, units)
-            await _report(
-                call, session, receipt, f"{money.show(units)} are in the ledger of {to or account}."
+    async with call.session(signs=True) as session:
+        money, account = session.money, session.account
+        units = _positive(parse_amount(amount, money.decimals))
+        funds = await funds_of(session.pool, session.token, account)
+        if units > funds.wallet:
+            raise NotEnoughFunds(
+                f"The wallet holds {money.show(funds.wallet)}, not {money.show(units)}: deposit less, "
+                "or get more of the token."
             )
-
-    call.run(command())
+        if units > funds.allowance and not approve_too:
+            raise AllowanceMissing(
+                f"The pool may not take {money.show(units)} from the wallet yet: run "
+                f"`leasehold wallet approve {format_amount(units, money.decimals)}`, or pass --approve."
+            )
+        if call.dry_run:
+            call.out.say(f"Would move {money.show(units)} into the ledger of {to or account}.")
+            return
+        call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {to or account}?")
+        with call.out.working("Waiting for the transaction"):
+            if units > funds.allowance:
+                await session.token.approve(session.pool.address, units)
+            receipt = await session.pool.deposit(to or account, units)
+        await _report(call, session, receipt, f"{money.show(units)} are in the ledger of {to or account}.")
 
 
 @app.command()
-def withdraw(
-    ctx: typer.Context,
-    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
+@shared(SENDS | PROPOSES)
+async def withdraw(
+    call: Invocation,
+    amount: AmountOrAll,
     to: To = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Move tokens from the pool's ledger to the wallet."""
-    call = Invocation.of(
-        ctx,
-        as_json=as_json,
-        yes=yes,
-        wallet=wallet,
-        password_file=password_file,
-        as_group=as_group,
-        proposal=proposal,
-    )
-
-    async def command() -> None:
-        await withdraw_from_ledger(call, amount, to, dry_run=dry_run)
-
-    call.run(command())
+    await withdraw_from_ledger(call, amount, to)
 
 
-async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None, *, dry_run: bool) -> None:
+async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) -> None:
     """What both `wallet withdraw` and `provider withdraw` do."""
-    async with call.session(signs=not dry_run) as session:
+    async with call.session(signs=True) as session:
         money, account = session.money, session.account
         ledger = await session.pool.balance_of(account)
         if amount == "all" and ledger == 0:
@@ -267,7 +203,7 @@ async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None, *,
                 f"The ledger holds {money.show(ledger)}, not {money.show(units)}: withdraw less, or `all`."
             )
         target = to or account
-        if dry_run:
+        if call.dry_run:
             call.out.say(f"Would pay {money.show(units)} out to {target}.")
             return
         call.out.confirm(f"Pay {money.show(units)} out of the ledger to {target}?")

@@ -14,8 +14,8 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._completion import known_groups
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag
 from leasehold.cli._output import Json
+from leasehold.cli._shared import ANSWERS, shared
 from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError
 from leasehold.market import InvalidInput, format_amount
 
@@ -81,105 +81,92 @@ def group_json(name: str, group: Group, deployment: Deployment) -> dict[str, Jso
     }
 
 
-def create(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def create(
+    call: Invocation,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it; nobody else sees that.")],
     signers: Signers,
     threshold: Threshold,
     salt: Salt = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Remember a group: so many of these signers are one account. Nothing is sent or deployed.
 
     Its address follows from signers, threshold and salt: every signer should make the group alone and compare.
     """
-    call = Invocation.of(ctx, as_json=as_json)
+    deployment = _deployment(call)
+    group = make_group(threshold, signers, salt)
+    call.groups.add(name, group)
+    call.out.answer(group_json(name, group, deployment))
+    call.out.pairs(
+        f"Group {name}",
+        (
+            ("address", group.address(deployment.accounts)),
+            ("signers", f"{group.threshold} of {len(group.signers)}"),
+            *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
+            ("salt", "0x" + group.salt.hex()),
+        ),
+    )
+    if not call.out.as_json:
+        call.out.say(
+            f"Fill its ledger: leasehold wallet deposit AMOUNT --to {group.address(deployment.accounts)}"
+        )
 
-    async def command() -> None:
-        deployment = _deployment(call)
-        group = make_group(threshold, signers, salt)
-        call.groups.add(name, group)
-        call.out.answer(group_json(name, group, deployment))
+
+@shared(ANSWERS)
+async def list_groups(call: Invocation) -> None:
+    """List the groups that this computer knows."""
+    deployment, groups = _deployment(call), call.groups.all()
+    call.out.answer([group_json(name, group, deployment) for name, group in groups.items()])
+    call.out.table(
+        ("name", "signers", "address"),
+        [
+            (name, f"{group.threshold} of {len(group.signers)}", group.address(deployment.accounts))
+            for name, group in groups.items()
+        ],
+        empty="No group is known here: make one with `leasehold group create NAME`.",
+    )
+
+
+@shared(ANSWERS)
+async def show(call: Invocation, name: GroupName) -> None:
+    """Show a group: its signers, its ledger, its leases, and tokens that were sent to its address by mistake."""
+    group = call.groups.get(name)
+    async with call.session(account=False) as session:
+        account = group.address(session.deployment.accounts)
+        money, index = session.money, await indexed(session, call.out)
+        ledger, strayed, nonce, code = await asyncio.gather(
+            session.pool.balance_of(account),
+            session.token.balance(account),
+            session.accounts.nonce_of(account),
+            session.rpc.call("eth_getCode", [account, "latest"]),
+        )
+        leases = await index.leases(tenant=account, live=True)
+        call.out.answer(
+            {
+                **group_json(name, group, session.deployment),
+                "ledger": format_amount(ledger, money.decimals),
+                "strayed": format_amount(strayed, money.decimals),
+                "token": money.symbol,
+                "leases": len(leases),
+                "nonce": str(nonce),
+                "deployed": code != "0x",
+            }
+        )
+        if call.out.as_json:
+            return
+        stray = [("sent to its address", f"{money.show(strayed)}: see `leasehold group rescue`")]
         call.out.pairs(
             f"Group {name}",
             (
-                ("address", group.address(deployment.accounts)),
+                ("address", account),
                 ("signers", f"{group.threshold} of {len(group.signers)}"),
                 *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
                 ("salt", "0x" + group.salt.hex()),
+                ("in the ledger", money.show(ledger)),
+                ("running leases", str(len(leases))),
+                *(stray if strayed else []),
             ),
         )
-        if not as_json:
-            call.out.say(
-                f"Fill its ledger: leasehold wallet deposit AMOUNT --to {group.address(deployment.accounts)}"
-            )
-
-    call.run(command())
-
-
-def list_groups(ctx: typer.Context, as_json: JsonFlag = False) -> None:
-    """List the groups that this computer knows."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        deployment, groups = _deployment(call), call.groups.all()
-        call.out.answer([group_json(name, group, deployment) for name, group in groups.items()])
-        call.out.table(
-            ("name", "signers", "address"),
-            [
-                (name, f"{group.threshold} of {len(group.signers)}", group.address(deployment.accounts))
-                for name, group in groups.items()
-            ],
-            empty="No group is known here: make one with `leasehold group create NAME`.",
-        )
-
-    call.run(command())
-
-
-def show(ctx: typer.Context, name: GroupName, as_json: JsonFlag = False) -> None:
-    """Show a group: its signers, its ledger, its leases, and tokens that were sent to its address by mistake."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        group = call.groups.get(name)
-        async with call.session(account=False) as session:
-            account = group.address(session.deployment.accounts)
-            money, index = session.money, await indexed(session, call.out)
-            ledger, strayed, nonce, code = await asyncio.gather(
-                session.pool.balance_of(account),
-                session.token.balance(account),
-                session.accounts.nonce_of(account),
-                session.rpc.call("eth_getCode", [account, "latest"]),
-            )
-            leases = await index.leases(tenant=account, live=True)
-            call.out.answer(
-                {
-                    **group_json(name, group, session.deployment),
-                    "ledger": format_amount(ledger, money.decimals),
-                    "strayed": format_amount(strayed, money.decimals),
-                    "token": money.symbol,
-                    "leases": len(leases),
-                    "nonce": str(nonce),
-                    "deployed": code != "0x",
-                }
-            )
-            if as_json:
-                return
-            stray = [("sent to its address", f"{money.show(strayed)}: see `leasehold group rescue`")]
-            call.out.pairs(
-                f"Group {name}",
-                (
-                    ("address", account),
-                    ("signers", f"{group.threshold} of {len(group.signers)}"),
-                    *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
-                    ("salt", "0x" + group.salt.hex()),
-                    ("in the ledger", money.show(ledger)),
-                    ("running leases", str(len(leases))),
-                    *(stray if strayed else []),
-                ),
-            )
-
-    call.run(command())
 
 
 def _deployment(call: Invocation) -> Deployment:

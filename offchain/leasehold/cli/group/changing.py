@@ -15,10 +15,11 @@ from leasehold.cli._agreed import AcceptanceFile
 from leasehold.cli._files import FileRefused, read_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag, ProposalPath
+from leasehold.cli._options import AmountOrAll
 from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
 from leasehold.cli._proposing import write_proposal
 from leasehold.cli._session import Session as CliSession
+from leasehold.cli._shared import ANSWERS, PROPOSAL, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.group._pending import make_key
 from leasehold.cli.group.book import GroupName, Salt, make_group
@@ -34,8 +35,9 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def rotate(
-    ctx: typer.Context,
+@shared(ANSWERS | PROPOSAL)
+async def rotate(
+    call: Invocation,
     name: GroupName,
     new: Annotated[str, typer.Argument(metavar="NEW", help="The other group; made if it is not known yet.")],
     replaced: Annotated[
@@ -54,50 +56,41 @@ def rotate(
         Path | None,
         typer.Option("--acceptance", metavar="FILE", help="That NEW takes the leases over."),
     ] = None,
-    proposal: ProposalPath = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Give all that a group has to another group: how a signer is replaced, or the threshold changed.
 
     Leases have to be accepted first: the first run writes what NEW has to approve, the second one (with
     `--acceptance`) what the old group has to. What reaches the old group's ledger later stays there.
     """
-    call = Invocation.of(ctx, as_json=as_json, as_group=name, proposal=proposal)
-
-    async def command() -> None:
-        old = call.groups.get(name)
-        async with call.session(account=False) as session:
-            target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
-            account = old.address(session.deployment.accounts)
-            to = target.address(session.deployment.accounts)
-            index = await indexed(session, call.out)
-            leases = await index.leases(tenant=account, live=True)
-            balance = await session.pool.balance_of(account)
-            if len(leases) > MOST:
-                call.out.warn(
-                    f"The first {MOST} of {len(leases)} leases: run this again for the rest and the ledger."
-                )
-                leases, balance = leases[:MOST], 0
-            if not leases and not balance:
-                raise NotEnoughFunds(
-                    f"Group {name} has no lease and nothing in its ledger: use {new} instead."
-                )
-            call.out.say(
-                f"From {name} ({account}) to {new} ({to}): {shown_leases(leases)} and {session.money.show(balance)}."
+    old = call.groups.get(name)
+    async with call.session(account=False) as session:
+        target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
+        account = old.address(session.deployment.accounts)
+        to = target.address(session.deployment.accounts)
+        index = await indexed(session, call.out)
+        leases = await index.leases(tenant=account, live=True)
+        balance = await session.pool.balance_of(account)
+        if len(leases) > MOST:
+            call.out.warn(
+                f"The first {MOST} of {len(leases)} leases: run this again for the rest and the ledger."
             )
-            if leases and acceptance is None:
-                path = await write_proposal(call, session, await _acceptance(session, target, leases))
-                call.out.say(
-                    f"This one is for {new}. With what `leasehold group execute {path}` makes of it, run: "
-                    f"leasehold group rotate {name} {new} --acceptance FILE"
-                )
-                return
-            calls = await _moves(session, to, leases, balance, acceptance)
-            deadline = await session.now() + LIFETIME
-            made = await propose_calls(session.accounts, session.deployment, old, calls, deadline=deadline)
-            await write_proposal(call, session, made)
-
-    call.run(command())
+            leases, balance = leases[:MOST], 0
+        if not leases and not balance:
+            raise NotEnoughFunds(f"Group {name} has no lease and nothing in its ledger: use {new} instead.")
+        call.out.say(
+            f"From {name} ({account}) to {new} ({to}): {shown_leases(leases)} and {session.money.show(balance)}."
+        )
+        if leases and acceptance is None:
+            path = await write_proposal(call, session, await _acceptance(session, target, leases))
+            call.out.say(
+                f"This one is for {new}. With what `leasehold group execute {path}` makes of it, run: "
+                f"leasehold group rotate {name} {new} --acceptance FILE"
+            )
+            return
+        calls = await _moves(session, to, leases, balance, acceptance)
+        deadline = await session.now() + LIFETIME
+        made = await propose_calls(session.accounts, session.deployment, old, calls, deadline=deadline)
+        await write_proposal(call, session, made)
 
 
 def _target(
@@ -173,8 +166,9 @@ async def _moves(
     return calls
 
 
-def session(
-    ctx: typer.Context,
+@shared(ANSWERS | PROPOSAL)
+async def session(
+    call: Invocation,
     name: GroupName,
     duration: Annotated[
         str, typer.Option("--for", metavar="DURATION", help="How long the key works.")
@@ -182,67 +176,54 @@ def session(
     leases: Annotated[
         list[str] | None, typer.Option("--lease", metavar="LEASE", help="Only on these; by default on all.")
     ] = None,
-    proposal: ProposalPath = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Propose a throw-away key of this computer, which may talk to the agents of the group's leases.
 
     With it `show`, `logs`, `exec` and `results` work with `--as-group`. It can move no money.
     """
-    call = Invocation.of(ctx, as_json=as_json, as_group=name, proposal=proposal)
-
-    async def command() -> None:
-        group, lifetime = call.groups.get(name), parse_duration(duration)
-        numbers = tuple(map(parse_lease, leases or ()))
-        async with call.session(account=False) as opened:
-            deployment = opened.deployment
-            message = Session(
-                account=group.address(deployment.accounts),
-                chain=deployment.chain_id,
-                controller=deployment.controller,
-                leases=numbers,
-                ops=tuple(OPS),
-                key=make_key(call.settings.home),
-                expires_at=await opened.now() + lifetime,
-            )
-            await write_proposal(call, opened, Proposal("session", deployment, group, (message,)))
-
-    call.run(command())
+    group, lifetime = call.groups.get(name), parse_duration(duration)
+    numbers = tuple(map(parse_lease, leases or ()))
+    async with call.session(account=False) as opened:
+        deployment = opened.deployment
+        message = Session(
+            account=group.address(deployment.accounts),
+            chain=deployment.chain_id,
+            controller=deployment.controller,
+            leases=numbers,
+            ops=tuple(OPS),
+            key=make_key(call.settings.home),
+            expires_at=await opened.now() + lifetime,
+        )
+        await write_proposal(call, opened, Proposal("session", deployment, group, (message,)))
 
 
-def rescue(
-    ctx: typer.Context,
+@shared(ANSWERS | PROPOSAL)
+async def rescue(
+    call: Invocation,
     name: GroupName,
-    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
+    amount: AmountOrAll,
     to: Annotated[
         str | None,
         typer.Option("--to", metavar="ADDRESS", help="Who gets them; by default the first signer."),
     ] = None,
-    proposal: ProposalPath = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Propose to send on what somebody sent to the group's address itself instead of to its ledger."""
-    call = Invocation.of(ctx, as_json=as_json, as_group=name, proposal=proposal)
-
-    async def command() -> None:
-        group = call.groups.get(name)
-        target = parse_address(to) if to else group.signers[0]
-        async with call.session(account=False) as opened:
-            account, money = group.address(opened.deployment.accounts), opened.money
-            strayed = await opened.token.balance(account)
-            units = strayed if amount == "all" else parse_amount(amount, money.decimals)
-            if not 0 < units <= strayed:
-                raise NotEnoughFunds(
-                    f"{money.show(strayed)} lie at the address of group {name} itself: rescue what is there. Its "
-                    "ledger is for `leasehold wallet withdraw --as-group`."
-                )
-            accounts = opened.accounts
-            calls = (
-                accounts.call("deployGroup", group.threshold, list(group.signers), group.salt),
-                accounts.rescue(opened.deployment.token, target, units),
+    group = call.groups.get(name)
+    target = parse_address(to) if to else group.signers[0]
+    async with call.session(account=False) as opened:
+        account, money = group.address(opened.deployment.accounts), opened.money
+        strayed = await opened.token.balance(account)
+        units = strayed if amount == "all" else parse_amount(amount, money.decimals)
+        if not 0 < units <= strayed:
+            raise NotEnoughFunds(
+                f"{money.show(strayed)} lie at the address of group {name} itself: rescue what is there. Its "
+                "ledger is for `leasehold wallet withdraw --as-group`."
             )
-            deadline = await opened.now() + LIFETIME
-            made = await propose_calls(accounts, opened.deployment, group, calls, deadline=deadline)
-            await write_proposal(call, opened, made)
-
-    call.run(command())
+        accounts = opened.accounts
+        calls = (
+            accounts.call("deployGroup", group.threshold, list(group.signers), group.salt),
+            accounts.rescue(opened.deployment.token, target, units),
+        )
+        deadline = await opened.now() + LIFETIME
+        made = await propose_calls(accounts, opened.deployment, group, calls, deadline=deadline)
+        await write_proposal(call, opened, made)

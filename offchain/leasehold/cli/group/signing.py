@@ -16,12 +16,12 @@ from leasehold.cli._agreed import AcceptanceFile, OfferFile, pool_domain
 from leasehold.cli._files import FileRefused, write_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import LIFETIME, Proposal, SignatureFile, gather, load, propose_calls
 from leasehold.cli._proposing import warn_of_refusal, write_proposal
 from leasehold.cli._sealed import sealed_of
 from leasehold.cli._session import Session as CliSession
+from leasehold.cli._shared import ANSWERS, SENDS, shared
 from leasehold.cli._shown import transaction
 from leasehold.cli.group._pending import forget_key, key_of
 from leasehold.cli.group._shown import check_alive, show_proposal
@@ -40,60 +40,52 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def approve(
-    ctx: typer.Context,
+@shared(SENDS)
+async def approve(
+    call: Invocation,
     file: ProposalArgument,
     output: Output = None,
     add: Annotated[
         bool, typer.Option("--add", help="Put the signature into FILE instead of a file of its own.")
     ] = False,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Read a proposal (every call, its cost, the digest as computed here) and sign it.
 
     Nothing is sent: the signature is a file for whoever executes the proposal.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        async with call.session() as session:
-            proposal, signatures = load(file, session.deployment)
-            document = await show_proposal(call, session, proposal)
-            await check_alive(session, proposal)
-            if proposal.kind == "execute":
-                await warn_of_refusal(call, session, proposal)
-            if dry_run:
-                call.out.answer({**document, "dry_run": True})
-                return
-            assert session.signer is not None
-            if session.signer.address in proposal.group.signers:  # else signing says who could
-                call.out.confirm("Sign this?")
-            proofs = await proposal.sign(session.signer)
-            signer = session.signer.address
-            path = file if add else output or file.with_name(f"{file.stem}.{signer[2:10]}.sig.json")
-            signatures[signer] = proofs
-            if add:
-                write_file(path, proposal.file(signatures))
-            else:
-                write_file(path, _signature_file(proposal, signer, proofs))
-            missing = proposal.group.threshold - len(signatures)
-            call.out.answer({**document, "signer": signer, "signature": str(path)})
-            call.out.say(f"Signed by {signer}, in {path}.")
-            call.out.say(
-                f"{missing} more of them, as far as {file} says."
-                if missing > 0
-                else f"That is enough: leasehold group execute {file} SIGNATURE..."
-            )
-
-    call.run(command())
+    async with call.session() as session:
+        proposal, signatures = load(file, session.deployment)
+        document = await show_proposal(call, session, proposal)
+        await check_alive(session, proposal)
+        if proposal.kind == "execute":
+            await warn_of_refusal(call, session, proposal)
+        if call.dry_run:
+            call.out.answer({**document, "dry_run": True})
+            return
+        assert session.signer is not None
+        if session.signer.address in proposal.group.signers:  # else signing says who could
+            call.out.confirm("Sign this?")
+        proofs = await proposal.sign(session.signer)
+        signer = session.signer.address
+        path = file if add else output or file.with_name(f"{file.stem}.{signer[2:10]}.sig.json")
+        signatures[signer] = proofs
+        if add:
+            write_file(path, proposal.file(signatures))
+        else:
+            write_file(path, _signature_file(proposal, signer, proofs))
+        missing = proposal.group.threshold - len(signatures)
+        call.out.answer({**document, "signer": signer, "signature": str(path)})
+        call.out.say(f"Signed by {signer}, in {path}.")
+        call.out.say(
+            f"{missing} more of them, as far as {file} says."
+            if missing > 0
+            else f"That is enough: leasehold group execute {file} SIGNATURE..."
+        )
 
 
-def execute(
-    ctx: typer.Context,
+@shared(SENDS)
+async def execute(
+    call: Invocation,
     file: ProposalArgument,
     signatures: Annotated[
         list[Path] | None,
@@ -102,44 +94,35 @@ def execute(
         ),
     ] = None,
     output: Output = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Carry out a proposal that enough signers have approved. Anybody may, and pays the gas.
 
     Of an acceptance or an offer that makes the file; a session is kept on this computer.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
+    async with call.session(account=False) as session:
+        proposal, found = load(file, session.deployment)
+        if proposal.kind == "execute" and not call.dry_run:
+            call.chosen()  # whoever pays the gas; said before anything is asked
+        found |= gather(proposal, signatures or ())
+        document = await show_proposal(call, session, proposal)
+        await check_alive(session, proposal)
+        proofs = proposal.prove(found)
+    document["signed"] = sorted(found)
+    if call.dry_run:
+        call.out.answer({**document, "dry_run": True})
+        return
+    if proposal.kind == "execute":
+        call.out.confirm("Execute this?")
+        async with call.session(signs=True) as session:
+            await _execute(call, session, proposal, proofs[0], document)
+    else:
         async with call.session(account=False) as session:
-            proposal, found = load(file, session.deployment)
-            if proposal.kind == "execute" and not dry_run:
-                call.chosen()  # whoever pays the gas; said before anything is asked
-            found |= gather(proposal, signatures or ())
-            document = await show_proposal(call, session, proposal)
-            await check_alive(session, proposal)
-            proofs = proposal.prove(found)
-        document["signed"] = sorted(found)
-        if dry_run:
-            call.out.answer({**document, "dry_run": True})
-            return
-        if proposal.kind == "execute":
-            call.out.confirm("Execute this?")
-            async with call.session(signs=True) as session:
-                await _execute(call, session, proposal, proofs[0], document)
-        else:
-            async with call.session(account=False) as session:
-                await _assemble(call, session, proposal, proofs, file, output)
-
-    call.run(command())
+            await _assemble(call, session, proposal, proofs, file, output)
 
 
-def renew(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def renew(
+    call: Invocation,
     file: ProposalArgument,
     deadline: Annotated[
         str, typer.Option("--for", metavar="DURATION", help="How long it waits for signatures.")
@@ -149,31 +132,23 @@ def renew(
         typer.Option("--unordered", help="A nonce of its own, so that it waits for no other proposal."),
     ] = False,
     output: Output = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Propose the same calls again: with the group's next nonce and a new deadline. It has to be signed anew."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        lifetime = parse_duration(deadline)
-        async with call.session(account=False) as session:
-            proposal, _ = load(file, session.deployment)
-            if proposal.kind != "execute":
-                raise FileRefused(
-                    "Only calls can be proposed again: make the rest anew with its own command."
-                )
-            again = await propose_calls(
-                session.accounts,
-                session.deployment,
-                proposal.group,
-                proposal.execution.calls,
-                deadline=await session.now() + lifetime,
-                key=secrets.randbits(64) if unordered else 0,
-            )
-            session.acting = replace(session.acting, proposal=output or file)
-            await write_proposal(call, session, again)
-
-    call.run(command())
+    lifetime = parse_duration(deadline)
+    async with call.session(account=False) as session:
+        proposal, _ = load(file, session.deployment)
+        if proposal.kind != "execute":
+            raise FileRefused("Only calls can be proposed again: make the rest anew with its own command.")
+        again = await propose_calls(
+            session.accounts,
+            session.deployment,
+            proposal.group,
+            proposal.execution.calls,
+            deadline=await session.now() + lifetime,
+            key=secrets.randbits(64) if unordered else 0,
+        )
+        session.acting = replace(session.acting, proposal=output or file)
+        await write_proposal(call, session, again)
 
 
 def _signature_file(proposal: Proposal, signer: str, proofs: tuple[bytes, ...]) -> SignatureFile:

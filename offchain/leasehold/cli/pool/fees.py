@@ -9,8 +9,8 @@ import typer
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
 from leasehold.cli._output import Json
+from leasehold.cli._shared import SENDS, shared
 from leasehold.market import format_amount
 
 MOST = 200  # providers that one transaction pulls from, about 2 million gas
@@ -21,49 +21,34 @@ def register(app: typer.Typer) -> None:
     app.command()(collect)
 
 
-def collect(
-    ctx: typer.Context,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def collect(call: Invocation) -> None:
     """Move the fees that providers' claims have left to the treasury's ledger. Anyone may."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        pool, money = session.pool, session.money
+        index = await indexed(session, call.out)
+        providers = sorted({each.machine.provider for each in await index.machines()})
+        accounts = await asyncio.gather(*map(pool.account_of, providers))
+        due = {who: each.fees_due for who, each in zip(providers, accounts, strict=True) if each.fees_due}
+        pulled = dict(sorted(due.items(), key=lambda each: -each[1])[:MOST])
+        treasury, total = await pool.treasury(), sum(pulled.values())
+        document: dict[str, Json] = {
+            "treasury": treasury,
+            "providers": len(pulled),
+            "amount": format_amount(total, money.decimals),
+        }
+        if not pulled:
+            call.out.answer(document)
+            call.out.say("No fee is due: providers leave them when they claim (`leasehold provider claim`).")
+            return
+        if len(due) > MOST:
+            call.out.warn(f"The first {MOST} of {len(due)} providers: run this again for the rest.")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            pool, money = session.pool, session.money
-            index = await indexed(session, call.out)
-            providers = sorted({each.machine.provider for each in await index.machines()})
-            accounts = await asyncio.gather(*map(pool.account_of, providers))
-            due = {who: each.fees_due for who, each in zip(providers, accounts, strict=True) if each.fees_due}
-            pulled = dict(sorted(due.items(), key=lambda each: -each[1])[:MOST])
-            treasury, total = await pool.treasury(), sum(pulled.values())
-            document: dict[str, Json] = {
-                "treasury": treasury,
-                "providers": len(pulled),
-                "amount": format_amount(total, money.decimals),
-            }
-            if not pulled:
-                call.out.answer(document)
-                call.out.say(
-                    "No fee is due: providers leave them when they claim (`leasehold provider claim`)."
-                )
-                return
-            if len(due) > MOST:
-                call.out.warn(f"The first {MOST} of {len(due)} providers: run this again for the rest.")
-
-            async def send() -> Done:
-                return Done(
-                    await pool.pull_fees(list(pulled)),
-                    f"The ledger of {treasury} has {money.show(total)} more.",
-                )
-
-            question = (
-                f"Move {money.show(total)} of fees from {len(pulled)} providers' accounts to {treasury}?"
+        async def send() -> Done:
+            return Done(
+                await pool.pull_fees(list(pulled)),
+                f"The ledger of {treasury} has {money.show(total)} more.",
             )
-            await carry_out(call, question, document, send, dry_run=dry_run)
 
-    call.run(command())
+        question = f"Move {money.show(total)} of fees from {len(pulled)} providers' accounts to {treasury}?"
+        await carry_out(call, question, document, send)

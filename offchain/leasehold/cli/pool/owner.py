@@ -13,9 +13,9 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.market import InvalidInput
 
@@ -31,92 +31,56 @@ def register(app: typer.Typer) -> None:
     app.command()(accept)
 
 
-def _order(
+async def _order(
     call: Invocation,
     question: str,
     said: str,
     document: dict[str, Json],
     send: Callable[[Session], Awaitable[Receipt]],
-    dry_run: bool,
-    *,
-    address: str | None = None,
 ) -> None:
-    """One call of the owner's. address: what has to be one before anything is asked."""
+    """One call of the owner's."""
+    async with call.session(signs=True) as session:
 
-    async def command() -> None:
-        if address is not None:
-            parse_address(address)
-        async with call.session(signs=not dry_run) as session:
+        async def sending() -> Done:
+            return Done(await send(session), said)
 
-            async def sending() -> Done:
-                return Done(await send(session), said)
-
-            if dry_run:
-                call.out.say(f"Would ask: {question}")
-            await carry_out(call, question, document, sending, dry_run=dry_run)
-
-    call.run(command())
+        if call.dry_run:
+            call.out.say(f"Would ask: {question}")
+        await carry_out(call, question, document, sending)
 
 
-def pause(
-    ctx: typer.Context,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def pause(call: Invocation) -> None:
     """Stop opening leases and registering machines. Every way out stays open."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
     said = "The pool is paused: `leasehold pool resume` ends that."
-    _order(call, "Pause the pool?", said, {"paused": True}, lambda s: s.pool.set_paused(True), dry_run)
+    await _order(call, "Pause the pool?", said, {"paused": True}, lambda s: s.pool.set_paused(True))
 
 
-def resume(
-    ctx: typer.Context,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def resume(call: Invocation) -> None:
     """Allow opening leases and registering machines again."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
     document: dict[str, Json] = {"paused": False}
-    _order(call, "Resume?", "The pool is open again.", document, lambda s: s.pool.set_paused(False), dry_run)
+    await _order(call, "Resume?", "The pool is open again.", document, lambda s: s.pool.set_paused(False))
 
 
-def gate(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def gate(
+    call: Invocation,
     gated: Annotated[
         bool, typer.Option("--on/--off", help="Whether registering takes a licence from now on.")
     ] = True,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Say whether registering a machine takes a licence. Machines that are in stay in."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
     said = "Registering takes a licence now." if gated else "Anybody may register machines now."
     question = (
         "Ask for a licence from whoever registers a machine?" if gated else "Let anybody register machines?"
     )
-    _order(call, question, said, {"gated": gated}, lambda s: s.pool.set_gated(gated), dry_run)
+    await _order(call, question, said, {"gated": gated}, lambda s: s.pool.set_gated(gated))
 
 
-def licence(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def licence(
+    call: Invocation,
     address: Account,
     kind: Annotated[
         str,
@@ -131,185 +95,104 @@ def licence(
         str | None, typer.Option("--until", metavar="YYYY-MM-DD", help="Last day (UTC); by default for ever.")
     ] = None,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """As the owner, grant an account a licence, change it, or take it back."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
+    account, expires_at = parse_address(address), FOREVER
+    if not kind.isascii() or not 0 < len(kind) <= 32:
+        raise InvalidInput(f"'{kind}' is no kind of licence: write up to 32 plain characters.")
+    if until is not None:
+        expires_at = _end_of(until)
+    question = f"Grant {account} a licence `{kind}`, {_said(expires_at)}?"
+    said = f"{account} has a licence `{kind}`, {_said(expires_at)}."
+    if revoke:
+        seats, expires_at = 0, 0
+        question = f"Take the licence `{kind}` of {account} back?"
+        said = f"{account} has no licence `{kind}` any more."
 
-    async def command() -> None:
-        account, expires_at = parse_address(address), FOREVER
-        if not kind.isascii() or not 0 < len(kind) <= 32:
-            raise InvalidInput(f"'{kind}' is no kind of licence: write up to 32 plain characters.")
-        if until is not None:
-            expires_at = _end_of(until)
-        if revoke:
-            expires_at = 0
-        async with call.session(signs=not dry_run) as session:
-            question = f"Grant {account} a licence `{kind}`, {_said(expires_at)}?"
-            said = f"{account} has a licence `{kind}`, {_said(expires_at)}."
-            if revoke:
-                question = f"Take the licence `{kind}` of {account} back?"
-                said = f"{account} has no licence `{kind}` any more."
-            document: dict[str, Json] = {
-                "account": account, "kind": kind, "seats": 0 if revoke else seats, "expires_at": expires_at,
-            }  # fmt: skip
-            if dry_run:
-                call.out.say(f"Would ask: {question}")
+    async def send(session: Session) -> Receipt:
+        return await (await session.pool.directory()).issue_licence(account, kind, seats, expires_at)
 
-            async def send() -> Done:
-                directory = await session.pool.directory()
-                return Done(
-                    await directory.issue_licence(account, kind, 0 if revoke else seats, expires_at), said
-                )
-
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+    document: dict[str, Json] = {"account": account, "kind": kind, "seats": seats, "expires_at": expires_at}
+    await _order(call, question, said, document, send)
 
 
-def licences(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def licences(
+    call: Invocation,
     address: Annotated[str | None, typer.Argument(metavar="[ADDRESS]", help="Of this account only.")] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """List the licences that the pool's owner has issued."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        account = parse_address(address) if address else None
-        async with call.session(account=False) as session:
-            index, now = await indexed(session, call.out), await session.now()
-            found = await index.licences(account=account)
-            call.out.answer(
-                [
-                    {
-                        "account": each.account,
-                        "kind": each.kind,
-                        "seats": each.seats,
-                        "expires_at": each.expires_at,
-                        "valid": now <= each.expires_at,
-                    }
-                    for each in found
-                ]
-            )
-            call.out.table(
-                ("account", "kind", ">seats", "valid"),
-                [
-                    (each.account, each.kind, str(each.seats),
-                     _said(each.expires_at) if now <= each.expires_at else "no longer")
-                    for each in found
-                ],
-                empty="No licence has been issued.",
-            )  # fmt: skip
-
-    call.run(command())
+    account = parse_address(address) if address else None
+    async with call.session(account=False) as session:
+        index, now = await indexed(session, call.out), await session.now()
+        found = await index.licences(account=account)
+        call.out.answer(
+            [
+                {
+                    "account": each.account,
+                    "kind": each.kind,
+                    "seats": each.seats,
+                    "expires_at": each.expires_at,
+                    "valid": now <= each.expires_at,
+                }
+                for each in found
+            ]
+        )
+        call.out.table(
+            ("account", "kind", ">seats", "valid"),
+            [
+                (each.account, each.kind, str(each.seats),
+                 _said(each.expires_at) if now <= each.expires_at else "no longer")
+                for each in found
+            ],
+            empty="No licence has been issued.",
+        )  # fmt: skip
 
 
-def arbiter(
-    ctx: typer.Context,
-    address: Account,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def arbiter(call: Invocation, address: Account) -> None:
     """As the owner, name who rules on appeals against faults that are opened from now on."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
+    account = parse_address(address)
 
     async def send(session: Session) -> Receipt:
-        return await (await session.pool.faults()).set_arbiter(parse_address(address))
+        return await (await session.pool.faults()).set_arbiter(account)
 
     said = f"{address} rules on faults that are opened from now on."
-    _order(
-        call, f"Let {address} rule on appeals?", said, {"arbiter": address}, send, dry_run, address=address
-    )
+    await _order(call, f"Let {address} rule on appeals?", said, {"arbiter": address}, send)
 
 
-def treasury(
-    ctx: typer.Context,
-    address: Account,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def treasury(call: Invocation, address: Account) -> None:
     """As the owner, say whose ledger fees go to from now on."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
-
-    async def send(session: Session) -> Receipt:
-        return await session.pool.set_treasury(parse_address(address))
-
+    account = parse_address(address)
     said = f"Fees go to {address} from now on."
-    _order(
+    await _order(
         call,
         f"Send the pool's fees to {address}?",
         said,
         {"treasury": address},
-        send,
-        dry_run,
-        address=address,
+        lambda s: s.pool.set_treasury(account),
     )
 
 
-def hand_over(
-    ctx: typer.Context,
-    address: Account,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def hand_over(call: Invocation, address: Account) -> None:
     """As the owner, offer the pool to another account, which becomes its owner with `pool accept`."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
-
-    async def send(session: Session) -> Receipt:
-        return await session.pool.transfer_ownership(parse_address(address))
-
+    account = parse_address(address)
     said = f"{address} becomes the owner with `leasehold pool accept`."
-    _order(
+    await _order(
         call,
         f"Offer the pool to {address}?",
         said,
         {"pending_owner": address},
-        send,
-        dry_run,
-        address=address,
+        lambda s: s.pool.transfer_ownership(account),
     )
 
 
-def accept(
-    ctx: typer.Context,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def accept(call: Invocation) -> None:
     """Become the owner of a pool that its owner has offered to you."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file,
-                         as_group=as_group, proposal=proposal)  # fmt: skip
-    _order(call, "Become the owner?", "The pool is yours.", {}, lambda s: s.pool.accept_ownership(), dry_run)
+    await _order(call, "Become the owner?", "The pool is yours.", {}, lambda s: s.pool.accept_ownership())
 
 
 def _end_of(day: str) -> int:

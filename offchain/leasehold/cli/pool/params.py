@@ -13,8 +13,8 @@ from leasehold.chain import Params, PoolView
 from leasehold.cli._completion import known_params
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
 from leasehold.cli._output import Json
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.pool._powers import (
     diff_json,
@@ -72,35 +72,30 @@ def given_params(base: Params, file: Path | None, values: Sequence[str], money: 
     return wanted
 
 
-def params(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def params(
+    call: Invocation,
     version: Annotated[
         int | None, typer.Argument(metavar="[VERSION]", min=1, help="By default the one in force.")
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Show the pool's parameters in force and those proposed, with the time when they come into force."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            view, money = await powers_of(session), session.money
-            chosen = view.params if version is None else await session.pool.params(version)
-            number = version or view.params_version
-            if not chosen.unstake_delay:  # the bounds keep it above zero in every version that there is
-                raise InvalidInput(f"There is no version {number}: the newest is {view.params_version}.")
-            call.out.answer(
-                {"version": number, "params": params_json(chosen, money), "proposed": _proposed(view, money)}
-            )
-            if as_json:
-                return
-            call.out.pairs(f"Parameters, version {number}", params_rows(chosen, money))
-            call.out.say(proposal_said(view))
-            if view.proposed is not None:
-                rows = diff_rows(view.params, view.proposed, money)
-                call.out.table(("parameter", "in force", "proposed"), rows, empty="It changes nothing.")
-
-    call.run(command())
+    async with call.session(account=False) as session:
+        view, money = await powers_of(session), session.money
+        chosen = view.params if version is None else await session.pool.params(version)
+        number = version or view.params_version
+        if not chosen.unstake_delay:  # the bounds keep it above zero in every version that there is
+            raise InvalidInput(f"There is no version {number}: the newest is {view.params_version}.")
+        call.out.answer(
+            {"version": number, "params": params_json(chosen, money), "proposed": _proposed(view, money)}
+        )
+        if call.out.as_json:
+            return
+        call.out.pairs(f"Parameters, version {number}", params_rows(chosen, money))
+        call.out.say(proposal_said(view))
+        if view.proposed is not None:
+            rows = diff_rows(view.params, view.proposed, money)
+            call.out.table(("parameter", "in force", "proposed"), rows, empty="It changes nothing.")
 
 
 def _proposed(view: PoolView, money: Money) -> Json:
@@ -113,81 +108,47 @@ def _proposed(view: PoolView, money: Money) -> Json:
     }
 
 
-def propose(
-    ctx: typer.Context,
-    values: Values = None,
-    file: ParamsFile = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def propose(call: Invocation, values: Values = None, file: ParamsFile = None) -> None:
     """As the owner, propose the pool's next parameters. What is not named stays as it is.
 
     They come into force in two days, for no lease that is open and for no machine before its provider's next
     `provider terms`.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    async with call.session(signs=True) as session:
+        view, money = await powers_of(session), session.money
+        wanted = given_params(view.params, file, values or (), money)
+        if wanted == view.params:
+            raise InvalidInput("That changes nothing: name parameters as NAME=VALUE.")
+        if view.proposed is not None and await session.now() < view.in_force_at:
+            raise ProposalPending(in_force_at=view.in_force_at)
+        when = await session.now() + TIMELOCK
+        rows = diff_rows(view.params, wanted, money)
+        call.out.table(("parameter", "in force", "proposed"), rows, empty="")
+        call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {utc(when)}.")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            view, money = await powers_of(session), session.money
-            wanted = given_params(view.params, file, values or (), money)
-            if wanted == view.params:
-                raise InvalidInput("That changes nothing: name parameters as NAME=VALUE.")
-            if view.proposed is not None and await session.now() < view.in_force_at:
-                raise ProposalPending(in_force_at=view.in_force_at)
-            when = await session.now() + TIMELOCK
-            rows = diff_rows(view.params, wanted, money)
-            call.out.table(("parameter", "in force", "proposed"), rows, empty="")
-            call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {utc(when)}.")
-
-            async def send() -> Done:
-                receipt = await session.pool.propose_params(wanted)
-                made = await session.pool.proposed_params()
-                said = f"Version {made.version} comes into force {utc(made.in_force_at)}."
-                return Done(receipt, said, {"version": made.version, "in_force_at": made.in_force_at})
-
-            document: dict[str, Json] = {"changes": diff_json(view.params, wanted, money)}
-            await carry_out(call, "Propose these?", document, send, dry_run=dry_run)
-
-    call.run(command())
-
-
-def cancel(
-    ctx: typer.Context,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """As the owner, take a proposal back before it is in force."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
+        async def send() -> Done:
+            receipt = await session.pool.propose_params(wanted)
             made = await session.pool.proposed_params()
-            if not made.version:
-                raise NoProposal
+            said = f"Version {made.version} comes into force {utc(made.in_force_at)}."
+            return Done(receipt, said, {"version": made.version, "in_force_at": made.in_force_at})
 
-            async def send() -> Done:
-                return Done(
-                    await session.pool.cancel_params(), f"Version {made.version} will not come into force."
-                )
+        document: dict[str, Json] = {"changes": diff_json(view.params, wanted, money)}
+        await carry_out(call, "Propose these?", document, send)
 
-            question = f"Take version {made.version} back?"
-            await carry_out(call, question, {"version": made.version}, send, dry_run=dry_run)
 
-    call.run(command())
+@shared(SENDS | PROPOSES)
+async def cancel(call: Invocation) -> None:
+    """As the owner, take a proposal back before it is in force."""
+    async with call.session(signs=True) as session:
+        made = await session.pool.proposed_params()
+        if not made.version:
+            raise NoProposal
+
+        async def send() -> Done:
+            return Done(
+                await session.pool.cancel_params(), f"Version {made.version} will not come into force."
+            )
+
+        question = f"Take version {made.version} back?"
+        await carry_out(call, question, {"version": made.version}, send)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import JsonFlag
+from leasehold.cli._shared import ANSWERS, shared
 from leasehold.cli.pool._powers import diff_rows, params_rows, powers, powers_of, proposal_said, view_json
 
 
@@ -15,86 +15,78 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
 
 
-def trust(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS)
+async def trust(call: Invocation) -> None:
     """Show the table of powers, read from the chain: who can take at most what, how fast, and how to leave first."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            view, money = await powers_of(session), session.money
-            rows = powers(view, money)
-            call.out.answer(
-                {
-                    **view_json(view, session),
-                    "powers": [
-                        {
-                            "who": each.who,
-                            "address": each.address,
-                            "takes_at_most": each.takes,
-                            "when": each.when,
-                            "leave_first": each.leave,
-                        }
-                        for each in rows
-                    ],
-                }
-            )
-            if as_json:
-                return
-            own = view.companions
-            call.out.pairs(
-                f"Pool {session.pool.address}",
-                (
-                    ("owner", view.owner),
-                    ("treasury", view.treasury),
-                    ("arbiter", view.arbiter),
-                    ("token", f"{view.token} ({money.symbol})"),
-                    ("committee", own.committee),
-                    ("faults", own.faults),
-                    ("reputation", own.reputation),
-                    ("directory", own.directory),
-                    ("accounts", view.accounts),
-                    ("opening and registering", "paused" if view.paused else "open"),
-                    ("registering takes a licence", "yes" if view.gated else "no"),
-                    ("parameters", f"version {view.params_version}: see `leasehold pool params`"),
-                ),
-            )
-            call.out.table(
-                ("who", "can take at most", "how fast", "how to leave first"),
-                [(each.who, each.takes, each.when, each.leave) for each in rows],
-                empty="",
-            )
-            call.out.say(proposal_said(view))
-            if view.proposed is not None:
-                rows_ = diff_rows(view.params, view.proposed, money)
-                call.out.table(("parameter", "in force", "proposed"), rows_, empty="It changes nothing.")
-            call.out.say(
-                "None of these can touch a ledger balance or an escrow, and no contract here can be changed."
-            )
-
-    call.run(command())
+    async with call.session(account=False) as session:
+        view, money = await powers_of(session), session.money
+        rows = powers(view, money)
+        call.out.answer(
+            {
+                **view_json(view, session),
+                "powers": [
+                    {
+                        "who": each.who,
+                        "address": each.address,
+                        "takes_at_most": each.takes,
+                        "when": each.when,
+                        "leave_first": each.leave,
+                    }
+                    for each in rows
+                ],
+            }
+        )
+        if call.out.as_json:
+            return
+        own = view.companions
+        call.out.pairs(
+            f"Pool {session.pool.address}",
+            (
+                ("owner", view.owner),
+                ("treasury", view.treasury),
+                ("arbiter", view.arbiter),
+                ("token", f"{view.token} ({money.symbol})"),
+                ("committee", own.committee),
+                ("faults", own.faults),
+                ("reputation", own.reputation),
+                ("directory", own.directory),
+                ("accounts", view.accounts),
+                ("opening and registering", "paused" if view.paused else "open"),
+                ("registering takes a licence", "yes" if view.gated else "no"),
+                ("parameters", f"version {view.params_version}: see `leasehold pool params`"),
+            ),
+        )
+        call.out.table(
+            ("who", "can take at most", "how fast", "how to leave first"),
+            [(each.who, each.takes, each.when, each.leave) for each in rows],
+            empty="",
+        )
+        call.out.say(proposal_said(view))
+        if view.proposed is not None:
+            rows_ = diff_rows(view.params, view.proposed, money)
+            call.out.table(("parameter", "in force", "proposed"), rows_, empty="It changes nothing.")
+        call.out.say(
+            "None of these can touch a ledger balance or an escrow, and no contract here can be changed."
+        )
 
 
-def show(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS)
+async def show(call: Invocation) -> None:
     """Show a pool: its token, its size, its rules."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            view, money = await powers_of(session), session.money
-            call.out.answer(view_json(view, session))
-            if as_json:
-                return
-            call.out.pairs(
-                f"Pool {session.pool.address}",
-                (
-                    ("token", f"{money.symbol}, {money.decimals} decimals"),
-                    ("owner", view.owner),
-                    ("machines", str(view.machine_count)),
-                    ("validators' seats", f"{view.matured_seats} matured"),
-                    ("opening and registering", "paused" if view.paused else "open"),
-                    ("registering takes a licence", "yes" if view.gated else "no"),
-                    *params_rows(view.params, money),
-                ),
-            )
-
-    call.run(command())
+    async with call.session(account=False) as session:
+        view, money = await powers_of(session), session.money
+        call.out.answer(view_json(view, session))
+        if call.out.as_json:
+            return
+        call.out.pairs(
+            f"Pool {session.pool.address}",
+            (
+                ("token", f"{money.symbol}, {money.decimals} decimals"),
+                ("owner", view.owner),
+                ("machines", str(view.machine_count)),
+                ("validators' seats", f"{view.matured_seats} matured"),
+                ("opening and registering", "paused" if view.paused else "open"),
+                ("registering takes a licence", "yes" if view.gated else "no"),
+                *params_rows(view.params, money),
+            ),
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Annotated
 
@@ -14,26 +14,31 @@ from leasehold.market import InvalidInput, Money, format_duration, parse_amount,
 DAY = 86_400
 EPOCH = date(1970, 1, 1)
 
-Price = Annotated[
-    str | None,
-    typer.Option("--price", metavar="AMOUNT", help="Whole tokens for a GPU (or CPU unit) an hour."),
-]
-SpotPrice = Annotated[
-    str | None,
-    typer.Option(
-        "--spot-price", metavar="AMOUNT", help="For leases that you may end with notice; 0 sells none."
-    ),
-]
-Shortest = Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Shortest lease.")]
-Longest = Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Longest lease.")]
-Trial = Annotated[
-    str | None,
-    typer.Option("--trial", metavar="DURATION", help="How long a started lease may be rejected, to 15m."),
-]
-Until = Annotated[
-    str | None,
-    typer.Option("--until", metavar="YYYY-MM-DD", help="Last day (UTC) by whose end every lease ends."),
-]
+
+@dataclass(frozen=True)
+class AskedTerms:
+    """A machine's terms as options; `None` leaves them as they are."""
+
+    price: Annotated[
+        str | None,
+        typer.Option("--price", metavar="AMOUNT", help="Whole tokens for a GPU (or CPU unit) an hour."),
+    ] = None
+    spot_price: Annotated[
+        str | None,
+        typer.Option(
+            "--spot-price", metavar="AMOUNT", help="For leases that you may end with notice; 0 sells none."
+        ),
+    ] = None
+    shortest: Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Shortest lease.")] = None
+    longest: Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Longest lease.")] = None
+    trial: Annotated[
+        str | None,
+        typer.Option("--trial", metavar="DURATION", help="How long a started lease may be rejected, to 15m."),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="YYYY-MM-DD", help="Last day (UTC) by whose end every lease ends."),
+    ] = None
 
 
 def default_terms(now: int) -> Terms:
@@ -48,34 +53,24 @@ def default_terms(now: int) -> Terms:
     )
 
 
-def changed_terms(
-    terms: Terms,
-    money: Money,
-    *,
-    price: str | None,
-    spot_price: str | None = None,
-    shortest: str | None,
-    longest: str | None,
-    trial: str | None,
-    until: str | None,
-) -> Terms:
-    """`terms` with what was given.
+def changed_terms(terms: Terms, money: Money, asked: AskedTerms) -> Terms:
+    """`terms` with what was asked.
 
     Raises:
         InvalidInput: an amount, duration or day that cannot be read.
     """
-    if price is not None:
-        terms = replace(terms, price=parse_amount(price, money.decimals))
-    if spot_price is not None:
-        terms = replace(terms, spot_price=parse_amount(spot_price, money.decimals))
-    if shortest is not None:
-        terms = replace(terms, min_duration=parse_duration(shortest))
-    if longest is not None:
-        terms = replace(terms, max_duration=parse_duration(longest))
-    if trial is not None:
-        terms = replace(terms, trial=parse_duration(trial))
-    if until is not None:
-        terms = replace(terms, available_until_day=_day(until))
+    if asked.price is not None:
+        terms = replace(terms, price=parse_amount(asked.price, money.decimals))
+    if asked.spot_price is not None:
+        terms = replace(terms, spot_price=parse_amount(asked.spot_price, money.decimals))
+    if asked.shortest is not None:
+        terms = replace(terms, min_duration=parse_duration(asked.shortest))
+    if asked.longest is not None:
+        terms = replace(terms, max_duration=parse_duration(asked.longest))
+    if asked.trial is not None:
+        terms = replace(terms, trial=parse_duration(asked.trial))
+    if asked.until is not None:
+        terms = replace(terms, available_until_day=_day(asked.until))
     return terms
 
 

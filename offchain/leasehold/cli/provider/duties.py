@@ -12,20 +12,10 @@ from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import costs, fault_at, fault_json, lasted
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    FaultId,
-    JsonFlag,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.provider._tending import tended
 from leasehold.errors import (
@@ -57,51 +47,37 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def report(
-    ctx: typer.Context,
-    machine: MachineId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def report(call: Invocation, machine: MachineId) -> None:
     """As the operator, say that a machine is down from now on: half as dear as when others prove it.
 
     Its leases are not billed from now on. `leasehold provider recover` ends it.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found = await tended(session, machine, operator_only=True)
+        faults = await session.pool.faults()
+        if running := await faults.running_fault(machine):
+            raise AlreadyDown(machine=machine, fault=running)
+        rules = await session.pool.params(found.params)
+        challenge = await faults.challenge_of(machine)
+        if challenge.challenger != ZERO_ADDRESS:
+            raise ChallengeStands(machine=machine, until=challenge.at + rules.challenge_window)
+        window = await faults.window_of(machine)
+        call.out.pairs(
+            f"Machine {machine} goes down; {session.money.show(found.stake)} are at stake",
+            (
+                *_scale(found, rules, session.money),
+                ("less", f"what the last seven days cost already: {window.charged_bps / 100:g} %"),
+            ),
+        )
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found = await tended(session, machine, operator_only=True)
-            faults = await session.pool.faults()
-            if running := await faults.running_fault(machine):
-                raise AlreadyDown(machine=machine, fault=running)
-            rules = await session.pool.params(found.params)
-            challenge = await faults.challenge_of(machine)
-            if challenge.challenger != ZERO_ADDRESS:
-                raise ChallengeStands(machine=machine, until=challenge.at + rules.challenge_window)
-            window = await faults.window_of(machine)
-            call.out.pairs(
-                f"Machine {machine} goes down; {session.money.show(found.stake)} are at stake",
-                (
-                    *_scale(found, rules, session.money),
-                    ("less", f"what the last seven days cost already: {window.charged_bps / 100:g} %"),
-                ),
-            )
+        async def send() -> Done:
+            fault, receipt = await faults.report_outage(machine)
+            said = f"Machine {machine} is down (fault {fault}) until `leasehold provider recover {machine}`."
+            return Done(receipt, said, {"fault": fault})
 
-            async def send() -> Done:
-                fault, receipt = await faults.report_outage(machine)
-                said = (
-                    f"Machine {machine} is down (fault {fault}) until `leasehold provider recover {machine}`."
-                )
-                return Done(receipt, said, {"fault": fault})
-
-            document: dict[str, Json] = {"machine": machine, "charged_bps": window.charged_bps}
-            await carry_out(call, f"Report machine {machine} down?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"machine": machine, "charged_bps": window.charged_bps}
+        await carry_out(call, f"Report machine {machine} down?", document, send)
 
 
 def _scale(machine: Machine, rules: Params, money: Money) -> tuple[tuple[str, str], ...]:
@@ -116,45 +92,32 @@ def _scale(machine: Machine, rules: Params, money: Money) -> tuple[tuple[str, st
     return tuple(rows)
 
 
-def answer(
-    ctx: typer.Context,
-    machine: MachineId,
-    operator_wallet: OperatorWallet = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def answer(call: Invocation, machine: MachineId, operator_wallet: OperatorWallet = None) -> None:
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found, faults = await session.pool.machine_of(machine), await session.pool.faults()
+        challenge = await faults.challenge_of(machine)
+        if challenge.challenger == ZERO_ADDRESS:
+            raise NoChallenge(machine=machine)
+        if operator_wallet is None:
+            found = await tended(session, machine, operator_only=True)
+        rules = await session.pool.params(found.params)
+        until = challenge.at + rules.challenge_window
+        call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(until)}.")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, faults = await session.pool.machine_of(machine), await session.pool.faults()
-            challenge = await faults.challenge_of(machine)
-            if challenge.challenger == ZERO_ADDRESS:
-                raise NoChallenge(machine=machine)
+        async def send() -> Done:
             if operator_wallet is None:
-                found = await tended(session, machine, operator_only=True)
-            rules = await session.pool.params(found.params)
-            until = challenge.at + rules.challenge_window
-            call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(until)}.")
+                receipt = await faults.answer(machine)
+            else:
+                issued_at, proof = await _answer(call, session, operator_wallet, machine, challenge.id)
+                receipt = await faults.answer(machine, issued_at, proof)
+            return Done(
+                receipt, f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's."
+            )
 
-            async def send() -> Done:
-                if operator_wallet is None:
-                    receipt = await faults.answer(machine)
-                else:
-                    issued_at, proof = await _answer(call, session, operator_wallet, machine, challenge.id)
-                    receipt = await faults.answer(machine, issued_at, proof)
-                return Done(
-                    receipt, f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's."
-                )
-
-            document: dict[str, Json] = {"machine": machine, "challenge": challenge.id, "until": until}
-            await carry_out(call, "Answer it?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"machine": machine, "challenge": challenge.id, "until": until}
+        await carry_out(call, "Answer it?", document, send)
 
 
 async def _answer(
@@ -168,106 +131,71 @@ async def _answer(
     return issued_at, await sign(Answer(machine, challenge, issued_at), domain, signer)
 
 
-def recover(
-    ctx: typer.Context,
-    machine: MachineId,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def recover(call: Invocation, machine: MachineId) -> None:
     """Say that a machine works again: ends its outage, or the stall after a lease that was not started.
 
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    async with call.session(signs=True) as session:
+        found = await tended(session, machine)
+        if not (found.down or found.stalled):
+            raise MachineNotStalled(machine=machine)
+        faults = await session.pool.faults()
+        running = await faults.running_fault(machine) if found.down else 0
+        if found.down:
+            call.out.say(f"Machine {machine} is down since {utc(found.down_since)} (fault {running}).")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found = await tended(session, machine)
-            if not (found.down or found.stalled):
-                raise MachineNotStalled(machine=machine)
-            faults = await session.pool.faults()
-            running = await faults.running_fault(machine) if found.down else 0
-            if found.down:
-                call.out.say(f"Machine {machine} is down since {utc(found.down_since)} (fault {running}).")
+        async def send() -> Done:
+            if not found.down:
+                receipt = await session.pool.recover(machine)
+                return Done(receipt, f"Machine {machine} takes leases again.", {"fault": None})
+            receipt = await faults.recover(machine)
+            fault = await fault_at(session, running)
+            said = f"Machine {machine} is back. The outage costs {costs(fault, session.money)}"
+            may = f"; `leasehold provider appeal {running}` until {utc(fault.deadline)}"
+            said += may if fault.state is FaultState.FILED else ""
+            return Done(receipt, f"{said}.", fault_json(fault, session.money))
 
-            async def send() -> Done:
-                if not found.down:
-                    receipt = await session.pool.recover(machine)
-                    return Done(receipt, f"Machine {machine} takes leases again.", {"fault": None})
-                receipt = await faults.recover(machine)
-                fault = await fault_at(session, running)
-                said = f"Machine {machine} is back. The outage costs {costs(fault, session.money)}"
-                may = f"; `leasehold provider appeal {running}` until {utc(fault.deadline)}"
-                said += may if fault.state is FaultState.FILED else ""
-                return Done(receipt, f"{said}.", fault_json(fault, session.money))
-
-            question = f"Does machine {machine} serve leases again?"
-            await carry_out(call, question, {"machine": machine}, send, dry_run=dry_run)
-
-    call.run(command())
+        question = f"Does machine {machine} serve leases again?"
+        await carry_out(call, question, {"machine": machine}, send)
 
 
-def appeal(
-    ctx: typer.Context,
-    fault: FaultId,
-    approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> None:
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    async with call.session(signs=True) as session:
+        found, money = await fault_at(session, fault), session.money
+        machine = await session.provider().own(found.machine)
+        if found.state is not FaultState.FILED:
+            raise WrongFaultState(fault=fault, state=found.state)
+        if await session.now() > found.deadline:
+            raise AppealOver(fault=fault, deadline=found.deadline)
+        rules = await session.pool.params(machine.params)
+        paid = await pay_in(session, rules.bond, approve=approve or call.dry_run)
+        call.out.pairs(
+            f"Appeal against fault {fault} of machine {found.machine}",
+            (
+                ("when", lasted(found)),
+                ("costs", costs(found, money)),
+                ("bond", paid.said(session)),
+                ("arbiter", found.arbiter),
+                ("it is dropped", "nothing is slashed, and the bond comes back"),
+                ("it stands", "the bond goes to the treasury"),
+                ("nobody rules", "it stands, and the bond comes back"),
+            ),
+        )
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, money = await fault_at(session, fault), session.money
-            machine = await session.provider().own(found.machine)
-            if found.state is not FaultState.FILED:
-                raise WrongFaultState(fault=fault, state=found.state)
-            if await session.now() > found.deadline:
-                raise AppealOver(fault=fault, deadline=found.deadline)
-            rules = await session.pool.params(machine.params)
-            paid = await pay_in(session, rules.bond, approve=approve or dry_run)
-            call.out.pairs(
-                f"Appeal against fault {fault} of machine {found.machine}",
-                (
-                    ("when", lasted(found)),
-                    ("costs", costs(found, money)),
-                    ("bond", paid.said(session)),
-                    ("arbiter", found.arbiter),
-                    ("it is dropped", "nothing is slashed, and the bond comes back"),
-                    ("it stands", "the bond goes to the treasury"),
-                    ("nobody rules", "it stands, and the bond comes back"),
-                ),
-            )
+        async def send() -> Done:
+            await paid.send(session)
+            receipt = await (await session.pool.faults()).appeal(fault)
+            after = await fault_at(session, fault)
+            said = f"{found.arbiter} may rule until {utc(after.deadline)}."
+            return Done(receipt, said, {"deadline": after.deadline})
 
-            async def send() -> Done:
-                await paid.send(session)
-                receipt = await (await session.pool.faults()).appeal(fault)
-                after = await fault_at(session, fault)
-                said = f"{found.arbiter} may rule until {utc(after.deadline)}."
-                return Done(receipt, said, {"deadline": after.deadline})
-
-            document: dict[str, Json] = {
-                "fault": fault,
-                "bond": format_amount(rules.bond, money.decimals),
-                "token": money.symbol,
-            }
-            await carry_out(call, f"Appeal, with {money.show(rules.bond)}?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "fault": fault,
+            "bond": format_amount(rules.bond, money.decimals),
+            "token": money.symbol,
+        }
+        await carry_out(call, f"Appeal, with {money.show(rules.bond)}?", document, send)

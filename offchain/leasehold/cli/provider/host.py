@@ -11,17 +11,9 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
+from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli.provider.join import MachineJson, OperatorGas
 from leasehold.market import (
     AlreadyJoined,
@@ -40,117 +32,85 @@ def register(app: typer.Typer) -> None:
     app.command()(update)
 
 
-def operator(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def operator(
+    call: Invocation,
     machine: MachineId,
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the new operator key.")],
     operator_gas: OperatorGas = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Give a machine another operator key, at once: the old one can do nothing any more. Works on a retired one too."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        key = parse_address(address)
-        async with call.session(signs=not dry_run) as session:
-            provider = session.provider()
-            found = await provider.own(machine)
-            for record in await (await indexed(session, call.out)).machines(provider=session.account):
-                if record.machine.operator == key and record.machine.id != machine:
-                    raise AlreadyJoined(
-                        f"{key} serves machine {record.machine.id} already: make a key of its own."
-                    )
-            gas = await provider.operator_gas(key) if operator_gas is None else parse_amount(operator_gas, 18)
-            call.out.say(f"Machine {machine}: {key} instead of {found.operator}.")
-
-            async def send() -> Done:
-                receipt = await session.pool.set_operator(machine, key)
-                if gas and session.sender is not None:
-                    await session.sender.send(key, b"", gas)
-                said = (
-                    f"The operator of machine {machine} is {key}. Describe the machine anew on its host, and run "
-                    f"`leasehold provider update {machine} MACHINE.JSON`: the contact is signed by the operator."
+    key = parse_address(address)
+    async with call.session(signs=True) as session:
+        provider = session.provider()
+        found = await provider.own(machine)
+        for record in await (await indexed(session, call.out)).machines(provider=session.account):
+            if record.machine.operator == key and record.machine.id != machine:
+                raise AlreadyJoined(
+                    f"{key} serves machine {record.machine.id} already: make a key of its own."
                 )
-                return Done(receipt, said)
+        gas = await provider.operator_gas(key) if operator_gas is None else parse_amount(operator_gas, 18)
+        call.out.say(f"Machine {machine}: {key} instead of {found.operator}.")
 
-            document: dict[str, Json] = {
-                "machine": machine,
-                "operator": key,
-                "before": found.operator,
-                "operator_gas": format_amount(gas, 18),
-            }
-            await carry_out(call, "Change the operator's key?", document, send, dry_run=dry_run)
+        async def send() -> Done:
+            receipt = await session.pool.set_operator(machine, key)
+            if gas and session.sender is not None:
+                await session.sender.send(key, b"", gas)
+            said = (
+                f"The operator of machine {machine} is {key}. Describe the machine anew on its host, and run "
+                f"`leasehold provider update {machine} MACHINE.JSON`: the contact is signed by the operator."
+            )
+            return Done(receipt, said)
 
-    call.run(command())
+        document: dict[str, Json] = {
+            "machine": machine,
+            "operator": key,
+            "before": found.operator,
+            "operator_gas": format_amount(gas, 18),
+        }
+        await carry_out(call, "Change the operator's key?", document, send)
 
 
-def update(
-    ctx: typer.Context,
-    machine: MachineId,
-    described: MachineJson,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def update(call: Invocation, machine: MachineId, described: MachineJson) -> None:
     """Publish a machine's documents again, where they have changed: hardware, contact.
 
     Other hardware has to be measured anew, and raises the revision of the terms.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    file = MachineFile.load(described)
+    async with call.session(signs=True) as session:
+        found, pool = await session.provider().own(machine), session.pool
+        record = await (await indexed(session, call.out)).machine(machine)
+        if record is None:
+            raise MachineUnavailable(f"The index does not know machine {machine}: try again in a moment.")
+        if file.operator.lower() != found.operator.lower():
+            raise InvalidInput(
+                f"That describes a machine of the operator {file.operator}, and machine {machine} has "
+                f"{found.operator}: run `leasehold provider operator {machine} {file.operator}` first."
+            )
+        changed = []
+        for name, function, document, known in (
+            ("hardware", "setHardware", canonical(file.hardware), record.hardware),
+            ("contact", "setContact", canonical(file.contact), record.contact),
+        ):
+            if sha256(document).digest() != known:
+                changed.append((name, function, document))
+        names = [name for name, _, _ in changed]
+        if not changed:
+            call.out.answer({"machine": machine, "changed": []})
+            call.out.say(f"Nothing has changed on machine {machine}.")
+            return
+        call.out.say(f"Of machine {machine} the {' and the '.join(names)} changed.")
+        if "hardware" in names:
+            call.out.warn("It will be unverified until a committee has measured it.")
 
-    async def command() -> None:
-        file = MachineFile.load(described)
-        async with call.session(signs=not dry_run) as session:
-            found, pool = await session.provider().own(machine), session.pool
-            record = await (await indexed(session, call.out)).machine(machine)
-            if record is None:
-                raise MachineUnavailable(f"The index does not know machine {machine}: try again in a moment.")
-            if file.operator.lower() != found.operator.lower():
-                raise InvalidInput(
-                    f"That describes a machine of the operator {file.operator}, and machine {machine} has "
-                    f"{found.operator}: run `leasehold provider operator {machine} {file.operator}` first."
-                )
-            changed = []
-            for name, function, document, known in (
-                ("hardware", "setHardware", canonical(file.hardware), record.hardware),
-                ("contact", "setContact", canonical(file.contact), record.contact),
-            ):
-                if sha256(document).digest() != known:
-                    changed.append((name, function, document))
-            names = [name for name, _, _ in changed]
-            if not changed:
-                call.out.answer({"machine": machine, "changed": []})
-                call.out.say(f"Nothing has changed on machine {machine}.")
-                return
-            call.out.say(f"Of machine {machine} the {' and the '.join(names)} changed.")
-            if "hardware" in names:
-                call.out.warn("It will be unverified until a committee has measured it.")
+        async def send() -> Done:
+            for _, _, document in changed:
+                await session.ipfs.put_block(document)
+            calls = [pool.encode(function, machine, sha256(doc).digest()) for _, function, doc in changed]
+            receipt = await pool.multicall(calls)
+            revision = (await pool.machine_of(machine)).revision
+            return Done(receipt, f"Published: {', '.join(names)}.", {"revision": revision})
 
-            async def send() -> Done:
-                for _, _, document in changed:
-                    await session.ipfs.put_block(document)
-                calls = [pool.encode(function, machine, sha256(doc).digest()) for _, function, doc in changed]
-                receipt = await pool.multicall(calls)
-                revision = (await pool.machine_of(machine)).revision
-                return Done(receipt, f"Published: {', '.join(names)}.", {"revision": revision})
-
-            answer: dict[str, Json] = {"machine": machine, "changed": names}
-            await carry_out(call, "Publish this?", answer, send, dry_run=dry_run)
-
-    call.run(command())
+        answer: dict[str, Json] = {"machine": machine, "changed": names}
+        await carry_out(call, "Publish this?", answer, send)

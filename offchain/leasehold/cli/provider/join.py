@@ -10,20 +10,11 @@ import typer
 from leasehold.chain import Terms
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
+from leasehold.cli._options import Approve
 from leasehold.cli._session import Session
+from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import transaction
-from leasehold.cli.provider._terms import (
-    Longest,
-    Price,
-    Shortest,
-    SpotPrice,
-    Trial,
-    Until,
-    changed_terms,
-    default_terms,
-    terms_rows,
-)
+from leasehold.cli.provider._terms import AskedTerms, changed_terms, default_terms, terms_rows
 from leasehold.market import (
     InvalidInput,
     JoinQuote,
@@ -58,56 +49,27 @@ def register(app: typer.Typer) -> None:
     app.command()(join)
 
 
-def join(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def join(
+    call: Invocation,
     described: MachineJson,
-    price: Price = None,
-    spot_price: SpotPrice = None,
+    *,
     gpus: Gpus = None,
-    shortest: Shortest = None,
-    longest: Longest = None,
-    trial: Trial = None,
-    until: Until = None,
+    asked: AskedTerms,
     operator_gas: OperatorGas = None,
     approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Stake and register a machine, after showing what it takes, earns and can lose.
 
     The machine's two documents are pinned on your IPFS node, the stake is taken from your ledger and wallet,
     and the agent's operator key is sent gas money. Your own key never has to be on the host.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        machine = MachineFile.load(described)
-        if price is None:
-            raise InvalidInput("A machine needs a price: pass --price with whole tokens per GPU-hour.")
-        async with call.session(signs=not dry_run) as session:
-            terms = changed_terms(
-                default_terms(await session.now()),
-                session.money,
-                price=price,
-                spot_price=spot_price,
-                shortest=shortest,
-                longest=longest,
-                trial=trial,
-                until=until,
-            )
-            await _join(
-                call, session, machine, gpus or machine.suggested.gpus, terms, operator_gas, approve, dry_run
-            )
-
-    call.run(command())
+    machine = MachineFile.load(described)
+    if asked.price is None:
+        raise InvalidInput("A machine needs a price: pass --price with whole tokens per GPU-hour.")
+    async with call.session(signs=True) as session:
+        terms = changed_terms(default_terms(await session.now()), session.money, asked)
+        await _join(call, session, machine, gpus or machine.suggested.gpus, terms, operator_gas, approve)
 
 
 async def _join(
@@ -118,7 +80,6 @@ async def _join(
     terms: Terms,
     operator_gas: str | None,
     approve: bool,
-    dry_run: bool,
 ) -> None:
     money, provider = session.money, session.provider()
     index = await indexed(session, call.out)
@@ -144,7 +105,7 @@ async def _join(
         "operator_gas": format_amount(wanted, 18),
         "token": money.symbol,
     }
-    if dry_run:
+    if call.dry_run:
         call.out.answer({**document, "dry_run": True})
         return
     if offer.approve and not approve:

@@ -11,19 +11,9 @@ from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease
 from leasehold.cli._faults import costs, fault_at
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    LeaseId,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import AmountOrAll, Approve, LeaseId, MachineId
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import STATES, machine_state, transaction, utc
 from leasehold.cli.provider._tending import tended
 from leasehold.cli.wallet import To, withdraw_from_ledger
@@ -45,271 +35,210 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def stake(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def stake(
+    call: Invocation,
     machine: MachineId,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens to add.")],
     approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Add to a machine's stake, for instance after the minimum was raised."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            money, provider = session.money, session.provider()
-            units = parse_amount(amount, money.decimals)
-            await provider.own(machine)
-            funds = await provider.funds()
-            pulled = max(0, units - funds.ledger)
-            if problem := stake_shortfall(pulled, funds, money):
-                raise problem
-            missing = max(0, pulled - funds.allowance)
-            if not approve:
-                provider.check_allowance(pulled, missing)
-            if dry_run:
-                call.out.say(f"Would add {money.show(units)} to the stake of machine {machine}.")
-                return
-            call.out.confirm(f"Add {money.show(units)} to the stake of machine {machine}?")
-            with call.out.working("Waiting for the transaction"):
-                if missing:
-                    await provider.approve(pulled)
-                receipt = await session.pool.add_stake(machine, units)
-            after = await session.pool.machine_of(machine)
-            call.out.answer(
-                {
-                    "machine": machine,
-                    "stake": format_amount(after.stake, money.decimals),
-                    **transaction(receipt),
-                }
-            )
-            call.out.say(f"Machine {machine} has {money.show(after.stake)} at stake.")
-
-    call.run(command())
+    async with call.session(signs=True) as session:
+        money, provider = session.money, session.provider()
+        units = parse_amount(amount, money.decimals)
+        await provider.own(machine)
+        funds = await provider.funds()
+        pulled = max(0, units - funds.ledger)
+        if problem := stake_shortfall(pulled, funds, money):
+            raise problem
+        missing = max(0, pulled - funds.allowance)
+        if not approve:
+            provider.check_allowance(pulled, missing)
+        if call.dry_run:
+            call.out.say(f"Would add {money.show(units)} to the stake of machine {machine}.")
+            return
+        call.out.confirm(f"Add {money.show(units)} to the stake of machine {machine}?")
+        with call.out.working("Waiting for the transaction"):
+            if missing:
+                await provider.approve(pulled)
+            receipt = await session.pool.add_stake(machine, units)
+        after = await session.pool.machine_of(machine)
+        call.out.answer(
+            {
+                "machine": machine,
+                "stake": format_amount(after.stake, money.decimals),
+                **transaction(receipt),
+            }
+        )
+        call.out.say(f"Machine {machine} has {money.show(after.stake)} at stake.")
 
 
-def terminate(
-    ctx: typer.Context,
-    lease: LeaseId,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def terminate(call: Invocation, lease: LeaseId) -> None:
     """Give a tenant notice: the lease ends early, and you pay the penalty from your ledger.
 
     Ending a spot lease costs nothing, and its machine's operator may do it too.
     """
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        number = parse_lease(lease)
-        async with call.session(signs=not dry_run) as session:
-            money, provider = session.money, session.provider()
-            found = await session.lease(number)
-            if found.state is not LeaseState.ACTIVE:
-                raise InvalidInput(
-                    f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
-                    "notice."
-                )
-            if found.noticed:
-                raise UnderNotice(lease=number)
-            if found.spot:
-                await tended(session, found.machine)
-            else:
-                await provider.own(found.machine)
-            given = await provider.notice(found)
-            penalty = "no penalty, since it is a spot lease,"
-            if not found.spot:
-                penalty = f"a penalty of {money.show(given.penalty)} from your ledger"
-            call.out.say(
-                f"Lease {format_lease(number)} would end {utc(given.end)}; its tenant gets {penalty} and everything it "
-                "has not used."
+    number = parse_lease(lease)
+    async with call.session(signs=True) as session:
+        money, provider = session.money, session.provider()
+        found = await session.lease(number)
+        if found.state is not LeaseState.ACTIVE:
+            raise InvalidInput(
+                f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
+                "notice."
             )
-            if dry_run:
-                call.out.answer(
-                    {
-                        "end": given.end,
-                        "penalty": format_amount(given.penalty, money.decimals),
-                        "spot": found.spot,
-                    }
-                )
-                return
-            call.out.confirm("Give notice?")
-            with call.out.working("Waiting for the transaction"):
-                receipt = await session.pool.terminate(number)
+        if found.noticed:
+            raise UnderNotice(lease=number)
+        if found.spot:
+            await tended(session, found.machine)
+        else:
+            await provider.own(found.machine)
+        given = await provider.notice(found)
+        penalty = "no penalty, since it is a spot lease,"
+        if not found.spot:
+            penalty = f"a penalty of {money.show(given.penalty)} from your ledger"
+        call.out.say(
+            f"Lease {format_lease(number)} would end {utc(given.end)}; its tenant gets {penalty} and everything it "
+            "has not used."
+        )
+        if call.dry_run:
             call.out.answer(
-                {"lease": format_lease(number), "penalty": format_amount(given.penalty, money.decimals),
-                 **transaction(receipt)}
-            )  # fmt: skip
+                {
+                    "end": given.end,
+                    "penalty": format_amount(given.penalty, money.decimals),
+                    "spot": found.spot,
+                }
+            )
+            return
+        call.out.confirm("Give notice?")
+        with call.out.working("Waiting for the transaction"):
+            receipt = await session.pool.terminate(number)
+        call.out.answer(
+            {"lease": format_lease(number), "penalty": format_amount(given.penalty, money.decimals),
+             **transaction(receipt)}
+        )  # fmt: skip
 
-    call.run(command())
 
-
-def claim(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def claim(
+    call: Invocation,
     leases: Annotated[
         list[str] | None, typer.Argument(metavar="[LEASE]...", help="By default all that pay.")
     ] = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Collect what your machines have earned, and close the leases whose end has passed, in one transaction."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        wanted = {parse_lease(each) for each in leases or ()}
-        async with call.session(signs=not dry_run) as session:
-            money = session.money
-            mine = await own_leases(call, session)
-            due = await session.provider().due([each for each in mine if not wanted or each.id in wanted])
-            _say_due(call, session, due)
-            if due.empty or dry_run:
-                call.out.answer({"claimed": [], "closed": [], "dry_run": dry_run})
-                return
-            call.out.confirm("Collect?")
-            before = await session.pool.balance_of(session.account)
-            with call.out.working("Waiting for the transaction"):
-                receipt = await session.provider().collect(due)
-            gained = await session.pool.balance_of(session.account) - before
-            call.out.answer(
-                {
-                    "claimed": [format_lease(each) for each in due.claimable],
-                    "closed": [format_lease(each) for each in due.overdue],
-                    "gained": format_amount(gained, money.decimals),
-                    "token": money.symbol,
-                    **transaction(receipt),
-                }
-            )
-            call.out.say(f"{money.show(gained)} came into your ledger.")
-
-    call.run(command())
+    wanted = {parse_lease(each) for each in leases or ()}
+    async with call.session(signs=True) as session:
+        money = session.money
+        mine = await own_leases(call, session)
+        due = await session.provider().due([each for each in mine if not wanted or each.id in wanted])
+        _say_due(call, session, due)
+        if due.empty or call.dry_run:
+            call.out.answer({"claimed": [], "closed": [], "dry_run": call.dry_run})
+            return
+        call.out.confirm("Collect?")
+        before = await session.pool.balance_of(session.account)
+        with call.out.working("Waiting for the transaction"):
+            receipt = await session.provider().collect(due)
+        gained = await session.pool.balance_of(session.account) - before
+        call.out.answer(
+            {
+                "claimed": [format_lease(each) for each in due.claimable],
+                "closed": [format_lease(each) for each in due.overdue],
+                "gained": format_amount(gained, money.decimals),
+                "token": money.symbol,
+                **transaction(receipt),
+            }
+        )
+        call.out.say(f"{money.show(gained)} came into your ledger.")
 
 
-def withdraw(
-    ctx: typer.Context,
-    amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="Whole tokens, or `all`.")],
+@shared(SENDS | PROPOSES)
+async def withdraw(
+    call: Invocation,
+    amount: AmountOrAll,
     to: To = None,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Pay earnings out of the pool's ledger, as `leasehold wallet withdraw` does."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-    call.run(withdraw_from_ledger(call, amount, to, dry_run=dry_run))
+    await withdraw_from_ledger(call, amount, to)
 
 
-def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS | WALLET)
+async def status(call: Invocation) -> None:
     """Show your machines, their leases, what they have earned and what can be collected."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session() as session:
-            money = session.money
-            index = await indexed(session, call.out)
-            machines = [
-                r.machine for r in await index.machines() if _same(r.machine.provider, session.account)
-            ]
-            mine = await own_leases(call, session)
-            due = await session.provider().due(mine)
-            ledger = await session.pool.balance_of(session.account)
-            gas = {each.id: await session.rpc.balance(each.operator) for each in machines}
-            now = await session.now()
-            running = [each for each in mine if each.state.live]
-            duties = [duty for each in machines for duty in await _duties(session, each, now)]
-            call.out.answer(
-                {
-                    "account": session.account,
-                    "token": money.symbol,
-                    "ledger": format_amount(ledger, money.decimals),
-                    "claimable": format_amount(sum(due.claimable.values()), money.decimals),
-                    "overdue": [format_lease(each) for each in due.overdue],
-                    "machines": [
-                        {
-                            "id": each.id,
-                            "state": machine_state(each),
-                            "stake": format_amount(each.stake, money.decimals),
-                            "operator": each.operator,
-                            "operator_gas": format_amount(gas[each.id], 18),
-                            "leased_cells": each.leased.bit_count(),
-                            "withheld": format_cells(each.withheld),
-                        }
-                        for each in machines
-                    ],
-                    "leases": [
-                        {"id": format_lease(each.id), "machine": each.machine, "end": each.end}
-                        for each in running
-                    ],
-                    "duties": [
-                        {"machine": each.machine, "what": each.what, "until": each.until} for each in duties
-                    ],
-                }
-            )
-            call.out.table(
-                ("machine", "state", ">stake", ">leased", "withheld", ">operator's gas"),
-                [
-                    (
-                        str(each.id),
-                        machine_state(each),
-                        format_amount(each.stake, money.decimals, places=6),
-                        f"{each.leased.bit_count() / 8:g}/{each.gpus}",
-                        format_cells(each.withheld),
-                        format_amount(gas[each.id], 18, places=6),
-                    )
+    async with call.session() as session:
+        money = session.money
+        index = await indexed(session, call.out)
+        machines = [r.machine for r in await index.machines() if _same(r.machine.provider, session.account)]
+        mine = await own_leases(call, session)
+        due = await session.provider().due(mine)
+        ledger = await session.pool.balance_of(session.account)
+        gas = {each.id: await session.rpc.balance(each.operator) for each in machines}
+        now = await session.now()
+        running = [each for each in mine if each.state.live]
+        duties = [duty for each in machines for duty in await _duties(session, each, now)]
+        call.out.answer(
+            {
+                "account": session.account,
+                "token": money.symbol,
+                "ledger": format_amount(ledger, money.decimals),
+                "claimable": format_amount(sum(due.claimable.values()), money.decimals),
+                "overdue": [format_lease(each) for each in due.overdue],
+                "machines": [
+                    {
+                        "id": each.id,
+                        "state": machine_state(each),
+                        "stake": format_amount(each.stake, money.decimals),
+                        "operator": each.operator,
+                        "operator_gas": format_amount(gas[each.id], 18),
+                        "leased_cells": each.leased.bit_count(),
+                        "withheld": format_cells(each.withheld),
+                    }
                     for each in machines
                 ],
-                empty="You have no machine in this pool: join with `leasehold provider join`.",
-            )
-            call.out.table(
-                ("lease", ">machine", "state", ">left"),
-                [
-                    (
-                        format_lease(each.id),
-                        str(each.machine),
-                        STATES[each.state],
-                        format_duration(max(0, each.end - now)),
-                    )
+                "leases": [
+                    {"id": format_lease(each.id), "machine": each.machine, "end": each.end}
                     for each in running
                 ],
-                empty="No leases are running.",
-            )
-            for duty in duties:
-                call.out.warn(duty.said)
-            if not as_json:
-                _say_due(call, session, due)
-                call.out.say(f"In the ledger: {money.show(ledger)}.")
-
-    call.run(command())
+                "duties": [
+                    {"machine": each.machine, "what": each.what, "until": each.until} for each in duties
+                ],
+            }
+        )
+        call.out.table(
+            ("machine", "state", ">stake", ">leased", "withheld", ">operator's gas"),
+            [
+                (
+                    str(each.id),
+                    machine_state(each),
+                    format_amount(each.stake, money.decimals, places=6),
+                    f"{each.leased.bit_count() / 8:g}/{each.gpus}",
+                    format_cells(each.withheld),
+                    format_amount(gas[each.id], 18, places=6),
+                )
+                for each in machines
+            ],
+            empty="You have no machine in this pool: join with `leasehold provider join`.",
+        )
+        call.out.table(
+            ("lease", ">machine", "state", ">left"),
+            [
+                (
+                    format_lease(each.id),
+                    str(each.machine),
+                    STATES[each.state],
+                    format_duration(max(0, each.end - now)),
+                )
+                for each in running
+            ],
+            empty="No leases are running.",
+        )
+        for duty in duties:
+            call.out.warn(duty.said)
+        if not call.out.as_json:
+            _say_due(call, session, due)
+            call.out.say(f"In the ledger: {money.show(ledger)}.")
 
 
 @dataclass(frozen=True)

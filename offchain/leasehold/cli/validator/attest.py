@@ -16,9 +16,10 @@ from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, MachineId, PasswordFile, Wallet, Yes
+from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import SENDS, SIGNS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli._when import parse_when
 from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of
@@ -68,8 +69,9 @@ class Attestation(BaseModel):
 
 
 @app.command("sign")
-def sign_outage(
-    ctx: typer.Context,
+@shared(SIGNS)
+async def sign_outage(
+    call: Invocation,
     machine: MachineId,
     from_: Annotated[
         str, typer.Option("--from", metavar="TIME", help="2026-11-21T15:00:00Z, '2h ago', unix seconds.")
@@ -81,53 +83,44 @@ def sign_outage(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where the signature goes; by default a new file here."),
     ] = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Sign that a machine was down, as a validator who saw it. Writes a file for whoever collects signatures.
 
     All have to sign the same times, to the second.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        async with call.session() as session:
-            now = await session.now()
-            begin, end = parse_when(from_, now), parse_when(to, now) if to is not None else 0
-            if begin > now or end > now or (end and end <= begin):
-                raise InvalidInput(
-                    "An outage lies in the past and begins before it ends: correct --from and --to."
-                )
-            found = await session.pool.machine_of(machine)
-            if found.status is MachineStatus.NONE:
-                raise UnknownMachine(machine)
-            mine = await _seats_of(await indexed(session, call.out), session.account, now)
-            if not mine:
-                raise InvalidInput(f"{session.account} has no matured seat, so its word counts nothing here.")
-            if session.signer is None:
-                raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
-            lasted = f"from {utc(begin)} to {utc(end)}" if end else f"since {utc(begin)}, and still is"
-            target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
-            call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
-            domain = Domain(session.deployment.chain_id, session.deployment.controller)
-            proof = await sign(Outage(machine=machine, from_=begin, to=end), domain, session.signer)
-            written: dict[str, Json] = {
-                "version": 1,
-                "chain_id": session.deployment.chain_id,
-                "controller": session.deployment.controller,
-                "machine": machine,
-                "from": begin,
-                "to": end,
-                "validator": session.account,
-                "proof": "0x" + proof.hex(),
-            }
-            target.write_text(json.dumps(written, indent=2) + "\n")
-            call.out.answer({**written, "seats": [each.seat for each in mine], "file": str(target)})
-            call.out.say(f"{target} is your word: give it to whoever runs `leasehold validator attest send`.")
-
-    call.run(command())
+    async with call.session() as session:
+        now = await session.now()
+        begin, end = parse_when(from_, now), parse_when(to, now) if to is not None else 0
+        if begin > now or end > now or (end and end <= begin):
+            raise InvalidInput(
+                "An outage lies in the past and begins before it ends: correct --from and --to."
+            )
+        found = await session.pool.machine_of(machine)
+        if found.status is MachineStatus.NONE:
+            raise UnknownMachine(machine)
+        mine = await _seats_of(await indexed(session, call.out), session.account, now)
+        if not mine:
+            raise InvalidInput(f"{session.account} has no matured seat, so its word counts nothing here.")
+        if session.signer is None:
+            raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
+        lasted = f"from {utc(begin)} to {utc(end)}" if end else f"since {utc(begin)}, and still is"
+        target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
+        call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
+        domain = Domain(session.deployment.chain_id, session.deployment.controller)
+        proof = await sign(Outage(machine=machine, from_=begin, to=end), domain, session.signer)
+        written: dict[str, Json] = {
+            "version": 1,
+            "chain_id": session.deployment.chain_id,
+            "controller": session.deployment.controller,
+            "machine": machine,
+            "from": begin,
+            "to": end,
+            "validator": session.account,
+            "proof": "0x" + proof.hex(),
+        }
+        target.write_text(json.dumps(written, indent=2) + "\n")
+        call.out.answer({**written, "seats": [each.seat for each in mine], "file": str(target)})
+        call.out.say(f"{target} is your word: give it to whoever runs `leasehold validator attest send`.")
 
 
 @dataclass(frozen=True)
@@ -154,8 +147,9 @@ class Collected:
 
 
 @app.command("send")
-def send_attestation(
-    ctx: typer.Context,
+@shared(SENDS)
+async def send_attestation(
+    call: Invocation,
     files: Files,
     before: Annotated[
         int | None,
@@ -163,52 +157,42 @@ def send_attestation(
             "--before", metavar="FAULT", min=1, help="Of the gap before this outage, not of the newest."
         ),
     ] = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Put validators' signatures together, say whether they are a quorum, and send them. Anyone may."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    attestations = [Attestation.load(path) for path in files]
+    async with call.session(signs=True) as session:
+        collected = await _collect(call, session, files, attestations)
+        call.out.say(collected.said)
+        document: dict[str, Json] = {
+            "machine": collected.outage.machine,
+            "from": collected.outage.from_,
+            "to": collected.outage.to or None,
+            "seats": list(collected.seats),
+            "validators": list(collected.validators),
+            "matured_seats": collected.matured,
+            "needed_seats": quorum_of(collected.matured),
+            "needed_validators": QUORUM_VALIDATORS,
+            "enough": collected.enough,
+        }
+        if not collected.enough and not call.dry_run:
+            raise NoQuorum
 
-    async def command() -> None:
-        attestations = [Attestation.load(path) for path in files]
-        async with call.session(signs=not dry_run) as session:
-            collected = await _collect(call, session, files, attestations)
-            call.out.say(collected.said)
-            document: dict[str, Json] = {
-                "machine": collected.outage.machine,
-                "from": collected.outage.from_,
-                "to": collected.outage.to or None,
-                "seats": list(collected.seats),
-                "validators": list(collected.validators),
-                "matured_seats": collected.matured,
-                "needed_seats": quorum_of(collected.matured),
-                "needed_validators": QUORUM_VALIDATORS,
-                "enough": collected.enough,
-            }
-            if not collected.enough and not dry_run:
-                raise NoQuorum
-
-            async def send() -> Done:
-                faults, outage = await session.pool.faults(), collected.outage
-                if before is None:
-                    fault, receipt = await faults.attest(
-                        outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
-                    )
-                else:
-                    fault, receipt = await faults.attest_before(
-                        before, outage.from_, outage.to, collected.seats, collected.proofs
-                    )
-                return Done(
-                    receipt, f"It stands as fault {fault}: see `leasehold fault {fault}`.", {"fault": fault}
+        async def send() -> Done:
+            faults, outage = await session.pool.faults(), collected.outage
+            if before is None:
+                fault, receipt = await faults.attest(
+                    outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
                 )
+            else:
+                fault, receipt = await faults.attest_before(
+                    before, outage.from_, outage.to, collected.seats, collected.proofs
+                )
+            return Done(
+                receipt, f"It stands as fault {fault}: see `leasehold fault {fault}`.", {"fault": fault}
+            )
 
-            question = f"Attest the outage of machine {collected.outage.machine}?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        question = f"Attest the outage of machine {collected.outage.machine}?"
+        await carry_out(call, question, document, send)
 
 
 async def _collect(

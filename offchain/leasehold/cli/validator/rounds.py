@@ -11,19 +11,10 @@ from leasehold.cli._completion import known_rounds
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import (
-    Approve,
-    AsGroup,
-    DryRun,
-    JsonFlag,
-    MachineId,
-    PasswordFile,
-    ProposalPath,
-    Wallet,
-    Yes,
-)
+from leasehold.cli._options import Approve, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli.validator._shown import ROUNDS, duty_of, outcome_json
 from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRound, WrongRoundState
 from leasehold.market import format_amount
@@ -42,116 +33,95 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def request(
-    ctx: typer.Context,
-    machine: MachineId,
-    approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def request(call: Invocation, machine: MachineId, approve: Approve = False) -> None:
     """Ask for a machine to be measured, as it describes itself now, by a committee of validators. Anyone may."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            money, pool = session.money, session.pool
-            found = await pool.machine_of(machine)
-            if not found.gpus:
-                raise UnknownMachine(machine)
-            rules = await pool.params(await pool.params_version())
-            paid = await pay_in(session, rules.verification_fee, approve=approve or dry_run)
-            call.out.pairs(
-                f"Verification of machine {machine}, revision {found.revision}",
+    async with call.session(signs=True) as session:
+        money, pool = session.money, session.pool
+        found = await pool.machine_of(machine)
+        if not found.gpus:
+            raise UnknownMachine(machine)
+        rules = await pool.params(await pool.params_version())
+        paid = await pay_in(session, rules.verification_fee, approve=approve or call.dry_run)
+        call.out.pairs(
+            f"Verification of machine {machine}, revision {found.revision}",
+            (
+                ("fee", paid.said(session)),
                 (
-                    ("fee", paid.said(session)),
-                    (
-                        "committee",
-                        f"{rules.committee_size} seats, drawn by lot; not the provider's nor yours",
-                    ),
-                    ("takes", "4 hours to measure and 2 hours to reveal, after the draw"),
-                    ("without an outcome", "what is left of the fee comes back"),
+                    "committee",
+                    f"{rules.committee_size} seats, drawn by lot; not the provider's nor yours",
                 ),
+                ("takes", "4 hours to measure and 2 hours to reveal, after the draw"),
+                ("without an outcome", "what is left of the fee comes back"),
+            ),
+        )
+
+        async def send() -> Done:
+            await paid.send(session)
+            round_, receipt = await (await pool.committee()).request_verification(machine, found.revision)
+            said = (
+                f"Verification {round_}: `leasehold validator draw {round_}`, as soon as its block is there."
             )
+            return Done(receipt, said, {"round": round_})
 
-            async def send() -> Done:
-                await paid.send(session)
-                round_, receipt = await (await pool.committee()).request_verification(machine, found.revision)
-                said = f"Verification {round_}: `leasehold validator draw {round_}`, as soon as its block is there."
-                return Done(receipt, said, {"round": round_})
-
-            document: dict[str, Json] = {
-                "machine": machine,
-                "revision": found.revision,
-                "fee": format_amount(rules.verification_fee, money.decimals),
-                "token": money.symbol,
-            }
-            question = f"Pay {money.show(rules.verification_fee)} and ask for it?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "machine": machine,
+            "revision": found.revision,
+            "fee": format_amount(rules.verification_fee, money.decimals),
+            "token": money.symbol,
+        }
+        question = f"Pay {money.show(rules.verification_fee)} and ask for it?"
+        await carry_out(call, question, document, send)
 
 
-def rounds(
-    ctx: typer.Context,
+@shared(ANSWERS)
+async def rounds(
+    call: Invocation,
     machine: Annotated[
         int | None, typer.Option("--machine", "-m", metavar="MACHINE", min=1, help="Of this machine only.")
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """List verifications, what their committees found, and what is next."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            index, now = await indexed(session, call.out), await session.now()
-            found, block = await index.rounds(machine=machine), await session.rpc.block_number()
-            votes = {each.round: await index.votes(each.round) for each in found}
-            call.out.answer(
-                [
-                    {
-                        "round": each.round,
-                        "machine": each.machine,
-                        "revision": each.revision,
-                        "requester": each.requester,
-                        "state": ROUNDS[each.state],
-                        "seats": list(each.seats),
-                        "commit_until": each.commit_until or None,
-                        "reveal_until": each.reveal_until or None,
-                        "score": each.score,
-                        "spec": each.spec.hex() if any(each.spec) else None,
-                        "agreed": each.agreed,
-                        "next": duty_of(each, now, block).verb,
-                        "votes": [_vote_json(vote) for vote in votes[each.round]],
-                    }
-                    for each in found
-                ]
-            )
-            call.out.table(
-                (">round", ">machine", "state", "committee", ">revealed", ">score", "next"),
-                [
-                    (
-                        str(each.round),
-                        str(each.machine),
-                        ROUNDS[each.state],
-                        ", ".join(map(str, each.seats)) or "-",
-                        f"{sum(vote.revealed for vote in votes[each.round])}/{len(each.seats)}",
-                        str(each.score) if each.state.over else "-",
-                        duty_of(each, now, block).said,
-                    )
-                    for each in found
-                ],
-                empty="No verification has been asked for: do it with `leasehold validator request MACHINE`.",
-            )
-
-    call.run(command())
+    async with call.session(account=False) as session:
+        index, now = await indexed(session, call.out), await session.now()
+        found, block = await index.rounds(machine=machine), await session.rpc.block_number()
+        votes = {each.round: await index.votes(each.round) for each in found}
+        call.out.answer(
+            [
+                {
+                    "round": each.round,
+                    "machine": each.machine,
+                    "revision": each.revision,
+                    "requester": each.requester,
+                    "state": ROUNDS[each.state],
+                    "seats": list(each.seats),
+                    "commit_until": each.commit_until or None,
+                    "reveal_until": each.reveal_until or None,
+                    "score": each.score,
+                    "spec": each.spec.hex() if any(each.spec) else None,
+                    "agreed": each.agreed,
+                    "next": duty_of(each, now, block).verb,
+                    "votes": [_vote_json(vote) for vote in votes[each.round]],
+                }
+                for each in found
+            ]
+        )
+        call.out.table(
+            (">round", ">machine", "state", "committee", ">revealed", ">score", "next"),
+            [
+                (
+                    str(each.round),
+                    str(each.machine),
+                    ROUNDS[each.state],
+                    ", ".join(map(str, each.seats)) or "-",
+                    f"{sum(vote.revealed for vote in votes[each.round])}/{len(each.seats)}",
+                    str(each.score) if each.state.over else "-",
+                    duty_of(each, now, block).said,
+                )
+                for each in found
+            ],
+            empty="No verification has been asked for: do it with `leasehold validator request MACHINE`.",
+        )
 
 
 def _vote_json(vote: VoteRecord) -> dict[str, Json]:
@@ -164,84 +134,54 @@ def _vote_json(vote: VoteRecord) -> dict[str, Json]:
     }
 
 
-def draw(
-    ctx: typer.Context,
-    round_: RoundId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def draw(call: Invocation, round_: RoundId) -> None:
     """Draw a verification's committee, for a twentieth of its fee, more after each miss. Anyone may."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found, money = await round_at(session, round_), session.money
+        if found.state is not RoundState.REQUESTED:
+            raise WrongRoundState(round=round_, state=found.state)
+        if await session.rpc.block_number() < found.block_:
+            raise BlockNotMined(block_=found.block_)
+        reward = found.fee * (found.misses + 1) // 20
+        call.out.say(f"Drawing it earns {money.show(reward, places=6)}, if its block is not too old by then.")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, money = await round_at(session, round_), session.money
-            if found.state is not RoundState.REQUESTED:
-                raise WrongRoundState(round=round_, state=found.state)
-            if await session.rpc.block_number() < found.block_:
-                raise BlockNotMined(block_=found.block_)
-            reward = found.fee * (found.misses + 1) // 20
-            call.out.say(
-                f"Drawing it earns {money.show(reward, places=6)}, if its block is not too old by then."
-            )
+        async def send() -> Done:
+            committee = await session.pool.committee()
+            receipt = await committee.draw(round_)
+            for event in committee.events(receipt):
+                if isinstance(event, CommitteeDrawn):
+                    seats: list[Json] = [*event.seats]
+                    said = f"The committee: seats {', '.join(map(str, event.seats))}."
+                    return Done(receipt, said, {"seats": seats, "commit_until": event.commit_until})
+            after = await round_at(session, round_)
+            said = f"That block led to no committee; verification {round_} is {ROUNDS[after.state]} now."
+            return Done(receipt, said, {"seats": []})
 
-            async def send() -> Done:
-                committee = await session.pool.committee()
-                receipt = await committee.draw(round_)
-                for event in committee.events(receipt):
-                    if isinstance(event, CommitteeDrawn):
-                        seats: list[Json] = [*event.seats]
-                        said = f"The committee: seats {', '.join(map(str, event.seats))}."
-                        return Done(receipt, said, {"seats": seats, "commit_until": event.commit_until})
-                after = await round_at(session, round_)
-                said = f"That block led to no committee; verification {round_} is {ROUNDS[after.state]} now."
-                return Done(receipt, said, {"seats": []})
-
-            document: dict[str, Json] = {"round": round_, "reward": format_amount(reward, money.decimals)}
-            await carry_out(
-                call, f"Draw the committee of verification {round_}?", document, send, dry_run=dry_run
-            )
-
-    call.run(command())
+        document: dict[str, Json] = {"round": round_, "reward": format_amount(reward, money.decimals)}
+        await carry_out(call, f"Draw the committee of verification {round_}?", document, send)
 
 
-def finalize(
-    ctx: typer.Context,
-    round_: RoundId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def finalize(call: Invocation, round_: RoundId) -> None:
     """Count a verification's votes, once reveals are over. Anyone may.
 
     If the committee agreed on other hardware than was declared, `leasehold validator false-hardware` follows.
     """
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found = await round_at(session, round_)
+        if found.state is not RoundState.DRAWN:
+            raise WrongRoundState(round=round_, state=found.state)
+        if await session.now() < found.reveal_until:
+            raise RoundOpen(round=round_, until=found.reveal_until)
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found = await round_at(session, round_)
-            if found.state is not RoundState.DRAWN:
-                raise WrongRoundState(round=round_, state=found.state)
-            if await session.now() < found.reveal_until:
-                raise RoundOpen(round=round_, until=found.reveal_until)
+        async def send() -> Done:
+            receipt = await (await session.pool.committee()).finalize(round_)
+            after = await round_at(session, round_)
+            said = f"Machine {after.machine}: verification {round_} is {ROUNDS[after.state]}."
+            return Done(receipt, said, outcome_json(after))
 
-            async def send() -> Done:
-                receipt = await (await session.pool.committee()).finalize(round_)
-                after = await round_at(session, round_)
-                said = f"Machine {after.machine}: verification {round_} is {ROUNDS[after.state]}."
-                return Done(receipt, said, outcome_json(after))
-
-            await carry_out(
-                call, f"Finalize verification {round_}?", {"round": round_}, send, dry_run=dry_run
-            )
-
-    call.run(command())
+        await carry_out(call, f"Finalize verification {round_}?", {"round": round_}, send)
 
 
 async def round_at(session: Session, round_: int) -> Round:

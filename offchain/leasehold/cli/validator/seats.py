@@ -11,9 +11,10 @@ from leasehold.cli._completion import known_seats
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import Approve, AsGroup, DryRun, JsonFlag, PasswordFile, ProposalPath, Wallet, Yes
+from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of, quorum_said
 from leasehold.cli.validator._shown import ROUNDS, duty_of
@@ -45,265 +46,195 @@ def register(app: typer.Typer) -> None:
         app.command(command.__name__.removesuffix("_seat"))(command)
 
 
-def stake(
-    ctx: typer.Context,
-    approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS | PROPOSES)
+async def stake(call: Invocation, approve: Approve = False) -> None:
     """Stake a validator's seat out of your ledger; what that lacks comes from the wallet first."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    async with call.session(signs=True) as session:
+        money, pool = session.money, session.pool
+        rules = await pool.params(await pool.params_version())
+        paid = await pay_in(session, rules.seat_stake, approve=approve or call.dry_run)
+        fee, tenth = money.show(rules.verification_fee), money.show(rules.seat_stake // 10)
+        call.out.pairs(
+            "A validator's seat",
+            (
+                ("stake", paid.said(session)),
+                ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
+                ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
+                ("can be lost", f"{tenth} each time it stays silent, or stands against a clear majority"),
+                ("comes back", f"{format_duration(LEAVE_DELAY)} after `leasehold validator leave`"),
+            ),
+        )
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            money, pool = session.money, session.pool
-            rules = await pool.params(await pool.params_version())
-            paid = await pay_in(session, rules.seat_stake, approve=approve or dry_run)
-            fee, tenth = money.show(rules.verification_fee), money.show(rules.seat_stake // 10)
-            call.out.pairs(
-                "A validator's seat",
-                (
-                    ("stake", paid.said(session)),
-                    ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
-                    ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
-                    ("can be lost", f"{tenth} each time it stays silent, or stands against a clear majority"),
-                    ("comes back", f"{format_duration(LEAVE_DELAY)} after `leasehold validator leave`"),
-                ),
+        async def send() -> Done:
+            await paid.send(session)
+            seat, receipt = await (await pool.committee()).join()
+            matures = (await (await pool.committee()).seat_of(seat)).joined_at + MATURITY
+            return Done(
+                receipt, f"Seat {seat} matures {utc(matures)}.", {"seat": seat, "matures_at": matures}
             )
 
-            async def send() -> Done:
-                await paid.send(session)
-                seat, receipt = await (await pool.committee()).join()
-                matures = (await (await pool.committee()).seat_of(seat)).joined_at + MATURITY
-                return Done(
-                    receipt, f"Seat {seat} matures {utc(matures)}.", {"seat": seat, "matures_at": matures}
-                )
-
-            document: dict[str, Json] = {
-                "stake": format_amount(rules.seat_stake, money.decimals),
-                "from_wallet": format_amount(paid.missing, money.decimals),
-                "token": money.symbol,
-            }
-            question = f"Stake {money.show(rules.seat_stake)} for a seat?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "stake": format_amount(rules.seat_stake, money.decimals),
+            "from_wallet": format_amount(paid.missing, money.decimals),
+            "token": money.symbol,
+        }
+        question = f"Stake {money.show(rules.seat_stake)} for a seat?"
+        await carry_out(call, question, document, send)
 
 
-def top_up(
-    ctx: typer.Context,
+@shared(SENDS | PROPOSES)
+async def top_up(
+    call: Invocation,
     seat: SeatId,
     amount: Annotated[
         str | None, typer.Argument(metavar="[AMOUNT]", help="Whole tokens; by default all that is missing.")
     ] = None,
     approve: Approve = False,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Add to a seat's stake after it lost some. A seat with less than half of it leaves by itself."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
+    async with call.session(signs=True) as session:
+        money, found = session.money, await _seat(session, seat)
+        if found.leaves_at:
+            raise SeatLeavingAlready(seat=seat)
+        missing = found.full - found.stake
+        units = min(missing, parse_amount(amount, money.decimals)) if amount is not None else missing
+        if not units:
+            raise InvalidInput(
+                f"Seat {seat} has its whole stake of {money.show(found.full)}: nothing is missing."
+            )
+        paid = await pay_in(session, units, approve=approve or call.dry_run)
+        call.out.say(f"Seat {seat} lacks {money.show(missing)}; this takes {paid.said(session)}.")
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            money, found = session.money, await _seat(session, seat)
-            if found.leaves_at:
-                raise SeatLeavingAlready(seat=seat)
-            missing = found.full - found.stake
-            units = min(missing, parse_amount(amount, money.decimals)) if amount is not None else missing
-            if not units:
-                raise InvalidInput(
-                    f"Seat {seat} has its whole stake of {money.show(found.full)}: nothing is missing."
-                )
-            paid = await pay_in(session, units, approve=approve or dry_run)
-            call.out.say(f"Seat {seat} lacks {money.show(missing)}; this takes {paid.said(session)}.")
+        async def send() -> Done:
+            await paid.send(session)
+            committee = await session.pool.committee()
+            receipt = await committee.top_up(seat, units)
+            after = await committee.seat_of(seat)
+            now = format_amount(after.stake, money.decimals)
+            return Done(receipt, f"Seat {seat} has {money.show(after.stake)}.", {"stake": now})
 
-            async def send() -> Done:
-                await paid.send(session)
-                committee = await session.pool.committee()
-                receipt = await committee.top_up(seat, units)
-                after = await committee.seat_of(seat)
-                now = format_amount(after.stake, money.decimals)
-                return Done(receipt, f"Seat {seat} has {money.show(after.stake)}.", {"stake": now})
-
-            document: dict[str, Json] = {"seat": seat, "amount": format_amount(units, money.decimals)}
-            await carry_out(call, f"Add {money.show(units)} to seat {seat}?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"seat": seat, "amount": format_amount(units, money.decimals)}
+        await carry_out(call, f"Add {money.show(units)} to seat {seat}?", document, send)
 
 
-def list_seats(ctx: typer.Context, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS)
+async def list_seats(call: Invocation) -> None:
     """List the pool's seats, and how many of them make a quorum."""
-    call = Invocation.of(ctx, as_json=as_json)
-
-    async def command() -> None:
-        async with call.session(account=False) as session:
-            index, now, money = await indexed(session, call.out), await session.now(), session.money
-            found = [each for each in await index.seats() if not each.exited]
-            matured = [each for each in found if each.joined_at + MATURITY <= now]
-            call.out.answer(
-                {
-                    "seats": [_json(each, now, money) for each in found],
-                    "matured": len(matured),
-                    "quorum": {"seats": quorum_of(len(matured)), "validators": QUORUM_VALIDATORS},
-                }
-            )
-            call.out.table(
-                (">seat", "validator", ">stake", "state"),
-                [_row(each, now, money) for each in found],
-                empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
-            )
-            if not as_json:
-                call.out.say(f"Quorum: {quorum_said(len(matured))}.")
-
-    call.run(command())
+    async with call.session(account=False) as session:
+        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        found = [each for each in await index.seats() if not each.exited]
+        matured = [each for each in found if each.joined_at + MATURITY <= now]
+        call.out.answer(
+            {
+                "seats": [_json(each, now, money) for each in found],
+                "matured": len(matured),
+                "quorum": {"seats": quorum_of(len(matured)), "validators": QUORUM_VALIDATORS},
+            }
+        )
+        call.out.table(
+            (">seat", "validator", ">stake", "state"),
+            [_row(each, now, money) for each in found],
+            empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
+        )
+        if not call.out.as_json:
+            call.out.say(f"Quorum: {quorum_said(len(matured))}.")
 
 
-def status(ctx: typer.Context, wallet: Wallet = None, as_json: JsonFlag = False) -> None:
+@shared(ANSWERS | WALLET)
+async def status(call: Invocation) -> None:
     """Show your seats, and what they have to do now: draw, commit, reveal, finalize."""
-    call = Invocation.of(ctx, as_json=as_json, wallet=wallet)
-
-    async def command() -> None:
-        async with call.session() as session:
-            index, now, money = await indexed(session, call.out), await session.now(), session.money
-            mine = [each for each in await index.seats(validator=session.account) if not each.exited]
-            numbers = {each.seat for each in mine}
-            block = await session.rpc.block_number()
-            running = [
-                each
-                for each in await index.rounds()
-                if not each.state.over
-                and (each.state is RoundState.REQUESTED or numbers.intersection(each.seats))
-            ]
-            duties = [duty_of(each, now, block) for each in running]
-            ledger = await session.pool.balance_of(session.account)
-            call.out.answer(
-                {
-                    "account": session.account,
-                    "ledger": format_amount(ledger, money.decimals),
-                    "token": money.symbol,
-                    "seats": [_json(each, now, money) for each in mine],
-                    "rounds": [
-                        {
-                            "round": each.round,
-                            "machine": each.machine,
-                            "state": ROUNDS[each.state],
-                            "seats": sorted(numbers.intersection(each.seats)),
-                            "next": duty.verb,
-                            "until": duty.until,
-                        }
-                        for each, duty in zip(running, duties, strict=True)
-                    ],
-                }
-            )
-            call.out.table(
-                (">seat", "validator", ">stake", "state"),
-                [_row(each, now, money) for each in mine],
-                empty="You have no seat: stake one with `leasehold validator stake`.",
-            )
-            call.out.table(
-                (">round", ">machine", "state", "your seats", "next"),
-                [
-                    (
-                        str(each.round),
-                        str(each.machine),
-                        ROUNDS[each.state],
-                        ", ".join(map(str, sorted(numbers.intersection(each.seats)))) or "-",
-                        duty.said,
-                    )
+    async with call.session() as session:
+        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        mine = [each for each in await index.seats(validator=session.account) if not each.exited]
+        numbers = {each.seat for each in mine}
+        block = await session.rpc.block_number()
+        running = [
+            each
+            for each in await index.rounds()
+            if not each.state.over
+            and (each.state is RoundState.REQUESTED or numbers.intersection(each.seats))
+        ]
+        duties = [duty_of(each, now, block) for each in running]
+        ledger = await session.pool.balance_of(session.account)
+        call.out.answer(
+            {
+                "account": session.account,
+                "ledger": format_amount(ledger, money.decimals),
+                "token": money.symbol,
+                "seats": [_json(each, now, money) for each in mine],
+                "rounds": [
+                    {
+                        "round": each.round,
+                        "machine": each.machine,
+                        "state": ROUNDS[each.state],
+                        "seats": sorted(numbers.intersection(each.seats)),
+                        "next": duty.verb,
+                        "until": duty.until,
+                    }
                     for each, duty in zip(running, duties, strict=True)
                 ],
-                empty="No verification waits for you.",
-            )
-            if not as_json:
-                call.out.say(f"In the ledger: {money.show(ledger)}.")
-
-    call.run(command())
-
-
-def leave(
-    ctx: typer.Context,
-    seat: SeatId,
-    as_group: AsGroup = None,
-    proposal: ProposalPath = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in seven days."""
-    call = Invocation.of(
-        ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file, as_group=as_group,
-        proposal=proposal,
-    )  # fmt: skip
-
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, now = await _seat(session, seat), await session.now()
-            if found.leaves_at:
-                raise SeatLeavingAlready(seat=seat)
-            if now < found.joined_at + MATURITY:
-                raise SeatNotMatured(seat=seat, matures_at=found.joined_at + MATURITY)
-
-            async def send() -> Done:
-                committee = await session.pool.committee()
-                receipt = await committee.leave(seat)
-                at = (await committee.seat_of(seat)).leaves_at
-                return Done(
-                    receipt, f"`leasehold validator exit {seat}` from {utc(at)} on.", {"leaves_at": at}
+            }
+        )
+        call.out.table(
+            (">seat", "validator", ">stake", "state"),
+            [_row(each, now, money) for each in mine],
+            empty="You have no seat: stake one with `leasehold validator stake`.",
+        )
+        call.out.table(
+            (">round", ">machine", "state", "your seats", "next"),
+            [
+                (
+                    str(each.round),
+                    str(each.machine),
+                    ROUNDS[each.state],
+                    ", ".join(map(str, sorted(numbers.intersection(each.seats)))) or "-",
+                    duty.said,
                 )
+                for each, duty in zip(running, duties, strict=True)
+            ],
+            empty="No verification waits for you.",
+        )
+        if not call.out.as_json:
+            call.out.say(f"In the ledger: {money.show(ledger)}.")
 
-            question = f"Leave seat {seat}? This cannot be undone."
-            await carry_out(call, question, {"seat": seat}, send, dry_run=dry_run)
 
-    call.run(command())
+@shared(SENDS | PROPOSES)
+async def leave(call: Invocation, seat: SeatId) -> None:
+    """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in seven days."""
+    async with call.session(signs=True) as session:
+        found, now = await _seat(session, seat), await session.now()
+        if found.leaves_at:
+            raise SeatLeavingAlready(seat=seat)
+        if now < found.joined_at + MATURITY:
+            raise SeatNotMatured(seat=seat, matures_at=found.joined_at + MATURITY)
+
+        async def send() -> Done:
+            committee = await session.pool.committee()
+            receipt = await committee.leave(seat)
+            at = (await committee.seat_of(seat)).leaves_at
+            return Done(receipt, f"`leasehold validator exit {seat}` from {utc(at)} on.", {"leaves_at": at})
+
+        question = f"Leave seat {seat}? This cannot be undone."
+        await carry_out(call, question, {"seat": seat}, send)
 
 
-def exit_seat(
-    ctx: typer.Context,
-    seat: SeatId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def exit_seat(call: Invocation, seat: SeatId) -> None:
     """Move the stake of a seat that has left into its validator's ledger. Anyone may send it."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found, money = await _seat(session, seat), session.money
+        if not found.leaves_at:
+            raise SeatNotLeaving(seat=seat)
+        if await session.now() < found.leaves_at:
+            raise SeatLocked(seat=seat, until=found.leaves_at)
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, money = await _seat(session, seat), session.money
-            if not found.leaves_at:
-                raise SeatNotLeaving(seat=seat)
-            if await session.now() < found.leaves_at:
-                raise SeatLocked(seat=seat, until=found.leaves_at)
+        async def send() -> Done:
+            receipt = await (await session.pool.committee()).exit(seat)
+            return Done(receipt, f"{money.show(found.stake)} went into the ledger of {found.validator}.")
 
-            async def send() -> Done:
-                receipt = await (await session.pool.committee()).exit(seat)
-                return Done(receipt, f"{money.show(found.stake)} went into the ledger of {found.validator}.")
-
-            document: dict[str, Json] = {"seat": seat, "stake": format_amount(found.stake, money.decimals)}
-            question = f"Move {money.show(found.stake)} into the ledger of {found.validator}?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"seat": seat, "stake": format_amount(found.stake, money.decimals)}
+        question = f"Move {money.show(found.stake)} into the ledger of {found.validator}?"
+        await carry_out(call, question, document, send)
 
 
 async def _seat(session: Session, seat: int) -> Seat:

@@ -14,9 +14,9 @@ from leasehold.chain import ZERO_DIGEST, Receipt, Round, RoundState
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._options import DryRun, JsonFlag, PasswordFile, Wallet, Yes
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
+from leasehold.cli._shared import SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.validator._votes import Vote, Votes, revealable
 from leasehold.cli.validator.rounds import RoundId, round_at
@@ -33,8 +33,9 @@ def register(app: typer.Typer) -> None:
     app.command("false-hardware")(false_hardware)
 
 
-def commit(
-    ctx: typer.Context,
+@shared(SENDS)
+async def commit(
+    call: Invocation,
     round_: RoundId,
     passed: Annotated[bool, typer.Option("--pass/--fail", help="Whether it is what it says.")],
     score: Annotated[
@@ -49,74 +50,62 @@ def commit(
             "default what was declared; with --fail by default that it could not be measured.",
         ),
     ] = None,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Commit to what you found, for all your seats on the committee, without showing it yet.
 
     The vote and its salt are written to a file under the home folder before anything is sent: `reveal` needs it.
     """  # fmt: skip
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
-
-    async def command() -> None:
-        if passed and score is None:
-            raise InvalidInput("A machine that passes has a score: pass --score with 0 to 1000.")
-        async with call.session(signs=not dry_run) as session:
-            found = await round_at(session, round_)
-            if found.state is not RoundState.DRAWN:
-                raise WrongRoundState(round=round_, state=found.state)
-            if await session.now() >= found.commit_until:
-                raise CommitOver(round=round_, until=found.commit_until)
-            declared = await _declared(call, session, found) if passed else ZERO_DIGEST
-            measured = _measured(spec, declared)
-            if passed and measured != declared:
-                raise InvalidInput(
-                    "That is other hardware than was declared, which does not pass: use --fail."
-                )
-            seats = await _own_seats(session, found)
-            votes, kept = Votes(call.settings.home, session.deployment), []
-            for seat in seats:
-                fresh = Vote(round_, seat, passed, measured, score or 0, secrets.token_bytes(32))
-                kept.append(votes.known(fresh))
-            verdict = "passes" if passed else "fails"
-            call.out.say(
-                f"Machine {found.machine} {verdict} with a score of {score or 0}, from seats "
-                f"{', '.join(map(str, seats))}; to be revealed from {utc(found.commit_until)} to "
-                f"{utc(found.reveal_until)}."
+    if passed and score is None:
+        raise InvalidInput("A machine that passes has a score: pass --score with 0 to 1000.")
+    async with call.session(signs=True) as session:
+        found = await round_at(session, round_)
+        if found.state is not RoundState.DRAWN:
+            raise WrongRoundState(round=round_, state=found.state)
+        if await session.now() >= found.commit_until:
+            raise CommitOver(round=round_, until=found.commit_until)
+        declared = await _declared(call, session, found) if passed else ZERO_DIGEST
+        measured = _measured(spec, declared)
+        if passed and measured != declared:
+            raise InvalidInput("That is other hardware than was declared, which does not pass: use --fail.")
+        seats = await _own_seats(session, found)
+        votes, kept = Votes(call.settings.home, session.deployment), []
+        for seat in seats:
+            fresh = Vote(round_, seat, passed, measured, score or 0, secrets.token_bytes(32))
+            kept.append(votes.known(fresh))
+        verdict = "passes" if passed else "fails"
+        call.out.say(
+            f"Machine {found.machine} {verdict} with a score of {score or 0}, from seats "
+            f"{', '.join(map(str, seats))}; to be revealed from {utc(found.commit_until)} to "
+            f"{utc(found.reveal_until)}."
+        )
+        if not passed and any(measured):
+            call.out.warn(
+                "A majority that says the same makes this false hardware: all that may be slashed is."
             )
-            if not passed and any(measured):
-                call.out.warn(
-                    "A majority that says the same makes this false hardware: all that may be slashed is."
-                )
 
-            async def send() -> Done:
-                committee = await session.pool.committee()
-                receipt: Receipt | None = None
-                for vote in kept:
-                    if vote not in votes.load(round_, vote.seat):
-                        votes.keep(vote)
-                    receipt = await committee.commit(round_, vote.seat, vote.commitment(session.deployment))
-                assert receipt is not None
-                said = f"Committed. Keep {votes.folder} until it is revealed: nobody else knows the salt."
-                return Done(receipt, said)
+        async def send() -> Done:
+            committee = await session.pool.committee()
+            receipt: Receipt | None = None
+            for vote in kept:
+                if vote not in votes.load(round_, vote.seat):
+                    votes.keep(vote)
+                receipt = await committee.commit(round_, vote.seat, vote.commitment(session.deployment))
+            assert receipt is not None
+            said = f"Committed. Keep {votes.folder} until it is revealed: nobody else knows the salt."
+            return Done(receipt, said)
 
-            document: dict[str, Json] = {
-                "round": round_,
-                "machine": found.machine,
-                "seats": list(seats),
-                "passed": passed,
-                "score": score or 0,
-                "spec": measured.hex() if any(measured) else None,
-                "reveal_from": found.commit_until,
-                "reveal_until": found.reveal_until,
-                "folder": str(votes.folder),
-            }
-            await carry_out(call, "Commit to that?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {
+            "round": round_,
+            "machine": found.machine,
+            "seats": list(seats),
+            "passed": passed,
+            "score": score or 0,
+            "spec": measured.hex() if any(measured) else None,
+            "reveal_from": found.commit_until,
+            "reveal_until": found.reveal_until,
+            "folder": str(votes.folder),
+        }
+        await carry_out(call, "Commit to that?", document, send)
 
 
 async def _declared(call: Invocation, session: Session, found: Round) -> bytes:
@@ -150,49 +139,37 @@ async def _own_seats(session: Session, found: Round) -> tuple[int, ...]:
     return tuple(sorted(mine))
 
 
-def reveal(
-    ctx: typer.Context,
-    round_: RoundId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def reveal(call: Invocation, round_: RoundId) -> None:
     """Show what your seats committed to. Whoever does not, loses a tenth of a stake if the others agree."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found, now = await round_at(session, round_), await session.now()
+        if found.state is not RoundState.DRAWN:
+            raise WrongRoundState(round=round_, state=found.state)
+        if now < found.commit_until:
+            raise RevealNotOpen(round=round_, from_=found.commit_until)
+        if now >= found.reveal_until:
+            raise RevealOver(round=round_, until=found.reveal_until)
+        votes = await _to_reveal(call, session, found)
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found, now = await round_at(session, round_), await session.now()
-            if found.state is not RoundState.DRAWN:
-                raise WrongRoundState(round=round_, state=found.state)
-            if now < found.commit_until:
-                raise RevealNotOpen(round=round_, from_=found.commit_until)
-            if now >= found.reveal_until:
-                raise RevealOver(round=round_, until=found.reveal_until)
-            votes = await _to_reveal(call, session, found)
-
-            async def send() -> Done:
-                committee = await session.pool.committee()
-                receipt: Receipt | None = None
-                for vote in votes:
-                    receipt = await committee.reveal(
-                        round_, vote.seat, vote.passed, vote.spec, vote.score, vote.salt
-                    )
-                assert receipt is not None
-                return Done(
-                    receipt,
-                    f"Revealed. `leasehold validator finalize {round_}` after {utc(found.reveal_until)}.",
+        async def send() -> Done:
+            committee = await session.pool.committee()
+            receipt: Receipt | None = None
+            for vote in votes:
+                receipt = await committee.reveal(
+                    round_, vote.seat, vote.passed, vote.spec, vote.score, vote.salt
                 )
+            assert receipt is not None
+            return Done(
+                receipt,
+                f"Revealed. `leasehold validator finalize {round_}` after {utc(found.reveal_until)}.",
+            )
 
-            shown: list[Json] = [
-                {"seat": vote.seat, "passed": vote.passed, "score": vote.score} for vote in votes
-            ]
-            document: dict[str, Json] = {"round": round_, "machine": found.machine, "votes": shown}
-            await carry_out(call, f"Reveal {len(votes)} votes?", document, send, dry_run=dry_run)
-
-    call.run(command())
+        shown: list[Json] = [
+            {"seat": vote.seat, "passed": vote.passed, "score": vote.score} for vote in votes
+        ]
+        document: dict[str, Json] = {"round": round_, "machine": found.machine, "votes": shown}
+        await carry_out(call, f"Reveal {len(votes)} votes?", document, send)
 
 
 async def _to_reveal(call: Invocation, session: Session, found: Round) -> list[Vote]:
@@ -224,32 +201,20 @@ async def _to_reveal(call: Invocation, session: Session, found: Round) -> list[V
     return votes
 
 
-def false_hardware(
-    ctx: typer.Context,
-    round_: RoundId,
-    wallet: Wallet = None,
-    password_file: PasswordFile = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: JsonFlag = False,
-) -> None:
+@shared(SENDS)
+async def false_hardware(call: Invocation, round_: RoundId) -> None:
     """File a fault for a machine on which a committee found other hardware than was declared. Anyone may, once."""
-    call = Invocation.of(ctx, as_json=as_json, yes=yes, wallet=wallet, password_file=password_file)
+    async with call.session(signs=True) as session:
+        found = await round_at(session, round_)
+        if found.state is not RoundState.FAILED or not any(found.spec):
+            raise InvalidInput(
+                f"Verification {round_} did not end with other hardware: there is nothing to file."
+            )
 
-    async def command() -> None:
-        async with call.session(signs=not dry_run) as session:
-            found = await round_at(session, round_)
-            if found.state is not RoundState.FAILED or not any(found.spec):
-                raise InvalidInput(
-                    f"Verification {round_} did not end with other hardware: there is nothing to file."
-                )
+        async def send() -> Done:
+            fault, receipt = await (await session.pool.faults()).report_false_hardware(round_)
+            return Done(receipt, f"Filed: see `leasehold fault {fault}`.", {"fault": fault})
 
-            async def send() -> Done:
-                fault, receipt = await (await session.pool.faults()).report_false_hardware(round_)
-                return Done(receipt, f"Filed: see `leasehold fault {fault}`.", {"fault": fault})
-
-            document: dict[str, Json] = {"round": round_, "machine": found.machine, "spec": found.spec.hex()}
-            question = f"File false hardware of machine {found.machine}?"
-            await carry_out(call, question, document, send, dry_run=dry_run)
-
-    call.run(command())
+        document: dict[str, Json] = {"round": round_, "machine": found.machine, "spec": found.spec.hex()}
+        question = f"File false hardware of machine {found.machine}?"
+        await carry_out(call, question, document, send)
