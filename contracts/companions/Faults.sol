@@ -192,7 +192,7 @@ contract Faults is Companion, IFaults {
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
             address[] memory reporters = new address[](1);
             reporters[0] = standing.challenger;
-            fault = _begin(machine, FaultKind.Challenged, from, keccak256(abi.encode(reporters)));
+            fault = _begin(machine, FaultKind.Challenged, from, _name(reporters));
             if (seen.retiredAt != 0) _end(fault, seen, rules);
         }
         _pay(standing.challenger, standing.bond);
@@ -710,7 +710,7 @@ contract Faults is Companion, IFaults {
     /// @dev Who signed, as `reporters` of a fault: the first of them, in the order of the seats.
     function _quorum(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
         private
-        returns (bytes32 hash)
+        returns (bytes32)
     {
         ICommittee committee = _committee();
         bytes32 digest = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
@@ -721,8 +721,13 @@ contract Faults is Companion, IFaults {
                 mstore(validators, MAX_REPORTERS)
             }
         }
-        hash = keccak256(abi.encode(validators));
-        emit ReportersNamed(hash, validators);
+        return _name(validators);
+    }
+
+    /// @dev A fault keeps the hash, the log keeps the list.
+    function _name(address[] memory reporters) private returns (bytes32 hash) {
+        hash = keccak256(abi.encode(reporters));
+        emit ReportersNamed(hash, reporters);
     }
 
     function _issued(address operator, uint256 issuedAt, uint256 since, bytes32 structHash, bytes calldata proof)

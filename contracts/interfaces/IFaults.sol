@@ -73,7 +73,7 @@ interface IFaults is ICompanion {
     event OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address arbiter);
     /// @notice A running outage is now known from a quorum, perhaps from an earlier time.
     event OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from);
-    /// @notice Who stands behind a quorum's word: faults keep `hash` alone, and `execute` asks for the list.
+    /// @notice Who shares a tenth of what comes of it: a fault keeps `hash` alone, and `execute` asks for the list.
     event ReportersNamed(bytes32 indexed hash, address[] reporters);
     /// @notice The outage has ended. `amount` may be 0: then nothing follows.
     event FaultFiled(
@@ -116,8 +116,8 @@ interface IFaults is ICompanion {
     /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(machine, fault, issuedAt)`, where
     /// `fault` is the challenge's id. The bond goes to the treasury, a tenth of it to the provider.
     function answer(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
-    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge, though not for longer than
-    /// `filingWindow` before that. The bond goes back. Anyone may send it.
+    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge, though not since earlier than that
+    /// and an hour ago (`filingWindow`, once the machine has retired). The bond goes back. Anyone may send it.
     /// @return fault 0 if the machine had retired by then
     function prove(uint32 machine) external returns (uint256 fault);
     /// @notice More than two thirds of the matured seats, of at least five validators, signed `Outage(machine, from, to)`.
@@ -138,7 +138,8 @@ interface IFaults is ICompanion {
     /// @notice Files an outage that has reached the highest tier, or whose machine has retired, and, unless it has retired,
     /// lets another one run on from now. Anyone may send it.
     function roll(uint32 machine) external;
-    /// @notice A committee's round ended with agreement on other hardware than was declared. Anyone may send it, once.
+    /// @notice A committee's round ended with agreement on other hardware than was declared: a fault from the request to the
+    /// end of the round. Anyone may send it, once.
     function reportFalseHardware(uint256 round) external returns (uint256 fault);
 
     /// @notice Takes the outage off what the leases owe and, until it is executed, registers what their tenants lost: the

@@ -7,11 +7,13 @@ contracts/interfaces. Money that they take comes out of the sender's ledger in t
 from collections.abc import Sequence
 
 from leasehold.chain._contract import Contract, code
+from leasehold.chain._decode import decode_log, topic_of
 from leasehold.chain._events import (
     Challenged,
     FaultFiled,
     OutageAttested,
     OutageOpened,
+    ReportersNamed,
     SeatJoined,
     VerificationRequested,
 )
@@ -174,6 +176,19 @@ class Faults(Companion):
     async def rule(self, fault: int, stands: bool) -> Receipt:
         """The fault's arbiter rules."""
         return await self._write("rule", fault, stands)
+
+    async def reporters(self, digest: bytes, first_block: int) -> tuple[str, ...] | None:
+        """Who shares a tenth of a fault with this digest; `None` if the node's logs since that block do not tell."""
+        if not any(digest):
+            return ()
+        query = {
+            "address": self.address,
+            "fromBlock": hex(first_block),
+            "toBlock": "latest",
+            "topics": [topic_of(ReportersNamed), "0x" + digest.hex()],
+        }
+        named = [decode_log(log) for log in await self._rpc.call("eth_getLogs", [query])]
+        return next((event.reporters for event in named if isinstance(event, ReportersNamed)), None)
 
     async def execute(self, fault: int, reporters: Sequence[str]) -> Receipt:
         """Moves the stake. reporters: the list whose digest the fault holds, empty where it is zero."""

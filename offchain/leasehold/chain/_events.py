@@ -60,6 +60,7 @@ __all__ = [
     "PendingSlashesSet",
     "PoolCreated",
     "Rated",
+    "ReportersNamed",
     "ResultPublished",
     "Revealed",
     "RoundFinalized",
@@ -780,6 +781,14 @@ class OutageOpened(Event):
     kind: FaultKind
     from_: int
     arbiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportersNamed(Event):
+    """`ReportersNamed(bytes32 indexed hash, address[] reporters)`."""
+
+    hash: bytes
+    reporters: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

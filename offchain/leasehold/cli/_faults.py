@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
-
-from eth_abi.abi import encode as abi_encode
-from eth_utils.crypto import keccak
+from collections.abc import Iterable, Sequence
 
 from leasehold.chain import (
     ZERO_DIGEST,
-    CallUnreadable,
-    DecodedCall,
     Fault,
     FaultKind,
     FaultRecord,
@@ -19,17 +13,15 @@ from leasehold.chain import (
     Lease,
     LeaseState,
     Receipt,
-    decode_call,
     format_lease,
 )
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
-from leasehold.errors import ChainError, UnknownFault
+from leasehold.errors import UnknownFault
 from leasehold.market import InvalidInput, Money, format_amount, format_duration
 
 ROLL_AFTER = 120 * 3_600  # seconds; from then on anybody may file a running outage
-MAX_REPORTERS = 64
 
 KINDS = {
     FaultKind.NONE: "none",
@@ -155,86 +147,11 @@ def leases_said(leases: Sequence[int]) -> str:
 
 async def execute(session: Session, fault: Fault) -> Receipt:
     """Move the stake of a fault whose time has come. Raises InvalidInput if its reporters cannot be found."""
-    reporters = await reporters_of(session, fault)
+    faults = await session.pool.faults()
+    reporters = await faults.reporters(fault.reporters, session.deployment.block)
     if reporters is None:
         raise InvalidInput(
-            f"The reporters of fault {fault.id} could not be found in the chain's history: ask one of the validators "
-            "who signed to run `leasehold compensate`, or use a node that keeps more of it."
+            f"The reporters of fault {fault.id} could not be found in the chain's history: use a node that keeps the "
+            "events of its machine's last outages."
         )
-    return await (await session.pool.faults()).execute(fault.id, reporters)
-
-
-def reporters_digest(reporters: Sequence[str]) -> bytes:
-    """What a fault keeps of who shares its tenth."""
-    return keccak(abi_encode(["address[]"], [list(reporters)]))
-
-
-async def reporters_of(session: Session, fault: Fault) -> tuple[str, ...] | None:
-    """Who shares a tenth of the slash: the chain has a digest only. `None` where the history does not tell."""
-    if fault.reporters == ZERO_DIGEST:
-        return ()
-    async for candidate in _candidates(session, fault.machine):
-        if reporters_digest(candidate) == fault.reporters:
-            return candidate
-    return None
-
-
-async def _candidates(session: Session, machine: int) -> AsyncIterator[tuple[str, ...]]:
-    """The machine's challengers, and the validators of all that was ever attested of it, the newest first."""
-    if session.index is not None:
-        for record in reversed(await session.index.challenges(machine=machine)):
-            yield (record.challenger,)
-    contracts, committee = await session.pool.contracts(), await session.pool.committee()
-    for sent in reversed(await _transactions(session, machine)):
-        for call in _calls(sent, contracts):
-            if call.contract != "Faults" or call.function not in ("attest", "attestBefore"):
-                continue
-            seats = list(call.arguments["seats"])
-            for block in ("latest", str(sent["blockNumber"])):  # a seat may be somebody else's by now
-                try:
-                    answer = await session.rpc.eth_call(
-                        committee.address, committee.encode("validatorsOf", seats), block=block
-                    )
-                except ChainError:
-                    continue
-                yield _addresses(answer)[:MAX_REPORTERS]
-
-
-async def _transactions(session: Session, machine: int) -> list[Mapping[str, Any]]:
-    """What was sent to the pool's Faults about the machine, in order."""
-    faults = await session.pool.faults()
-    topic = f"0x{machine:064x}"
-    query = {
-        "address": faults.address,
-        "fromBlock": hex(session.deployment.block),
-        "toBlock": "latest",
-        "topics": [None, None, topic],
-    }
-    logs = await session.rpc.call("eth_getLogs", [query])
-    hashes = list(dict.fromkeys(str(log["transactionHash"]) for log in logs))
-    if not hashes:
-        return []
-    return list(await session.rpc.batch([("eth_getTransactionByHash", [each]) for each in hashes]))
-
-
-def _calls(sent: Mapping[str, Any], contracts: Mapping[str, str]) -> list[DecodedCall]:
-    """What a transaction asked the pool's contracts for, as far as it can be read."""
-    try:
-        call = decode_call(str(sent["to"]), bytes.fromhex(str(sent["input"])[2:]), contracts)
-    except (CallUnreadable, ValueError):
-        return []
-    if (call.contract, call.function) != ("Accounts", "execute"):
-        return [call, *call.inner]
-    found = []
-    for inner in call.arguments["calls"]:
-        try:
-            found.append(decode_call(inner["target"], bytes(inner["data"]), contracts))
-        except (CallUnreadable, ValueError):
-            continue
-    return found
-
-
-def _addresses(answer: bytes) -> tuple[str, ...]:
-    count = int.from_bytes(answer[32:64])
-    words = (answer[64 + 32 * at : 96 + 32 * at] for at in range(count))
-    return tuple("0x" + word[12:].hex() for word in words)
+    return await faults.execute(fault.id, reporters)
