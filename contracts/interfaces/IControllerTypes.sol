@@ -49,7 +49,8 @@ struct LeaseRequest {
 }
 
 /// @notice A pool's rules. A version never changes once in force, and reaches no lease opened before it. The hard bounds
-/// that are not said here stand in `Rules`.
+/// that are not said here stand in `Rules`. A fault is judged by the version that the machine's provider has accepted when it
+/// is filed.
 struct Params {
     // slot 0
     uint96 minStakePerGpu; // token units
