@@ -329,12 +329,15 @@ def test_silence_is_proven_by_anybody(pool, faults, tenant, thief, operator, run
     assert (told["bps"], told["amount"]) == (400, slashed(400))
 
 
-def test_who_proves_late_proves_no_more_than_may_be_filed(pool, faults, tenant, thief, running, challenge):
+def test_who_proves_late_proves_no_more_than_claims_are_held_for(faults, tenant, thief, running, challenge):
     challenge()
     asked = now()
     at(asked + 10 * DAY)
-    fault = fault_of(faults.prove(1, {"from": thief}))
-    assert faults.faultOf(fault).dict()["from"] == asked + 10 * DAY - Params().filing_window - WINDOW
+    tx = faults.prove(1, {"from": thief})
+    seen = faults.faultOf(fault_of(tx)).dict()
+    assert seen["from"] == asked + 10 * DAY - PROVE_TIME - WINDOW
+    named = tx.events["ReportersNamed"]
+    assert (named["hash"], named["reporters"]) == (seen["reporters"], [tenant])
 
 
 # ---------------------------------------------------------------------------------------------- what waits meanwhile

@@ -272,10 +272,9 @@ contract BillRaces is RaceWorld {
         _assertSolvent();
     }
 
-    /// @dev An operator blinks for eleven minutes, a tenant asks in them, and waits six days with `prove`: the outage would
-    /// run since the question, and 414e18 of rent that nobody has claimed would be taken off the bill. A question that has
-    /// lapsed is anybody's to prove, the provider's first of all: it costs the lowest tier, 4e18, and ends at once. What is
-    /// claimed meanwhile stays claimed until the lease has worked it off.
+    /// @dev An operator blinks for eleven minutes, a tenant asks in them, and waits with `prove`: claims would be held for
+    /// another hour, which is what waiting can take off the bill. A question that has lapsed is anybody's to prove, the
+    /// provider's first of all: it costs the lowest tier, 4e18, and ends at once.
     function test_waiting_with_a_proof() external {
         uint256 lease = _leaseOf(tenant, 8, 7 days);
         skip(1 hours);
