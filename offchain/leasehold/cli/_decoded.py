@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leasehold.chain import UNLIMITED, DecodedCall, cost, format_lease
 from leasehold.cli._output import Json
+from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
 from leasehold.market import accrued, extension_cost, format_amount, format_duration, format_share
-
-if TYPE_CHECKING:
-    from leasehold.cli._session import Session
 
 _AMOUNTS = {"amount", "cap", "max_price", "price", "spot_price"}
 _TIMES = {"deadline", "expiry", "expires_at"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,6 @@ from leasehold.cli._options import (
     Yes,
 )
 from leasehold.cli._output import Output
-from leasehold.cli._session import Session, open_session
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, WalletError
 
@@ -131,9 +129,3 @@ class Invocation:
                 f"There is nobody to ask for the password of wallet {name}: pass --password-file, "
                 "or set LEASEHOLD_PASSWORD."
             ) from None
-
-    def session(self, *, signs: bool = False, account: bool = True) -> AbstractAsyncContextManager[Session]:
-        """Everything that reaches the chain and IPFS. Without `account` no wallet is needed. `signs` unlocks it and
-        gives the session a sender; a dry run's session has none, so that it can send nothing.
-        """
-        return open_session(self, signs=signs and not self.dry_run, account=account)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leasehold.chain import Call, decode_calls
 from leasehold.cli._decoded import Reader
 from leasehold.cli._files import write_file
+from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
+from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
 from leasehold.errors import ContractError
-
-if TYPE_CHECKING:
-    from leasehold.cli._invocation import Invocation
-    from leasehold.cli._session import Session
 
 
 async def file_proposal(call: Invocation, session: Session, calls: Sequence[Call]) -> Path:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from leasehold.chain import (
     AccountsContract,
@@ -18,19 +17,15 @@ from leasehold.chain import (
     MachineRecord,
     Pool,
     Rpc,
-    Sender,
     Sends,
     Signer,
     Token,
-    TypedData,
 )
 from leasehold.chain.typed import Domain
-from leasehold.cli._acting import Acting, AsDelegate, CannotAct, Proposed, Proposing
-from leasehold.cli._groups import Groups
-from leasehold.cli._proposing import file_proposal
+from leasehold.cli._acting import Acting, CannotAct
 from leasehold.cli._settings import Settings
 from leasehold.datasets import Ipfs
-from leasehold.errors import ContractError, SettingsError, UnknownLease, WalletError
+from leasehold.errors import UnknownLease, WalletError
 from leasehold.market import (
     AgentClient,
     Contact,
@@ -44,9 +39,6 @@ from leasehold.market import (
     SessionCache,
 )
 from leasehold.market.wire import AgentUnreachable
-
-if TYPE_CHECKING:
-    from leasehold.cli._invocation import Invocation
 
 
 @dataclass
@@ -191,72 +183,3 @@ class Session:
         own = replace(self, other=None)
         async with own.agent(listing.id, listing.machine.operator, listing.contact) as client:
             await client.put_workload(sealed)
-
-
-class _Unlocking:
-    """A wallet that asks for its password when something is to be signed, and not before."""
-
-    def __init__(self, call: Invocation, wallet: KeyInfo) -> None:
-        self._call = call
-        self._wallet = wallet
-        self._opened: Signer | None = None
-
-    @property
-    def address(self) -> str:
-        return self._wallet.address
-
-    async def open(self) -> Signer:
-        if self._opened is None:
-            password = self._call.password(self._wallet.name)
-            self._opened = await self._call.keystore.unlock(self._wallet.name, password)
-        return self._opened
-
-    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
-        return await (await self.open()).sign_transaction(transaction)
-
-    async def sign_typed_data(self, message: TypedData) -> bytes:
-        return await (await self.open()).sign_typed_data(message)
-
-
-@asynccontextmanager
-async def open_session(call: Invocation, *, signs: bool, account: bool) -> AsyncIterator[Session]:
-    """Connect to the deployment's chain; ask for the wallet's password at once if the command sends transactions.
-
-    A group's command ends where it would send something: that becomes a proposal, written on the way out.
-
-    Raises:
-        SettingsError: no deployment is named, or no such group is known. WrongChain, RpcUnavailable. WalletError.
-    """
-    settings = call.settings
-    if settings.deployment is None:
-        raise SettingsError(
-            "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
-        )
-    deployment = Deployment.load(settings.deployment)
-    other = call.acting.account_for(Groups(settings.home), deployment.accounts)
-    wallet = call.chosen() if signs or account else None
-    async with AsyncExitStack() as stack:
-        rpc = await stack.enter_async_context(Rpc(settings.rpc))
-        await rpc.check_chain(
-            deployment
-        )  # before the password: nobody should unlock a key for the wrong chain
-        signer = _Unlocking(call, wallet) if wallet else None
-        reader, acting = Pool(rpc, deployment), call.acting
-        sender: Sends | None = None
-        if acting.group is not None and other is not None:
-            sender = Proposing(other, reader) if signs else None
-        elif signs and signer is not None:
-            await signer.open()
-            own = Sender(rpc, signer)
-            sender = AsDelegate(own, other, reader) if other is not None else own
-        pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
-        session = Session(
-            settings, deployment, rpc, pool, token, wallet, signer, sender, stack, acting=acting, other=other
-        )
-        try:
-            yield session
-        except Proposed as proposed:
-            await file_proposal(call, session, proposed.calls)
-        except ContractError as refused:  # said outside, where nobody knows the token any more
-            refused.in_money(session.money.show)
-            raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from leasehold.chain import Lease, LeaseState, Machine, Receipt, format_lease
+from leasehold.chain import Lease, LeaseState, Machine, Receipt, Terms, format_lease
 from leasehold.cli._output import Json
 from leasehold.market import Bill, Listing, Money, format_amount, format_cells, format_share, format_size
 
@@ -100,16 +100,15 @@ def machine_json(listing: Listing) -> dict[str, Json]:
         "revision": machine.revision,
         "stake": format_amount(machine.stake, money.decimals),
         "token": money.symbol,
-        "terms": terms_json(machine, money),
+        "terms": terms_json(machine.terms, money),
         "hardware": listing.hardware.model_dump(mode="json") if listing.hardware else None,
         "contact": listing.contact.model_dump(mode="json") if listing.contact else None,
         "missing": listing.missing,
     }
 
 
-def terms_json(machine: Machine, money: Money) -> dict[str, Json]:
+def terms_json(terms: Terms, money: Money) -> dict[str, Json]:
     """A machine's terms in JSON."""
-    terms = machine.terms
     return {
         "price": format_amount(terms.price, money.decimals),
         "spot_price": format_amount(terms.spot_price, money.decimals),

@@ -15,6 +15,7 @@ import typer
 from leasehold.chain import format_lease, parse_lease
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
@@ -40,7 +41,7 @@ async def logs(
 ) -> None:
     """Print what the workload has written, on its standard output and error."""
     number = parse_lease(lease)
-    async with call.session() as session:
+    async with open_session(call) as session:
         await indexed(session, call.out)
         async with session.agent_of(number) as agent:
             async for data in agent.logs(number, tail=tail, follow=follow):
@@ -67,7 +68,7 @@ async def execute(
         if not equals:
             raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
         variables[name] = value
-    async with call.session() as session:
+    async with open_session(call) as session:
         await indexed(session, call.out)
         async with session.agent_of(number) as agent:
             return await attach(agent, number, command, variables, terminal)
@@ -93,7 +94,7 @@ async def ssh(
 ) -> int:
     """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
     number = parse_lease(lease)
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         await indexed(session, call.out)
         record, contact = await session.reach(number)
     if contact.ssh is None:

@@ -17,6 +17,7 @@ import typer
 from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
 from leasehold.cli._index import alone
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -97,7 +98,7 @@ async def auto_extend(
     margin, lifetime = parse_duration(before), parse_duration(longest)
     if step <= 0 or margin <= 0:
         raise InvalidInput("Nothing is kept by steps of nothing: set --by and --before above zero.")
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await session.lease(number)
         if found.state is LeaseState.OPENED:
             raise InvalidInput(f"Lease {format_lease(number)} has not started: try again when it has.")

@@ -11,6 +11,7 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
@@ -54,7 +55,7 @@ async def set_delegate(
         raise InvalidInput(
             f"A period lasts at most {format_duration(MAX_PERIOD)}: choose a shorter --period."
         )
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money = session.money
         units = parse_amount(cap, money.decimals)
         if units == 0:
@@ -91,7 +92,7 @@ async def set_delegate(
 @shared(ANSWERS | WALLET | AS_GROUP)
 async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         index, now, money = await indexed(session, call.out), await session.now(), session.money
         mine = [
             each
@@ -121,7 +122,7 @@ async def list_delegates(call: Invocation) -> None:
 async def revoke(call: Invocation, who: Who) -> None:
     """End a delegate's leave, from the next block on. Leases that it has opened run on."""
     delegate = parse_address(who)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         await _known(session, delegate)
 
         async def send() -> Done:

@@ -25,6 +25,7 @@ from leasehold.cli._faults import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -58,7 +59,7 @@ async def challenge(
     share in what it costs the provider.
     """
     named = parse_lease(lease) if lease else 0
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, faults = session.money, await session.pool.faults()
         number = await _own_lease(call, session, machine, named)
         bond = await faults.bond_of(machine, session.account)
@@ -115,7 +116,7 @@ async def _own_lease(call: Invocation, session: Session, machine: int, named: in
 @shared(SIGNS)
 async def prove(call: Invocation, machine: MachineId) -> None:
     """Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send it."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
 
         async def send() -> Done:
             fault, receipt = await (await session.pool.faults()).prove(machine)
@@ -137,7 +138,7 @@ async def list_faults(
     ] = None,
 ) -> None:
     """List the outages and other faults of the pool's machines, and what they cost."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         index = await indexed(session, call.out)
         money = session.money
         found = [await current(session, each) for each in await index.faults(machine=machine)]
@@ -162,7 +163,7 @@ async def list_faults(
 @shared(ANSWERS | WALLET)
 async def show_fault(call: Invocation, fault: FaultId) -> None:
     """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         found = await fault_at(session, fault)
         index = await indexed(session, call.out)
         record, losses = await index.fault(fault), await index.losses(fault=fault)
@@ -243,7 +244,7 @@ async def compensate(
     Takes them off the bills, registers what you lost, carries out slashes whose time has come and credits your
     ledger with your part. Each step is a transaction of its own, and anyone may send it for you.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         numbers = [fault] if fault else await _touching(call, session)
         before = await session.pool.balance_of(session.account)
         sent: list[dict[str, Json]] = []

@@ -19,6 +19,7 @@ from leasehold.chain import (
 )
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
@@ -47,7 +48,7 @@ async def leases(
     everything: Annotated[bool, typer.Option("--all", help="Those that are over, too.")] = False,
 ) -> None:
     """List your leases, with what they have cost so far."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         index = await indexed(session, call.out)
         records = await index.leases(tenant=session.account, live=None if everything else True)
         now, money = await session.now(), session.money
@@ -82,7 +83,7 @@ async def leases(
 async def show(call: Invocation, lease: LeaseId) -> None:
     """Show a lease: its state on chain, its bill, and what its machine's agent says."""
     number = parse_lease(lease)
-    async with call.session() as session:
+    async with open_session(call) as session:
         found = await session.lease(number)
         index = await indexed(session, call.out)
         record = await index.lease(number)

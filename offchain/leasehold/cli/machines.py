@@ -9,6 +9,7 @@ import typer
 from leasehold.chain import MachineStatus
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row
 from leasehold.market import MACHINES, parse_search, sort
@@ -40,7 +41,7 @@ async def machines(
     """
     query = parse_search(" ".join(search or ()))
     sort((), by)
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         index = await indexed(session, call.out)
         records = [
             each

@@ -23,6 +23,7 @@ from leasehold.chain import (
 from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice
 from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
@@ -104,7 +105,7 @@ async def move(
         max_price,
         allow_unverified,
     )
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         await _move(call, session, live(await session.lease(number)), wanted, approve)
 
 
@@ -216,7 +217,7 @@ async def failover(call: Invocation, lease: LeaseId) -> None:
     an earlier outage may still be taken off the bill, only the tenant.
     """
     number = parse_lease(lease)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         await _failover(call, session, found)
 

@@ -18,6 +18,7 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._files import Document, FileRefused, read_file, write_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import Proposal
@@ -91,7 +92,7 @@ async def request_quote(
 ) -> None:
     """Write a request for terms, to be sent to the machine's provider, who answers with `offer sign`."""
     cells, seconds = parse_share(share), parse_duration(duration)
-    async with call.session() as session:
+    async with open_session(call) as session:
         found, money = await session.pool.machine_of(machine), session.money
         if not found.gpus:
             raise UnknownMachine(machine)
@@ -149,7 +150,7 @@ async def sign_offer(
     machine's terms or hardware voids them.
     """
     lasting = parse_duration(expires)
-    async with call.session() as session:
+    async with open_session(call) as session:
         asked, wished, note = _asked(session, request, machine, share, duration, spot, tenant)
         money = session.money
         if price is None and wished is None:
@@ -193,7 +194,7 @@ async def sign_offer(
 @shared(ANSWERS | WALLET)
 async def list_offers(call: Invocation) -> None:
     """List the offers that were signed on this computer, and what became of them."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         index, now, money = await indexed(session, call.out), await session.now(), session.money
         records = await index.offers(session.account)
         mine = [each.offer for each in _kept(session).offers if each.provider == session.account]
@@ -233,7 +234,7 @@ async def cancel(
     masks: dict[int, int] = {}
     for nonce in nonces:
         masks[nonce // BITS] = masks.get(nonce // BITS, 0) | 1 << nonce % BITS
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         pool = session.pool
         for word, mask in masks.items():
             if spoiled := await pool.offers_of(session.account, word) & mask:

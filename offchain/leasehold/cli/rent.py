@@ -11,6 +11,7 @@ from leasehold.chain import parse_lease
 from leasehold.cli._agreed import OfferFile
 from leasehold.cli._files import read_file
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, MaxPrice
 from leasehold.cli._renting import Rental, rent_machines
 from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
@@ -112,7 +113,7 @@ async def rent(
     workload = None
     if not (again and flags.file is None and flags.image is None):
         workload = build_workload(call, flags, command)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         signed = read_file(offer, OfferFile).signed(session.deployment) if offer else None
         rental = Rental(
             workload,

@@ -14,6 +14,7 @@ from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease, parse_lea
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import remember_results
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
@@ -52,7 +53,7 @@ async def results(
 ) -> None:
     """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
     number, patience = parse_lease(lease), parse_duration(wait)
-    async with call.session() as session:
+    async with open_session(call) as session:
         cid = await _published(call, session, number, patience)
         await _connect(session, number)
         key = await _key(call, identity)

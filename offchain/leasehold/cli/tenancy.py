@@ -22,6 +22,7 @@ from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._keyring import fetched_results
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, LeaseId
 from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
@@ -76,7 +77,7 @@ async def extend(
 ) -> None:
     """Pay for more time on a lease."""
     number, seconds = parse_lease(lease), parse_duration(duration)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         money, renter = session.money, session.renter()
         more = await renter.extension(found, seconds)
@@ -120,7 +121,7 @@ async def resize(
     gives some back.
     """
     number, cells = parse_lease(lease), parse_share(share)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         if cells == found.cells:
             raise InvalidInput(f"Lease {format_lease(number)} has that share already: name another.")
@@ -174,11 +175,13 @@ async def resize(
 async def reject(call: Invocation, lease: LeaseId) -> None:
     """Give a lease back inside its trial: everything comes back but the hold fee."""
     number = parse_lease(lease)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         fee = hold_fee(found, await session.pool.params(found.params), await session.now())
         call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
         if call.dry_run:
+            cost = format_amount(fee, session.money.decimals)
+            call.out.answer({"lease": format_lease(number), "cost": cost, "dry_run": True})
             return
         call.out.confirm(f"Reject lease {format_lease(number)}?")
         with call.out.working("Waiting for the transaction"):
@@ -190,7 +193,7 @@ async def reject(call: Invocation, lease: LeaseId) -> None:
 async def close(call: Invocation, lease: LeaseId) -> None:
     """End a lease now: pay for the seconds used, get the rest back."""
     number = parse_lease(lease)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         index = await indexed(session, call.out)
         machine = await session.pool.machine_of(found.machine)
@@ -202,6 +205,8 @@ async def close(call: Invocation, lease: LeaseId) -> None:
         outages = await outages_first(call, session, found)
         await warn_of_results(call, session, found, await index.lease(number))
         if call.dry_run:
+            used, unused = (format_amount(each, money.decimals) for each in (account.used, account.unused))
+            call.out.answer({"lease": format_lease(number), "used": used, "unused": unused, "dry_run": True})
             return
         call.out.confirm(f"Close lease {format_lease(number)}?")
         with call.out.working("Waiting for the transaction"):
@@ -227,7 +232,7 @@ async def set_workload(
     number = parse_lease(lease)
     flags = WorkloadFlags(file, image, env, ports=ports, outputs=outputs, ssh_keys=ssh_keys, batch=batch)
     workload = build_workload(call, flags, command)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         live(await session.lease(number))
         await indexed(session, call.out)
         record, contact = await session.reach(number)
@@ -253,7 +258,7 @@ async def rate(
 ) -> None:
     """Rate a lease of yours that has ended and was paid, once. It weighs as much as the fee that it paid."""
     number = parse_lease(lease)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await session.lease(number)
         if found.state is not LeaseState.ENDED:
             shown = format_lease(number)

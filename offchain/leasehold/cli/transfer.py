@@ -14,6 +14,7 @@ from leasehold.cli._agreed import AcceptanceFile, accounts_domain
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._files import FileRefused, read_file, write_file
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._proposal import LIFETIME, Proposal
 from leasehold.cli._proposing import write_proposal
@@ -47,7 +48,7 @@ async def accept(
     workload holds stays theirs: set a workload of your own.
     """
     numbers, lifetime = [parse_lease(each) for each in leases], parse_duration(duration)
-    async with call.session() as session:
+    async with open_session(call) as session:
         deadline = await session.now() + lifetime
         for number in numbers:
             await _show(call, session, await _transferable(session, number))
@@ -90,7 +91,7 @@ async def transfer(
     """Give a running lease, with what is left of its escrow, to an account that has accepted it."""
     number, target = parse_lease(lease), parse_address(to)
     accepted = read_file(acceptance, AcceptanceFile)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await _transferable(session, number)
         if found.tenant != session.account:
             raise InvalidInput(

@@ -10,7 +10,9 @@ import typer
 
 from leasehold.chain import UNLIMITED, Receipt
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
+from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import transaction
@@ -92,7 +94,7 @@ async def address(call: Invocation) -> None:
 @shared(ANSWERS | WALLET)
 async def balance(call: Invocation) -> None:
     """Show what the wallet holds, what lies in the pool, and what the pool may take."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         account = session.account
         funds = await funds_of(session.pool, session.token, account)
         wei = await session.rpc.balance(account)
@@ -130,11 +132,12 @@ async def approve(
     ],
 ) -> None:
     """Let the pool take tokens from the wallet when a lease is opened or extended, or a machine staked."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         units = UNLIMITED if amount == "unlimited" else parse_amount(amount, session.money.decimals)
         what = _allowance(units, session.money)
         if call.dry_run:
             call.out.say(f"Would let the pool {session.pool.address} take {what} from the wallet.")
+            call.out.answer({"approved": amount, "dry_run": True})
             return
         call.out.confirm(f"Let the pool take {what} from the wallet?")
         with call.out.working("Waiting for the transaction"):
@@ -154,7 +157,7 @@ async def deposit(
     ] = False,
 ) -> None:
     """Move tokens from the wallet into the pool's ledger."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, account = session.money, session.account
         units = _positive(parse_amount(amount, money.decimals))
         funds = await funds_of(session.pool, session.token, account)
@@ -170,6 +173,7 @@ async def deposit(
             )
         if call.dry_run:
             call.out.say(f"Would move {money.show(units)} into the ledger of {to or account}.")
+            call.out.answer(_would(money, units, to or account))
             return
         call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {to or account}?")
         with call.out.working("Waiting for the transaction"):
@@ -192,7 +196,7 @@ async def withdraw(
 
 async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) -> None:
     """What both `wallet withdraw` and `provider withdraw` do."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, account = session.money, session.account
         ledger = await session.pool.balance_of(account)
         if amount == "all" and ledger == 0:
@@ -205,11 +209,16 @@ async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) ->
         target = to or account
         if call.dry_run:
             call.out.say(f"Would pay {money.show(units)} out to {target}.")
+            call.out.answer(_would(money, units, target))
             return
         call.out.confirm(f"Pay {money.show(units)} out of the ledger to {target}?")
         with call.out.working("Waiting for the transaction"):
             receipt = await session.pool.withdraw(target, units)
         await _report(call, session, receipt, f"{money.show(units)} were paid to {target}.")
+
+
+def _would(money: Money, units: int, to: str) -> dict[str, Json]:
+    return {"amount": format_amount(units, money.decimals), "to": to, "dry_run": True}
 
 
 async def _report(call: Invocation, session: Session, receipt: Receipt, said: str) -> None:

@@ -53,14 +53,15 @@ abstract contract LeaseEvents is Book {
         l.openedAt = uint32(vm.getBlockTimestamp());
         _expect(l.params == pool.paramsVersion(), 19, "opened under parameters that are not in force");
         _expect(l.deposit == costUp(l.price, cellsOf(l.placement), l.duration), 2, "open charges another cost");
-        _take(l);
+        _take(l, 0);
         totalEscrow += l.deposit;
         _debit(l.tenant, l.deposit - words[6]);
     }
 
-    function _take(Lease storage l) private {
+    /// @param kept cells that it had already, which may have been withheld since
+    function _take(Lease storage l, uint64 kept) private {
         Machine storage m = _machines[l.machine];
-        _expect(maskOf(l.placement) & m.withheld == 0, 5, "withheld cells were let");
+        _expect(maskOf(l.placement) & ~kept & m.withheld == 0, 5, "withheld cells were let");
         m.cellsTaken += uint32(cellsOf(l.placement));
     }
 
@@ -86,12 +87,13 @@ abstract contract LeaseEvents is Book {
         _expect(settled <= gross(id, vm.getBlockTimestamp()), 3, "resize pays for more than the time that ran");
         _expect(settled == owed(id, vm.getBlockTimestamp()), 13, "resize bills paused time");
         _settle(id, settled, paid, fee);
+        uint64 kept = maskOf(l.placement);
         _free(l);
         l.placement = placement;
         l.segmentStart = uint32(vm.getBlockTimestamp());
         l.segmentSettled = settled;
         (l.paused, l.pausedTold) = (0, 0);
-        _take(l);
+        _take(l, kept);
         _levelled(log, l);
     }
 

@@ -92,6 +92,19 @@ def test_rejecting_inside_the_trial_keeps_the_hold_fee(market: Cli, lease: str, 
     assert float(rejected["refunded"]) == pytest.approx(5 - 2.5 * 300 / 3_600 / 2, rel=0.01)
 
 
+def test_a_dry_run_needs_no_key(market: Cli, lease: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text("not the password\n")
+    close = ("close", lease, "--password-file", str(wrong))
+    told = market(*close, "--dry-run", "--json", wallet=RENTER).json
+    assert (told["lease"], told["dry_run"], float(told["used"]) + float(told["unused"])) == (lease, True, 5)
+    for more in (("reject", lease), ("wallet", "approve", "1"), ("wallet", "deposit", "1")):
+        assert market(*more, "--password-file", str(wrong), "--dry-run", "--json", wallet=RENTER).json[
+            "dry_run"
+        ]
+    assert "password" in market(*close, "--yes", wallet=RENTER, ok=False).err
+
+
 def test_only_the_tenant_closes_and_unknown_leases_are_said(market: Cli, lease: str) -> None:
     stranger = market("close", lease, "--yes", wallet=PROVIDER, ok=False)
     assert stranger.code == 4

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from leasehold.cli import _invocation, app
+from leasehold.cli import app
 from leasehold.cli._acting import Acting
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._options import Globals
@@ -119,12 +119,3 @@ def test_the_shell_completes_the_shared_options_and_their_values(command: str, t
         }
         result = CliRunner(env=environment).invoke(app, prog_name="leasehold")
         assert result.stdout.split() == offered
-
-
-def test_a_dry_run_gets_no_sender(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-    monkeypatch.setattr(_invocation, "open_session", lambda call, *, signs, account: asked.append(signs))
-    for arguments in (["it"], ["it", "--dry-run"]):
-        CliRunner().invoke(tool, ["build", *arguments])
-        ran[-1][0].session(signs=True)
-    assert asked == [True, False]

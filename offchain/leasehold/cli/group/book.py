@@ -14,6 +14,7 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._completion import known_groups
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError
@@ -131,7 +132,7 @@ async def list_groups(call: Invocation) -> None:
 async def show(call: Invocation, name: GroupName) -> None:
     """Show a group: its signers, its ledger, its leases, and tokens that were sent to its address by mistake."""
     group = call.groups.get(name)
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         account = group.address(session.deployment.accounts)
         money, index = session.money, await indexed(session, call.out)
         ledger, strayed, nonce, code = await asyncio.gather(

@@ -15,6 +15,7 @@ from leasehold.cli._agreed import AcceptanceFile
 from leasehold.cli._files import FileRefused, read_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
 from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
 from leasehold.cli._proposing import write_proposal
@@ -63,7 +64,7 @@ async def rotate(
     `--acceptance`) what the old group has to. What reaches the old group's ledger later stays there.
     """
     old = call.groups.get(name)
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
         account = old.address(session.deployment.accounts)
         to = target.address(session.deployment.accounts)
@@ -183,7 +184,7 @@ async def session(
     """
     group, lifetime = call.groups.get(name), parse_duration(duration)
     numbers = tuple(map(parse_lease, leases or ()))
-    async with call.session(account=False) as opened:
+    async with open_session(call, account=False) as opened:
         deployment = opened.deployment
         message = Session(
             account=group.address(deployment.accounts),
@@ -210,7 +211,7 @@ async def rescue(
     """Propose to send on what somebody sent to the group's address itself instead of to its ledger."""
     group = call.groups.get(name)
     target = parse_address(to) if to else group.signers[0]
-    async with call.session(account=False) as opened:
+    async with open_session(call, account=False) as opened:
         account, money = group.address(opened.deployment.accounts), opened.money
         strayed = await opened.token.balance(account)
         units = strayed if amount == "all" else parse_amount(amount, money.decimals)

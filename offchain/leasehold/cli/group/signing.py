@@ -16,6 +16,7 @@ from leasehold.cli._agreed import AcceptanceFile, OfferFile, pool_domain
 from leasehold.cli._files import FileRefused, write_file
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._proposal import LIFETIME, Proposal, SignatureFile, gather, load, propose_calls
 from leasehold.cli._proposing import warn_of_refusal, write_proposal
@@ -53,7 +54,7 @@ async def approve(
 
     Nothing is sent: the signature is a file for whoever executes the proposal.
     """
-    async with call.session() as session:
+    async with open_session(call) as session:
         proposal, signatures = load(file, session.deployment)
         document = await show_proposal(call, session, proposal)
         await check_alive(session, proposal)
@@ -99,7 +100,7 @@ async def execute(
 
     Of an acceptance or an offer that makes the file; a session is kept on this computer.
     """
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         proposal, found = load(file, session.deployment)
         if proposal.kind == "execute" and not call.dry_run:
             call.chosen()  # whoever pays the gas; said before anything is asked
@@ -113,10 +114,10 @@ async def execute(
         return
     if proposal.kind == "execute":
         call.out.confirm("Execute this?")
-        async with call.session(signs=True) as session:
+        async with open_session(call, signs=True) as session:
             await _execute(call, session, proposal, proofs[0], document)
     else:
-        async with call.session(account=False) as session:
+        async with open_session(call, account=False) as session:
             await _assemble(call, session, proposal, proofs, file, output)
 
 
@@ -135,7 +136,7 @@ async def renew(
 ) -> None:
     """Propose the same calls again: with the group's next nonce and a new deadline. It has to be signed anew."""
     lifetime = parse_duration(deadline)
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         proposal, _ = load(file, session.deployment)
         if proposal.kind != "execute":
             raise FileRefused("Only calls can be proposed again: make the rest anew with its own command.")

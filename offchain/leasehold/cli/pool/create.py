@@ -13,6 +13,7 @@ from leasehold.chain import FactoryContract, Token
 from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import SENDS, shared
 from leasehold.cli.pool._powers import params_json, params_rows
@@ -51,7 +52,7 @@ async def create(
 
     Writes and prints its deployment file, which everybody who uses the pool needs.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         at = parse_address(token) if token else session.deployment.token
         coin = Token(session.rpc, at)
         decimals, symbol = await coin.decimals(), await coin.symbol()

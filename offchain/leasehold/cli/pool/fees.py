@@ -9,6 +9,7 @@ import typer
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import SENDS, shared
 from leasehold.market import format_amount
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 @shared(SENDS)
 async def collect(call: Invocation) -> None:
     """Move the fees that providers' claims have left to the treasury's ledger. Anyone may."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         pool, money = session.pool, session.money
         index = await indexed(session, call.out)
         providers = sorted({each.machine.provider for each in await index.machines()})

@@ -13,6 +13,7 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
@@ -39,7 +40,7 @@ async def _order(
     send: Callable[[Session], Awaitable[Receipt]],
 ) -> None:
     """One call of the owner's."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
 
         async def sending() -> Done:
             return Done(await send(session), said)
@@ -123,7 +124,7 @@ async def licences(
 ) -> None:
     """List the licences that the pool's owner has issued."""
     account = parse_address(address) if address else None
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         index, now = await indexed(session, call.out), await session.now()
         found = await index.licences(account=account)
         call.out.answer(

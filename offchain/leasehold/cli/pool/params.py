@@ -13,6 +13,7 @@ from leasehold.chain import Params, PoolView
 from leasehold.cli._completion import known_params
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
@@ -80,7 +81,7 @@ async def params(
     ] = None,
 ) -> None:
     """Show the pool's parameters in force and those proposed, with the time when they come into force."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         view, money = await powers_of(session), session.money
         chosen = view.params if version is None else await session.pool.params(version)
         number = version or view.params_version
@@ -115,7 +116,7 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
     They come into force in two days, for no lease that is open and for no machine before its provider's next
     `provider terms`.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         view, money = await powers_of(session), session.money
         wanted = given_params(view.params, file, values or (), money)
         if wanted == view.params:
@@ -140,7 +141,7 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
 @shared(SENDS | PROPOSES)
 async def cancel(call: Invocation) -> None:
     """As the owner, take a proposal back before it is in force."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         made = await session.pool.proposed_params()
         if not made.version:
             raise NoProposal

@@ -11,6 +11,7 @@ from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._faults import costs, execute, fault_at, lasted
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import FaultId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import PROPOSES, SENDS, shared
@@ -31,7 +32,7 @@ async def rule(
     stands: Annotated[bool, typer.Option("--stands/--drop", help="Whether it stands.")],
 ) -> None:
     """As its arbiter, rule on a fault that was appealed against."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, money = await fault_at(session, fault), session.money
         if found.state is not FaultState.APPEALED:
             raise WrongFaultState(fault=fault, state=found.state)
@@ -63,7 +64,7 @@ async def rule(
 @shared(SENDS)
 async def execute_fault(call: Invocation, fault: FaultId) -> None:
     """Carry out a fault whose time has come: tenants, reporters and treasury have their parts. Anyone may."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, money = await fault_at(session, fault), session.money
         await indexed(session, call.out)
         call.out.say(f"Fault {fault} of machine {found.machine} costs {costs(found, money)}.")

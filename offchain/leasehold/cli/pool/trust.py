@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.cli.pool._powers import diff_rows, params_rows, powers, powers_of, proposal_said, view_json
 
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 @shared(ANSWERS)
 async def trust(call: Invocation) -> None:
     """Show the table of powers, read from the chain: who can take at most what, how fast, and how to leave first."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         view, money = await powers_of(session), session.money
         rows = powers(view, money)
         call.out.answer(
@@ -73,7 +74,7 @@ async def trust(call: Invocation) -> None:
 @shared(ANSWERS)
 async def show(call: Invocation) -> None:
     """Show a pool: its token, its size, its rules."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         view, money = await powers_of(session), session.money
         call.out.answer(view_json(view, session))
         if call.out.as_json:

@@ -12,6 +12,7 @@ from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import costs, fault_at, fault_json, lasted
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -53,7 +54,7 @@ async def report(call: Invocation, machine: MachineId) -> None:
 
     Its leases are not billed from now on. `leasehold provider recover` ends it.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await tended(session, machine, operator_only=True)
         faults = await session.pool.faults()
         if running := await faults.running_fault(machine):
@@ -95,7 +96,7 @@ def _scale(machine: Machine, rules: Params, money: Money) -> tuple[tuple[str, st
 @shared(SENDS)
 async def answer(call: Invocation, machine: MachineId, operator_wallet: OperatorWallet = None) -> None:
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, faults = await session.pool.machine_of(machine), await session.pool.faults()
         challenge = await faults.challenge_of(machine)
         if challenge.challenger == ZERO_ADDRESS:
@@ -137,7 +138,7 @@ async def recover(call: Invocation, machine: MachineId) -> None:
 
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await tended(session, machine)
         if not (found.down or found.stalled):
             raise MachineNotStalled(machine=machine)
@@ -164,7 +165,7 @@ async def recover(call: Invocation, machine: MachineId) -> None:
 @shared(SENDS | PROPOSES)
 async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> None:
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, money = await fault_at(session, fault), session.money
         machine = await session.provider().own(found.machine)
         if found.state is not FaultState.FILED:

@@ -11,6 +11,7 @@ from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import PROPOSES, SENDS, shared
@@ -41,7 +42,7 @@ async def operator(
 ) -> None:
     """Give a machine another operator key, at once: the old one can do nothing any more. Works on a retired one too."""
     key = parse_address(address)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         provider = session.provider()
         found = await provider.own(machine)
         for record in await (await indexed(session, call.out)).machines(provider=session.account):
@@ -78,7 +79,7 @@ async def update(call: Invocation, machine: MachineId, described: MachineJson) -
     Other hardware has to be measured anew, and raises the revision of the terms.
     """
     file = MachineFile.load(described)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, pool = await session.provider().own(machine), session.pool
         record = await (await indexed(session, call.out)).machine(machine)
         if record is None:

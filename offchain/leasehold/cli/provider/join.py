@@ -10,6 +10,7 @@ import typer
 from leasehold.chain import Terms
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
@@ -67,7 +68,7 @@ async def join(
     machine = MachineFile.load(described)
     if asked.price is None:
         raise InvalidInput("A machine needs a price: pass --price with whole tokens per GPU-hour.")
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         terms = changed_terms(default_terms(await session.now()), session.money, asked)
         await _join(call, session, machine, gpus or machine.suggested.gpus, terms, operator_gas, approve)
 

@@ -10,10 +10,11 @@ import typer
 from leasehold.chain import Machine, Receipt
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, transaction, utc
+from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, terms_json, transaction, utc
 from leasehold.cli.provider._terms import AskedTerms, changed_terms, terms_rows
 from leasehold.market import (
     MachineUnavailable,
@@ -37,7 +38,7 @@ def register(app: typer.Typer) -> None:
 @shared(ANSWERS | WALLET)
 async def list_machines(call: Invocation) -> None:
     """List your machines."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         index = await indexed(session, call.out)
         mine = [r for r in await index.machines() if r.machine.provider.lower() == session.account.lower()]
         with call.out.working("Fetching the machines' documents"):
@@ -56,12 +57,13 @@ async def terms(call: Invocation, machine: MachineId, asked: AskedTerms) -> None
 
     Without any option it accepts the pool's current parameters with the same terms.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await session.provider().own(machine)
         wanted = changed_terms(found.terms, session.money, asked)
         check_terms(wanted, await session.now())
         call.out.pairs(f"Machine {machine}, from now on", terms_rows(wanted, session.money))
         if call.dry_run:
+            call.out.answer({"machine": machine, "terms": terms_json(wanted, session.money), "dry_run": True})
             return
         call.out.confirm("Set these terms?")
         with call.out.working("Waiting for the transaction"):
@@ -134,7 +136,7 @@ async def _change(
     call: Invocation, machine: int, question: str | Callable[[Machine], str], change: Change
 ) -> None:
     """Check that the machine is one's own, ask, send, report."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await session.provider().own(machine)
         call.out.confirm(question if isinstance(question, str) else question(found))
         with call.out.working("Waiting for the transaction"):

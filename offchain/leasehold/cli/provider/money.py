@@ -11,6 +11,7 @@ from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease
 from leasehold.cli._faults import costs, fault_at
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll, Approve, LeaseId, MachineId
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
@@ -43,7 +44,7 @@ async def stake(
     approve: Approve = False,
 ) -> None:
     """Add to a machine's stake, for instance after the minimum was raised."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, provider = session.money, session.provider()
         units = parse_amount(amount, money.decimals)
         await provider.own(machine)
@@ -56,6 +57,9 @@ async def stake(
             provider.check_allowance(pulled, missing)
         if call.dry_run:
             call.out.say(f"Would add {money.show(units)} to the stake of machine {machine}.")
+            call.out.answer(
+                {"machine": machine, "adds": format_amount(units, money.decimals), "dry_run": True}
+            )
             return
         call.out.confirm(f"Add {money.show(units)} to the stake of machine {machine}?")
         with call.out.working("Waiting for the transaction"):
@@ -80,7 +84,7 @@ async def terminate(call: Invocation, lease: LeaseId) -> None:
     Ending a spot lease costs nothing, and its machine's operator may do it too.
     """
     number = parse_lease(lease)
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, provider = session.money, session.provider()
         found = await session.lease(number)
         if found.state is not LeaseState.ACTIVE:
@@ -129,7 +133,7 @@ async def claim(
 ) -> None:
     """Collect what your machines have earned, and close the leases whose end has passed, in one transaction."""
     wanted = {parse_lease(each) for each in leases or ()}
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money = session.money
         mine = await own_leases(call, session)
         due = await session.provider().due([each for each in mine if not wanted or each.id in wanted])
@@ -167,7 +171,7 @@ async def withdraw(
 @shared(ANSWERS | WALLET)
 async def status(call: Invocation) -> None:
     """Show your machines, their leases, what they have earned and what can be collected."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         money = session.money
         index = await indexed(session, call.out)
         machines = [r.machine for r in await index.machines() if _same(r.machine.provider, session.account)]

@@ -16,6 +16,7 @@ from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -88,7 +89,7 @@ async def sign_outage(
 
     All have to sign the same times, to the second.
     """
-    async with call.session() as session:
+    async with open_session(call) as session:
         now = await session.now()
         begin, end = parse_when(from_, now), parse_when(to, now) if to is not None else 0
         if begin > now or end > now or (end and end <= begin):
@@ -160,7 +161,7 @@ async def send_attestation(
 ) -> None:
     """Put validators' signatures together, say whether they are a quorum, and send them. Anyone may."""
     attestations = [Attestation.load(path) for path in files]
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         collected = await _collect(call, session, files, attestations)
         call.out.say(collected.said)
         document: dict[str, Json] = {

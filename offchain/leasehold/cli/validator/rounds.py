@@ -11,6 +11,7 @@ from leasehold.cli._completion import known_rounds
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
 @shared(SENDS | PROPOSES)
 async def request(call: Invocation, machine: MachineId, approve: Approve = False) -> None:
     """Ask for a machine to be measured, as it describes itself now, by a committee of validators. Anyone may."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, pool = session.money, session.pool
         found = await pool.machine_of(machine)
         if not found.gpus:
@@ -82,7 +83,7 @@ async def rounds(
     ] = None,
 ) -> None:
     """List verifications, what their committees found, and what is next."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         index, now = await indexed(session, call.out), await session.now()
         found, block = await index.rounds(machine=machine), await session.rpc.block_number()
         votes = {each.round: await index.votes(each.round) for each in found}
@@ -137,7 +138,7 @@ def _vote_json(vote: VoteRecord) -> dict[str, Json]:
 @shared(SENDS)
 async def draw(call: Invocation, round_: RoundId) -> None:
     """Draw a verification's committee, for a twentieth of its fee, more after each miss. Anyone may."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, money = await round_at(session, round_), session.money
         if found.state is not RoundState.REQUESTED:
             raise WrongRoundState(round=round_, state=found.state)
@@ -168,7 +169,7 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
 
     If the committee agreed on other hardware than was declared, `leasehold validator false-hardware` follows.
     """
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await round_at(session, round_)
         if found.state is not RoundState.DRAWN:
             raise WrongRoundState(round=round_, state=found.state)

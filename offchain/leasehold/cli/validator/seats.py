@@ -11,6 +11,7 @@ from leasehold.cli._completion import known_seats
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
@@ -49,7 +50,7 @@ def register(app: typer.Typer) -> None:
 @shared(SENDS | PROPOSES)
 async def stake(call: Invocation, approve: Approve = False) -> None:
     """Stake a validator's seat out of your ledger; what that lacks comes from the wallet first."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, pool = session.money, session.pool
         rules = await pool.params(await pool.params_version())
         paid = await pay_in(session, rules.seat_stake, approve=approve or call.dry_run)
@@ -92,7 +93,7 @@ async def top_up(
     approve: Approve = False,
 ) -> None:
     """Add to a seat's stake after it lost some. A seat with less than half of it leaves by itself."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         money, found = session.money, await _seat(session, seat)
         if found.leaves_at:
             raise SeatLeavingAlready(seat=seat)
@@ -120,7 +121,7 @@ async def top_up(
 @shared(ANSWERS)
 async def list_seats(call: Invocation) -> None:
     """List the pool's seats, and how many of them make a quorum."""
-    async with call.session(account=False) as session:
+    async with open_session(call, account=False) as session:
         index, now, money = await indexed(session, call.out), await session.now(), session.money
         found = [each for each in await index.seats() if not each.exited]
         matured = [each for each in found if each.joined_at + MATURITY <= now]
@@ -143,7 +144,7 @@ async def list_seats(call: Invocation) -> None:
 @shared(ANSWERS | WALLET)
 async def status(call: Invocation) -> None:
     """Show your seats, and what they have to do now: draw, commit, reveal, finalize."""
-    async with call.session() as session:
+    async with open_session(call) as session:
         index, now, money = await indexed(session, call.out), await session.now(), session.money
         mine = [each for each in await index.seats(validator=session.account) if not each.exited]
         numbers = {each.seat for each in mine}
@@ -201,7 +202,7 @@ async def status(call: Invocation) -> None:
 @shared(SENDS | PROPOSES)
 async def leave(call: Invocation, seat: SeatId) -> None:
     """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in seven days."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, now = await _seat(session, seat), await session.now()
         if found.leaves_at:
             raise SeatLeavingAlready(seat=seat)
@@ -221,7 +222,7 @@ async def leave(call: Invocation, seat: SeatId) -> None:
 @shared(SENDS)
 async def exit_seat(call: Invocation, seat: SeatId) -> None:
     """Move the stake of a seat that has left into its validator's ledger. Anyone may send it."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, money = await _seat(session, seat), session.money
         if not found.leaves_at:
             raise SeatNotLeaving(seat=seat)

@@ -14,6 +14,7 @@ from leasehold.chain import ZERO_DIGEST, Receipt, Round, RoundState
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import SENDS, shared
@@ -57,7 +58,7 @@ async def commit(
     """  # fmt: skip
     if passed and score is None:
         raise InvalidInput("A machine that passes has a score: pass --score with 0 to 1000.")
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await round_at(session, round_)
         if found.state is not RoundState.DRAWN:
             raise WrongRoundState(round=round_, state=found.state)
@@ -142,7 +143,7 @@ async def _own_seats(session: Session, found: Round) -> tuple[int, ...]:
 @shared(SENDS)
 async def reveal(call: Invocation, round_: RoundId) -> None:
     """Show what your seats committed to. Whoever does not, loses a tenth of a stake if the others agree."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found, now = await round_at(session, round_), await session.now()
         if found.state is not RoundState.DRAWN:
             raise WrongRoundState(round=round_, state=found.state)
@@ -204,7 +205,7 @@ async def _to_reveal(call: Invocation, session: Session, found: Round) -> list[V
 @shared(SENDS)
 async def false_hardware(call: Invocation, round_: RoundId) -> None:
     """File a fault for a machine on which a committee found other hardware than was declared. Anyone may, once."""
-    async with call.session(signs=True) as session:
+    async with open_session(call, signs=True) as session:
         found = await round_at(session, round_)
         if found.state is not RoundState.FAILED or not any(found.spec):
             raise InvalidInput(
