@@ -31,7 +31,7 @@ from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
 from leasehold.cli._shown import transaction, utc
-from leasehold.errors import NotDown, NothingToApply, WrongFaultState
+from leasehold.errors import NoChallenge, NotDown, NothingToApply, WrongFaultState
 from leasehold.market import InvalidInput, format_amount, format_duration
 
 
@@ -117,9 +117,12 @@ async def _own_lease(call: Invocation, session: Session, machine: int, named: in
 async def prove(call: Invocation, machine: MachineId) -> None:
     """Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send it."""
     async with open_session(call, signs=True) as session:
+        faults = await session.pool.faults()
+        if not (await faults.challenge_of(machine)).at:
+            raise NoChallenge(machine=machine)
 
         async def send() -> Done:
-            fault, receipt = await (await session.pool.faults()).prove(machine)
+            fault, receipt = await faults.prove(machine)
             said = (
                 f"Machine {machine} is down (fault {fault})." if fault else "The machine had retired by then."
             )

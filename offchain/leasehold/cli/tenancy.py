@@ -87,7 +87,8 @@ async def extend(
             f"it would end {utc(found.end + seconds)}."
         )
         if call.dry_run:
-            call.out.answer({"cost": format_amount(more.amount, money.decimals), "dry_run": True})
+            cost = format_amount(more.amount, money.decimals)
+            call.out.answer({"cost": cost, "end": found.end + seconds, "dry_run": True})
             return
         settle_allowance(call.out, renter, more, approve=approve)
         call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
@@ -178,7 +179,7 @@ async def reject(call: Invocation, lease: LeaseId) -> None:
     async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         fee = hold_fee(found, await session.pool.params(found.params), await session.now())
-        call.out.say(f"Rejecting costs about {session.money.show(fee, places=6)}; the rest comes back.")
+        call.out.say(f"Rejecting costs {session.money.show(fee, places=6)}; the rest comes back.")
         if call.dry_run:
             cost = format_amount(fee, session.money.decimals)
             call.out.answer({"lease": format_lease(number), "cost": cost, "dry_run": True})
@@ -199,7 +200,7 @@ async def close(call: Invocation, lease: LeaseId) -> None:
         machine = await session.pool.machine_of(found.machine)
         account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
         call.out.say(
-            f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; about "
+            f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; "
             f"{money.show(account.unused, places=6)} come back."
         )
         outages = await outages_first(call, session, found)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import UNLIMITED, Receipt
+from leasehold.cli._acting import parse_address
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
@@ -157,8 +158,10 @@ async def deposit(
     ] = False,
 ) -> None:
     """Move tokens from the wallet into the pool's ledger."""
+    target = parse_address(to) if to else None
     async with open_session(call, signs=True) as session:
         money, account = session.money, session.account
+        target = target or account
         units = _positive(parse_amount(amount, money.decimals))
         funds = await funds_of(session.pool, session.token, account)
         if units > funds.wallet:
@@ -172,15 +175,15 @@ async def deposit(
                 f"`leasehold wallet approve {format_amount(units, money.decimals)}`, or pass --approve."
             )
         if call.dry_run:
-            call.out.say(f"Would move {money.show(units)} into the ledger of {to or account}.")
-            call.out.answer(_would(money, units, to or account))
+            call.out.say(f"Would move {money.show(units)} into the ledger of {target}.")
+            call.out.answer(_would(money, units, target))
             return
-        call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {to or account}?")
+        call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {target}?")
         with call.out.working("Waiting for the transaction"):
             if units > funds.allowance:
                 await session.token.approve(session.pool.address, units)
             receipt = await session.pool.deposit(to or account, units)
-        await _report(call, session, receipt, f"{money.show(units)} are in the ledger of {to or account}.")
+        await _report(call, session, receipt, f"{money.show(units)} are in the ledger of {target}.")
 
 
 @app.command()
@@ -196,6 +199,7 @@ async def withdraw(
 
 async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) -> None:
     """What both `wallet withdraw` and `provider withdraw` do."""
+    target = parse_address(to) if to else None
     async with open_session(call, signs=True) as session:
         money, account = session.money, session.account
         ledger = await session.pool.balance_of(account)
@@ -206,7 +210,7 @@ async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) ->
             raise NotEnoughFunds(
                 f"The ledger holds {money.show(ledger)}, not {money.show(units)}: withdraw less, or `all`."
             )
-        target = to or account
+        target = target or account
         if call.dry_run:
             call.out.say(f"Would pay {money.show(units)} out to {target}.")
             call.out.answer(_would(money, units, target))

@@ -143,6 +143,7 @@ def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger
     dry = leased("challenge", "1", "--dry-run", "--json", wallet=RENTER)
     assert dry.json["bond"] == "5"
     assert "10m to answer" in dry.err
+    assert "is not challenged" in leased("prove", "1", wallet=RENTER, ok=False).err  # and nothing is asked
     put = leased("challenge", "1", "--yes", "--approve", "--json", wallet=RENTER).json
     assert (put["challenge"], put["lease"]) == (1, "1")
     assert "challenged until" in leased("provider", "report", "1", "--yes", wallet=OPERATOR, ok=False).err

@@ -86,6 +86,9 @@ def test_approve_deposit_and_withdraw_move_exact_amounts(cli: Cli) -> None:
 
 def test_deposits_for_others_and_with_approval_in_one_go(cli: Cli, pool: Pool) -> None:
     other = pool.anvil.accounts[5].address
+    for command in (("deposit", "3", "--approve"), ("withdraw", "1")):
+        wrong = cli("wallet", *command, "--to", "lab", "--yes", wallet="renter", ok=False)
+        assert (wrong.code, "no account's address" in wrong.err) == (2, True)
     said = cli("wallet", "deposit", "3", "--approve", "--to", other, "--yes", wallet="renter").out
     assert f"3 TUSD are in the ledger of {other}" in said
     assert cli("wallet", "balance", "--json", wallet="renter").json["ledger"] == "0"

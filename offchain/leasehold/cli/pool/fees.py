@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 @shared(SENDS)
 async def collect(call: Invocation) -> None:
     """Move the fees that providers' claims have left to the treasury's ledger. Anyone may."""
-    async with open_session(call, signs=True) as session:
+    async with open_session(call, signs=True, account=False) as session:
         pool, money = session.pool, session.money
         index = await indexed(session, call.out)
         providers = sorted({each.machine.provider for each in await index.machines()})
@@ -51,5 +51,6 @@ async def collect(call: Invocation) -> None:
                 f"The ledger of {treasury} has {money.show(total)} more.",
             )
 
-        question = f"Move {money.show(total)} of fees from {len(pulled)} providers' accounts to {treasury}?"
-        await carry_out(call, question, document, send)
+        whose = "a provider's account" if len(pulled) == 1 else f"{len(pulled)} providers' accounts"
+        call.out.say(f"{money.show(total)} of fees lie in {whose}; they are due to {treasury}.")
+        await carry_out(call, "Move them to its ledger?", document, send)
