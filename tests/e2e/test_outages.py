@@ -24,6 +24,8 @@ from devnet.tenant import Tenant
 from devnet.world import World
 from leasehold.chain import LeaseClosed, ResultPublished, parse_lease
 
+from .test_reorg import another_chain
+
 SECONDS = [pytest.param(3, id="3s"), pytest.param(30, id="30s", marks=pytest.mark.deep)]
 
 
@@ -107,13 +109,12 @@ def born(pid: int) -> str:
 
 @pytest.fixture(scope="module")
 def machine(world: World) -> Iterator[tuple[Site, Tenant, Relay]]:
-    port = urlsplit(world.anvil.url).port
-    assert port is not None
-    with (
-        Relay(port) as relay,
-        make_site(world, "--min", "10s", rpc=[relay.url], ws=relay.ws_url) as site,
-    ):
-        yield site, Tenant(site), relay
+    """On a chain of its own, whose time is the clock's: others move theirs ahead."""
+    with another_chain(world) as chain:
+        port = urlsplit(chain.anvil.url).port
+        assert port is not None
+        with Relay(port) as relay, make_site(chain, "--min", "10s", rpc=[relay.url], ws=relay.ws_url) as site:
+            yield site, Tenant(site), relay
 
 
 @pytest.fixture
