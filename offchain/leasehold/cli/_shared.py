@@ -74,7 +74,7 @@ def _looks(
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(command, name, getattr(function, name))
     command.__annotations__ = {each.name: each.annotation for each in parameters}
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect looks for first
 
 
 def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:

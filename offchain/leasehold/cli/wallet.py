@@ -182,7 +182,7 @@ async def deposit(
         with call.out.working("Waiting for the transaction"):
             if units > funds.allowance:
                 await session.token.approve(session.pool.address, units)
-            receipt = await session.pool.deposit(to or account, units)
+            receipt = await session.pool.deposit(target, units)
         await _report(call, session, receipt, f"{money.show(units)} are in the ledger of {target}.")
 
 
