@@ -28,6 +28,7 @@ from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
 from devnet.ledger import transactions
+from devnet.patience import patient
 from devnet.place import PlaceTaken
 from devnet.world import Host, Party, World
 from leasehold.chain import LeaseClosed, LeaseExtended, decode_log
@@ -164,7 +165,7 @@ class Demo:
         ):
             self.story.typed("renter", f"leasehold logs -f {self.lease}")
             process = self.renter.popen("logs", "-f", self.lease)
-            watchdog = threading.Timer(90, process.kill)
+            watchdog = threading.Timer(patient(90), process.kill)
             watchdog.start()
             assert process.stdout is not None
             with process.stdout:
@@ -175,7 +176,7 @@ class Demo:
                     if "Error" in line:
                         raise RuntimeError("the training failed")
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(patient(20))
             watchdog.cancel()
 
     def log_in(self) -> None:

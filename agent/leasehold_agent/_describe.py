@@ -52,6 +52,7 @@ async def contact(
         "version": 1,
         "endpoints": list(api_endpoints(settings)),
         "certificate": identity.certificate_pem,
+        "ports": [settings.first_port, settings.last_port],
         "ssh": {"host": host, "port": settings.ssh_port, "host_key": identity.ssh_public_key},
         "age_recipient": identity.age_recipient,
         "peer_id": peer.peer_id if peer else None,

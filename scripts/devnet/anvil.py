@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from devnet.patience import patient
+
 _ROOT = Path(__file__).resolve().parents[2]
 _ANVIL = _ROOT / "node_modules/.bin/anvil"
 
@@ -109,7 +111,7 @@ class Anvil:
         )
         try:
             self._port, banner = _read_banner(
-                self._process, f"Listening on {self._host}:".encode(), deadline=time.monotonic() + 30
+                self._process, f"Listening on {self._host}:".encode(), deadline=time.monotonic() + patient(30)
             )
             self.accounts = _accounts(banner)
             # It would print every request into a pipe that nobody reads.
@@ -132,7 +134,7 @@ class Anvil:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def request(self, method: str, *params: object, timeout: float = 120) -> Any:
+    def request(self, method: str, *params: object, timeout: float = patient(120)) -> Any:
         """One JSON-RPC call, synchronously. Raises RuntimeError with the node's message."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         headers = {"Content-Type": "application/json"}
@@ -214,7 +216,7 @@ def _read_banner(process: subprocess.Popen[bytes], listening: bytes, deadline: f
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError("Anvil did not come up within 30 s")
+            raise TimeoutError("Anvil did not come up in time")
         if not select.select([stream], [], [], left)[0]:
             continue
         chunk = os.read(stream, 1 << 16)

@@ -31,6 +31,8 @@ import docker
 import requests
 from docker.errors import APIError, DockerException
 
+from devnet.patience import patient
+
 CGROUPS = Path("/sys/fs/cgroup")
 NAMESPACES = Path("/run/netns")
 PREFIX = "leasehold"
@@ -57,7 +59,7 @@ class Engine:
     """
 
     def __init__(
-        self, folder: Path | None = None, *, size_gib: int = 24, start_seconds: float = 60.0
+        self, folder: Path | None = None, *, size_gib: int = 24, start_seconds: float = patient(60)
     ) -> None:
         """`folder` must not exist yet or be empty; it is removed at the end. The btrfs file is sparse."""
         self._given = folder
@@ -122,7 +124,7 @@ class Engine:
             return
         self._process.send_signal(number)
         try:
-            self._process.wait(20)
+            self._process.wait(patient(20))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -138,7 +140,7 @@ class Engine:
 
     @contextlib.contextmanager
     def client(self) -> Iterator[docker.DockerClient]:
-        client = docker.DockerClient(base_url=self.url, timeout=120)
+        client = docker.DockerClient(base_url=self.url, timeout=patient(120))
         try:
             yield client
         finally:

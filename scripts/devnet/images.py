@@ -21,6 +21,8 @@ from pathlib import Path
 
 import docker
 
+from devnet.patience import patient
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "leasehold" / "images"
 DEBIAN = "http://deb.debian.org/debian"
 SUITE = "bookworm"
@@ -74,7 +76,7 @@ def tiny(cache: Path = CACHE) -> Image:
 
 def load(url: str, image: Image) -> str:
     """Load `image` into the engine at `url` unless it is there. Returns its id."""
-    client = docker.DockerClient(base_url=url, timeout=300)
+    client = docker.DockerClient(base_url=url, timeout=patient(300))
     try:
         if not client.images.list(filters={"reference": image.name}):
             with open(image.archive, "rb") as archive:

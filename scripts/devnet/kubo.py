@@ -21,6 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from devnet.patience import patient
+
 _READY = b"Daemon is ready"
 SWARM_KEY = secrets.token_hex(32)
 """One private swarm for each process that imports this, unless it names another."""
@@ -55,7 +57,7 @@ class Kubo:
         *,
         swarm_key: str = SWARM_KEY,
         host: str = "127.0.0.1",
-        ready_within: float = 30.0,
+        ready_within: float = patient(30),
     ) -> None:
         self.folder = folder
         self._host = host
@@ -156,7 +158,7 @@ class Kubo:
         """One command of the RPC API; its last answer."""
         query = "&".join([*(f"arg={a}" for a in args), *(f"{k}={v}" for k, v in options.items())])
         request = urllib.request.Request(f"{self.api_url}/{command}?{query}", method="POST")
-        with urllib.request.urlopen(request, timeout=120) as response:
+        with urllib.request.urlopen(request, timeout=patient(120)) as response:
             lines = response.read().splitlines()
         answer: dict[str, Any] = json.loads(lines[-1]) if lines else {}
         return answer
@@ -179,7 +181,7 @@ class Kubo:
             [kubo_binary(), "init", "--empty-repo", "--profile=test"],
             env=self.environment() | {"LIBP2P_FORCE_PNET": "0"},
             capture_output=True,
-            timeout=60,
+            timeout=patient(60),
             check=False,
         )
         if done.returncode:

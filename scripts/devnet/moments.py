@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from devnet.patience import patient
 from devnet.world import World
 
 
-def at_once(holds: Callable[[], Any], timeout: float = 30) -> None:
+def at_once(holds: Callable[[], Any], timeout: float = patient(30)) -> None:
     """Looks without pause until `holds()`. Raises TimeoutError."""
     deadline, never = time.monotonic() + timeout, threading.Event()
     while not holds():

@@ -17,6 +17,7 @@ import docker
 from devnet import images
 from devnet.account import Account
 from devnet.engine import Engine
+from devnet.patience import patient
 from devnet.world import PASSWORD, Host, Party, World
 from leasehold.chain import Deployment, Event, Keystore, LocalSigner, Pool, Rpc, decode_log, parse_lease
 from leasehold.chain.typed import Domain, SessionKey
@@ -175,7 +176,7 @@ class Site:
 
         return asyncio.run(go())
 
-    def until(self, holds: Callable[[], Any], seconds: float = 60) -> Any:
+    def until(self, holds: Callable[[], Any], seconds: float = patient(60)) -> Any:
         """Looks again whenever the agent's log grows, or ten times a second, until `holds()`; returns what it gave."""
         return self.host.until(holds, seconds)
 

@@ -16,6 +16,7 @@ from typing import Any
 import pyrage
 
 from devnet.account import Account
+from devnet.patience import patient
 from devnet.site import Site
 from leasehold.chain import Lease, LeaseRequest, Pool, cid_from_bytes, format_lease
 from leasehold.datasets import Ipfs
@@ -118,7 +119,7 @@ class Tenant(Account):
         """The files of a published result, decrypted."""
         target = self.site.renter.home / f"results-{next(_numbers)}"
         shown, key = cid_from_bytes(cid), str(self._identity)
-        self._ipfs(lambda ipfs: fetch_results(shown, key, target, ipfs, lease=lease, timeout=20))
+        self._ipfs(lambda ipfs: fetch_results(shown, key, target, ipfs, lease=lease, timeout=patient(20)))
         return {path.name: path.read_text() for path in Path(target, "results").iterdir()}
 
     # --------------------------------------------------------------------------------------------------- privately

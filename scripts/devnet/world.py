@@ -25,6 +25,7 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy, deploy_fast
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from devnet.place import own
 
 BIN = Path(sys.executable).parent
@@ -51,7 +52,9 @@ class Party:
     def password_file(self) -> Path:
         return self.home / "password"
 
-    def run(self, *arguments: str, timeout: float = 180, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, timeout: float = patient(180), stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         """`leasehold arguments…`, whatever its exit code."""
         return subprocess.run(
             [str(BIN / "leasehold"), *arguments],
@@ -63,7 +66,7 @@ class Party:
             check=False,
         )
 
-    def __call__(self, *arguments: str, timeout: float = 180) -> Any:
+    def __call__(self, *arguments: str, timeout: float = patient(180)) -> Any:
         """`leasehold arguments… --json`, decoded. Raises CommandFailed unless it exits 0."""
         command = [*arguments, "--json"]
         if "--" in arguments:
@@ -131,7 +134,7 @@ class Host:
         path.write_text(done.stdout)
         return path
 
-    def run(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = patient(120)) -> subprocess.CompletedProcess[str]:
         """`leasehold-agent arguments…`, whatever its exit code."""
         return subprocess.run(
             [str(BIN / "leasehold-agent"), *arguments],
@@ -169,7 +172,7 @@ class Host:
         self._end(signal.SIGTERM)
 
     def wait_for(
-        self, wanted: Callable[[Mapping[str, Any]], bool], timeout: float = 60, since: int = 0
+        self, wanted: Callable[[Mapping[str, Any]], bool], timeout: float = patient(60), since: int = 0
     ) -> Step:
         """The first line of the log from index `since` on that is `wanted`. Raises AgentDied or TimeoutError."""
         deadline = time.monotonic() + timeout
@@ -186,7 +189,7 @@ class Host:
                     raise TimeoutError(f"not seen within {timeout} s:\n{self.tail()}")
                 self._seen.wait(min(1.0, max(0.0, deadline - time.monotonic())))
 
-    def until(self, holds: Callable[[], Any], timeout: float = 60) -> Any:
+    def until(self, holds: Callable[[], Any], timeout: float = patient(60)) -> Any:
         """What `holds()` gives once it gives something true; it looks whenever the log grows, or ten times a second.
 
         Raises TimeoutError with the end of the log.
@@ -226,12 +229,12 @@ class Host:
             process.send_signal(signal.SIGCONT)
             process.send_signal(number)
         try:
-            process.wait(30)
+            process.wait(patient(30))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
         if self._reader is not None:
-            self._reader.join(10)
+            self._reader.join(patient(10))
 
 
 def free_port() -> int:

@@ -18,6 +18,7 @@ from devnet import images
 from devnet.engine import Engine
 from devnet.images import Image
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.chain import Indexer, Lease, LeaseRequest, LeaseState, Pool, Rpc, Sender, Terms
 from leasehold.datasets import Ipfs
 from leasehold.workload import Workload, digest, load_workload, seal
@@ -139,7 +140,7 @@ class Rig:
 
     async def until(self, ready: Callable[[], Any], seconds: float = 30.0) -> None:
         """Wait for `ready()`, which may be a coroutine; looks again with every pass of the loop."""
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(patient(seconds)):
             while True:
                 found = ready()
                 if asyncio.iscoroutine(found):

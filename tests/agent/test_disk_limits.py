@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from devnet.engine import Engine
+from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._disk_limits import Count, DiskLimits
 from leasehold_agent._errors import LimitNotHeld
@@ -117,7 +118,7 @@ def neighbours(engine: Engine, image: str) -> Iterator[None]:
     for thread in threads:
         thread.start()
     try:
-        assert made.acquire(timeout=30)
+        assert made.acquire(timeout=patient(30))
         yield
     finally:
         enough.set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._docker_runtime import phase_of
 from leasehold_agent._engine import ContainerFacts
@@ -99,7 +100,7 @@ class TestExec:
 
 async def _seen(stream: object, wanted: bytes) -> None:
     text = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         async for _, data in stream:  # type: ignore[attr-defined]  # an ExecStream
             text += data
             if wanted in text:
@@ -126,7 +127,7 @@ class TestLogs:
         assert len((await lines(1)).splitlines()) == 1
         follow = rig.runtime.logs(lease, None, True)
         text = b""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             async for data in follow:
                 text += data
                 if text.count(b"\n") == 2:

@@ -12,6 +12,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from devnet.patience import patient
 from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings, config_file, load_settings
@@ -193,7 +194,7 @@ class TestUploads:
         waiting = asyncio.create_task(store.wait(digest))
         await asyncio.sleep(0)
         await store.put(digest, b"sealed")
-        assert await asyncio.wait_for(waiting, 5) == b"sealed"
+        assert await asyncio.wait_for(waiting, patient(5)) == b"sealed"
 
 
 class TestNotes:

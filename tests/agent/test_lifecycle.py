@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devnet.engine import Engine
+from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
@@ -328,7 +329,7 @@ def _digest(sealed: bytes) -> bytes:
 
 
 async def _result_of(rig: Rig, lease: int) -> bytes | None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(20)):
         while (found := (await rig.host.chain.snapshot([lease])).leases[lease].result) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         return found

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from devnet.account import TOKEN, Account
+from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.tenant import Tenant
 from devnet.world import World
@@ -68,7 +69,7 @@ class Process:
         """Its exit code; what it had to say goes to `said`."""
         assert self.popen.stdout is not None
         self.said += [json.loads(line) for line in self.popen.stdout]
-        return self.popen.wait(60)
+        return self.popen.wait(patient(60))
 
 
 @contextlib.contextmanager

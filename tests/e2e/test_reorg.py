@@ -12,6 +12,7 @@ import pytest
 
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
+from devnet.patience import patient
 from devnet.site import LABEL, Site, make_site
 from devnet.tenant import Tenant
 from devnet.world import Host, World
@@ -210,7 +211,7 @@ def test_an_agent_sent_to_another_chain_says_so_and_ends(world: World, first: Si
     first.host.kill()
     with another_chain(world) as second:
         lost = with_settings(first.host, rpc=f'["{second.anvil.url}"]', ws=second.anvil.ws_url)
-        done = lost.run("run", timeout=60)
+        done = lost.run("run", timeout=patient(60))
         assert done.returncode not in (0, -9)
         assert "Traceback" not in done.stdout + done.stderr
         assert "chain" in done.stderr

@@ -66,6 +66,13 @@ MaxPrice = Annotated[
 AllowUnverified = Annotated[
     bool, typer.Option("--allow-unverified", help="Machines that nobody has measured, too.")
 ]
+WithoutAgent = Annotated[
+    bool,
+    typer.Option(
+        "--without-agent",
+        help="Open the lease even if the machine's agent cannot be reached now; it finds the workload on IPFS.",
+    ),
+]
 Approve = Annotated[
     bool,
     typer.Option("--approve", help="First let the pool take from the wallet what this needs, and no more."),

@@ -6,6 +6,7 @@ Several leases (a gang) share one sealed workload and open in one transaction, a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +19,15 @@ from leasehold.cli._output import Json, Output
 from leasehold.cli._sealed import remember_sealed, sealed_of
 from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, transaction, utc
-from leasehold.errors import AgentError, DatasetError, RevisionChanged
+from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.market import (
     Delivery,
     DocumentUnavailable,
     Extension,
     InvalidInput,
     Listing,
+    MachineUnavailable,
+    MarketError,
     Money,
     NoMachineMatches,
     Opened,
@@ -36,9 +39,12 @@ from leasehold.market import (
     format_amount,
     format_duration,
     format_share,
+    lacking,
+    lists_image,
     parse_amount,
     parse_search,
     settleable,
+    sort,
 )
 from leasehold.workload import Workload, seal
 
@@ -68,6 +74,7 @@ class Rental:
     reuse: int
     approve: bool
     wait: bool
+    without_agent: bool
     dry_run: bool
 
 
@@ -249,7 +256,37 @@ async def _choose(out: Output, session: Session, rental: Rental, wish: Wish) -> 
         now = await session.now()
         leases = [each.lease for each in await index.leases(live=True)]
         roomy = [replace(each, machine=settleable(each.machine, leases, wish, now)[0]) for each in found]
-        return choose_gang(roomy, wish, await session.pool.params_version(), now, rental.gang)
+        version = await session.pool.params_version()
+        able = capable(roomy, rental.workload, wish.share)
+        has = [each for each in able if rental.workload is None or lists_image(each, rental.workload)]
+        with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
+            return choose_gang(has, wish, version, now, rental.gang)
+        chosen = choose_gang(able, wish, version, now, rental.gang)
+    for each in chosen:
+        out.warn(
+            f"Machine {each.id} does not list that image: unless it was added since, it declines the lease, and all "
+            "but the gas comes back."
+        )
+    return chosen
+
+
+def capable(listings: Sequence[Listing], workload: Workload | None, share: int) -> list[Listing]:
+    """Those that can give the workload what it asks for.
+
+    Raises:
+        MachineUnavailable: the machine cannot, or of several none can; says what is missing, of the cheapest.
+    """
+    if workload is None:
+        return list(listings)
+    missing = {each.id: lacking(each, workload, share) for each in listings}
+    able = [each for each in listings if missing[each.id] is None]
+    if able or not listings:
+        return able
+    cheapest = sort(listings)[0]
+    many = f"None of the {len(listings)} machines that match can serve this. " if len(listings) > 1 else ""
+    raise MachineUnavailable(
+        f"{many}Machine {cheapest.id} cannot: {missing[cheapest.id]}. Ask for less, or choose another share or machine."
+    )
 
 
 async def _standby(
@@ -262,6 +299,7 @@ async def _standby(
     if record is None:
         raise NoMachineMatches(f"There is no machine {rental.backup} in this pool: see `leasehold machines`.")
     listing = replace((await session.machines().listings([record]))[0], machine=record.machine)
+    capable([listing], rental.workload, wish.share)
     choose_gang(
         [listing], replace(wish, offered=None), await session.pool.params_version(), await session.now(), 1
     )
@@ -286,21 +324,37 @@ async def _deliver(
         assert rental.workload is not None
         sealed = seal(rental.workload.for_tenant(session.account), *map(_recipient, machines))
     with out.working("Handing over the workload"):
-        delivery = await hand_over(out, session, machines, sealed)
+        delivery = await hand_over(
+            out, session, machines, sealed, needed=() if rental.without_agent else plan.listings
+        )
     backup = ZERO_DIGEST
     if plan.backup is not None:
         backup = backup_digest(plan.backup.id, plan.backup.machine.revision, 0, delivery.digest)
     return delivery, tuple(replace(each, backup=backup) for each in plan.openings)
 
 
-async def hand_over(out: Output, session: Session, machines: Sequence[Listing], sealed: bytes) -> Delivery:
+async def hand_over(
+    out: Output,
+    session: Session,
+    machines: Sequence[Listing],
+    sealed: bytes,
+    *,
+    needed: Sequence[Listing] = (),
+) -> Delivery:
     """Give each machine the sealed workload, and keep a copy. What a group rents may open days later: IPFS, too.
 
+    needed: machines whose agents have to answer, since they are to start at once what is paid for.
+
     Raises:
-        DocumentUnavailable: one can have it neither from us nor from IPFS.
+        AgentUnreachable: one of these does not. DocumentUnavailable: one machine can have it neither from us nor from
+        IPFS.
     """
     remember_sealed(session.settings.home, sealed)
-    deliveries = [await session.renter().deliver(each, sealed) for each in machines]
+    at_once = {each.id for each in needed} if session.acting.group is None else set[int]()
+    deliveries = [
+        await session.renter().deliver(each, sealed, without_agent=each.id not in at_once)
+        for each in machines
+    ]
     pinned = [each for each in deliveries if each.by == "ipfs"]
     if session.acting.group is not None and not pinned:
         try:

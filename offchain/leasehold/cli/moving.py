@@ -24,9 +24,10 @@ from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
-from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice
+from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice, WithoutAgent
 from leasehold.cli._outages import outages_first, take_off
 from leasehold.cli._output import Json
+from leasehold.cli._renting import capable
 from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
@@ -70,6 +71,7 @@ class Wanted:
     duration: int | None
     max_price: str | None
     allow_unverified: bool
+    without_agent: bool
 
 
 @shared(SENDS | PROPOSES)
@@ -88,6 +90,7 @@ async def move(
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
+    without_agent: WithoutAgent = False,
     approve: Approve = False,
 ) -> None:
     """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
@@ -103,6 +106,7 @@ async def move(
         parse_duration(duration) if duration else None,
         max_price,
         allow_unverified,
+        without_agent,
     )
     async with open_session(call, signs=True) as session:
         await _move(call, session, live(await session.lease(number)), wanted, approve)
@@ -138,7 +142,7 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
         if listing.contact is None:
             raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
         sealed = seal(wanted.workload.for_tenant(session.account), listing.contact.age_recipient)
-        delivery = await renter.deliver(listing, sealed)
+        delivery = await renter.deliver(listing, sealed, without_agent=wanted.without_agent)
         await take_off(session, outages.faults, found.id)
         await renter.approve(offer)
         request = LeaseRequest(
@@ -194,6 +198,7 @@ async def _quote(
         parse_amount(wanted.max_price, money.decimals) if wanted.max_price is not None else None,
         wanted.allow_unverified,
     )
+    capable([listing], wanted.workload, wish.share)
     leases = [each.lease for each in await index.leases(machine=listing.id, live=True)]
     offer, settle = await renter.quote(listing, wish, leases)
     funds = funds_after_closing(

@@ -12,7 +12,7 @@ from leasehold.cli._agreed import OfferFile
 from leasehold.cli._files import read_file
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
-from leasehold.cli._options import AllowUnverified, Approve, MaxPrice
+from leasehold.cli._options import AllowUnverified, Approve, MaxPrice, WithoutAgent
 from leasehold.cli._renting import Rental, rent_machines
 from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
@@ -81,6 +81,7 @@ async def rent(
         typer.Option("--reuse", metavar="LEASE", help="An ended lease of yours, whose slot is cheaper."),
     ] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until it has started.")] = False,
+    without_agent: WithoutAgent = False,
     approve: Approve = False,
 ) -> None:
     """Rent a machine, or part of one, and run a workload on it.
@@ -131,6 +132,7 @@ async def rent(
             parse_lease(reuse) if reuse else 0,
             approve,
             not no_wait,
+            without_agent,
             call.dry_run,
         )
         await rent_machines(call.out, session, rental)

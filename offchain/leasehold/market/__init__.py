@@ -8,6 +8,7 @@ from leasehold.market._agent_client import AgentClient, HeldWorkload
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._agent_sessions import SessionCache
 from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
+from leasehold.market._capable import lacking, lists_image
 from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
@@ -182,6 +183,8 @@ __all__ = [
     "funds_of",
     "hold_fee",
     "join_quote",
+    "lacking",
+    "lists_image",
     "notice",
     "obstacle",
     "overdue",

@@ -83,8 +83,11 @@ class Location(_Document):
     country: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 
+PortNumber = Annotated[int, Field(ge=1, le=65_535)]
+
+
 class Contact(_Document):
-    """contact.json, version 1: what may change daily."""
+    """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases."""
 
     version: Literal[1]
     endpoints: Annotated[tuple[Text, ...], Field(max_length=16)]
@@ -95,6 +98,7 @@ class Contact(_Document):
     ipfs: Annotated[tuple[Text, ...], Field(max_length=64)] = ()
     images: Annotated[tuple[Image, ...], Field(max_length=4_096)] = ()
     datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
+    ports: tuple[PortNumber, PortNumber] | None = None
     location: Location = Location()
     operator: Text = ""
     issued_at: int = 0

@@ -53,6 +53,7 @@ from leasehold.market._quote import (
     shortfall,
 )
 from leasehold.market._units import format_amount
+from leasehold.market.wire import AgentUnreachable
 
 Sleep = Callable[[float], Awaitable[None]]
 Clock = Callable[[], Awaitable[int]]
@@ -302,17 +303,24 @@ class Renter:
             return None
         return await self._token.approve(self.deployment.controller, offer.pulled)
 
-    async def deliver(self, listing: Listing, sealed: bytes) -> Delivery:
+    async def deliver(self, listing: Listing, sealed: bytes, *, without_agent: bool = True) -> Delivery:
         """Hand the sealed workload to the agent, or pin it where the agent will find it.
 
+        without_agent: pin it also where the agent cannot be reached, which is then not sure to start anything.
+
         Raises:
-            DocumentUnavailable: neither the agent nor an IPFS node can be reached.
+            AgentUnreachable: and it had to be. DocumentUnavailable: neither the agent nor an IPFS node can be reached.
         """
         digest = sha256(sealed).digest()
         try:
             await self._courier(listing, sealed)
         except AgentError as error:
-            why = str(error)
+            why = str(error) or type(error).__name__
+            if isinstance(error, AgentUnreachable) and not without_agent:
+                raise AgentUnreachable(
+                    f"Machine {listing.id} may not start anything now, so nothing was opened: {why} Choose another "
+                    "machine, or pass --without-agent to open the lease all the same."
+                ) from error
         else:
             return Delivery(digest, "agent")
         try:

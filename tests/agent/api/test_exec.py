@@ -14,6 +14,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from devnet.patience import patient
 from leasehold.market.wire import CHUNK, EXEC_PROTOCOL, BadCall, ExecStart, parse_control, parse_start
 from leasehold_agent._slots import Slots
 from leasehold_agent.api import _exec
@@ -52,7 +53,7 @@ class Outcome:
 async def outcome(socket: ClientConnection) -> Outcome:
     found = {1: b"", 2: b""}
     last: dict[str, object] = {}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(20)):
         try:
             while True:
                 frame = await socket.recv()
@@ -92,7 +93,7 @@ async def test_environment(world: World) -> None:
 async def test_a_terminal_and_its_size(world: World) -> None:
     script = "stty size; read x; stty size; exit 3"
     async with opened(world, sh(script, tty=True, size=[40, 100])) as socket:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patient(10)):
             assert await socket.recv() == b"\x0140 100\r\n"
         await socket.send('{"resize": [50, 120]}')
         await socket.send(b"\x00\n")
@@ -111,7 +112,7 @@ async def test_a_client_that_does_not_read_holds_the_command_back(world: World) 
     async with opened(world, sh("head -c 200000000 /dev/zero; echo over >$HOME/over")) as socket:
         await socket.recv()
         progress = -1
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             while (now := _written(world)) != progress:
                 progress = now
                 await asyncio.sleep(0.2)
@@ -135,7 +136,7 @@ def _children(pid: int) -> list[int]:
 
 
 async def killed(world: World, pid: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         while world.server.api.slots.used(LEASE) or not world.leases.streams[-1].closed:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     with pytest.raises(ProcessLookupError):
@@ -202,7 +203,7 @@ async def test_a_first_frame_that_does_not_come(world: World, monkeypatch: pytes
 async def test_a_client_that_leaves_before_its_first_frame(world: World) -> None:
     async with opened(world):
         pass
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         while world.server.api.slots.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert not world.leases.streams
@@ -227,10 +228,10 @@ async def test_a_frame_that_is_too_long(world: World) -> None:
 async def test_writing_to_a_command_that_does_not_read(world: World) -> None:
     async with opened(world, sh("exec <&-; sleep 0.1; exit 4")) as socket:
         with contextlib.suppress(ConnectionClosed):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(patient(10)):
                 while True:
                     await socket.send(b"\x00" + bytes(CHUNK))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         while world.server.api.slots.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

@@ -10,6 +10,7 @@ import httpx
 import orjson
 import pytest
 
+from devnet.patience import patient
 from leasehold.market.wire import LOG_OFFSET, TooManyRequests
 from leasehold_agent._errors import EngineUnavailable
 from leasehold_agent._notice import Notice
@@ -143,7 +144,7 @@ async def test_a_log_is_followed_until_the_container_ends(world: World) -> None:
 
 async def gone(world: World) -> None:
     """Waits until nobody follows the log."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         while world.leases.logs_of[LEASE].followers or world.server.api.slots.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -158,7 +159,7 @@ async def test_a_follower_is_cut_off_when_the_lease_changes_hands(world: World) 
     world.server.api.recheck_seconds = 0.01
     response, pieces = await follow(world)
     world.leases.change(LEASE, tenant=world.stranger.wallet.address)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         assert [piece async for piece in pieces] == []
     await response.aclose()
     await gone(world)

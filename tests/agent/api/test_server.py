@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from devnet.patience import patient
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.api import ApiServer, Rate, UploadLimits, UploadRates
 
@@ -19,7 +20,7 @@ async def raw(world: World, sent: bytes) -> bytes:
     """What comes back until the other side hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls)
     writer.write(sent)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         answer = await reader.read()
     writer.close()
     return answer
@@ -55,7 +56,7 @@ async def test_nothing_at_all(world: World, context: ServeContext) -> None:
 async def test_no_plain_http(world: World) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
     writer.write(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         assert b"200" not in await reader.read()
     writer.close()
 
@@ -87,7 +88,7 @@ async def test_addresses_of_the_next_protocol(context: ServeContext, world: Worl
     port = await server.start("::1", 0)
     reader, writer = await asyncio.open_connection("::1", port, ssl=world.tls)
     writer.write(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         assert b"200" in await reader.readline()
     writer.close()
     await server.close()

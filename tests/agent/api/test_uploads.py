@@ -11,6 +11,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from devnet.patience import patient
 from devnet.serving import CHAIN, CONTROLLER, MACHINE
 from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
@@ -95,7 +96,7 @@ async def test_a_path_that_is_no_digest(world: World, name: str) -> None:
 async def test_nothing_is_read_for_who_has_no_right(world: World) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls)
     writer.write(f"PUT {place(b'x')} HTTP/1.1\r\nHost: a\r\nContent-Length: 1048576\r\n\r\n".encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         assert b"401" in await reader.readline()
     writer.close()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from devnet.local_leases import LocalLeases
+from devnet.patience import patient
 from devnet.serving import MACHINE, Chain, Clock, serve_context
 from leasehold.chain import LocalSigner
 from leasehold_agent._runtime import LeaseHandle
@@ -73,7 +74,7 @@ class Ssh:
     async def run(self, program: str, *arguments: str, stdin: bytes = b"") -> Result:
         process = await self.start(program, *arguments)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(patient(60)):
                 out, err = await process.communicate(stdin)
         except BaseException:
             process.kill()

@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from devnet.local_leases import LocalLeases
+from devnet.patience import patient
 from devnet.serving import CHAIN, CONTROLLER, Chain, Clock, serve_context
 from leasehold.chain import LeaseState, LocalSigner, format_lease
 from leasehold.chain.typed import Domain
@@ -117,7 +118,7 @@ async def test_forwarding_into_a_container(machine: Machine) -> None:
         "mkdir -p /tmp/w; echo hello >/tmp/w/index.html; busybox httpd -p 127.0.0.1:8000 -h /tmp/w; echo up; cat",
     )  # fmt: skip
     assert process.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patient(60)):
         assert await process.stdout.readline() == b"up\n"
         reader, writer = await asyncio.open_connection("127.0.0.1", here)
         writer.write(b"GET / HTTP/1.0\r\n\r\n")
@@ -130,7 +131,7 @@ async def test_the_client_on_a_container(machine: Machine) -> None:
     status = await machine.client.status(machine.lease)
     assert (status.phase, status.machine) == ("running", machine.rig.machine)
     pieces = machine.client.logs(machine.lease, follow=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patient(60)):
         seen = b""
         while b"line 2\n" not in seen:
             seen += await anext(pieces)

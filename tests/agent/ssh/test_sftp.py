@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import asyncssh
 import pytest
 
+from devnet.patience import patient
 from leasehold.errors import AgentError
 from leasehold_agent import _sftp, _sftp_shell
 from leasehold_agent._runtime import ExecStream
@@ -292,7 +293,7 @@ async def test_open_files_are_counted(
 async def test_nothing_is_left_behind(ssh: Ssh) -> None:
     (ssh.home / "f").write_bytes(bytes(10_000_000))
     assert (await ssh.sftp("get f\n")).code == 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(20)):
         while not all(stream.closed for stream in ssh.leases.streams):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert ssh.server._slots.used(LEASE) == 0

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import asyncssh
 import pytest
 
+from devnet.patience import patient
 from leasehold_agent import _ssh
 from leasehold_agent._errors import EngineUnavailable
 from leasehold_agent._slots import Slots
@@ -104,7 +105,7 @@ async def test_what_a_key_opened_ends_with_the_key(ssh: Ssh) -> None:
     async with client(ssh) as connection:
         shell = await connection.create_process("sleep 600")
         ssh.leases.change(LEASE, ssh_keys=())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patient(10)):
             await shell.wait_closed()
             await connection.wait_closed()
 
@@ -128,7 +129,7 @@ async def test_a_terminal_its_size_and_resizing(ssh: Ssh) -> None:
     async with client(ssh) as connection:
         command = "stty size; echo $TERM; read x; stty size; exit 3"
         process = await connection.create_process(command, term_type="xterm-256color", term_size=(100, 40))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             assert await process.stdout.readline() == "40 100\r\n"
             assert await process.stdout.readline() == "xterm-256color\r\n"
             process.change_terminal_size(120, 50)
@@ -143,7 +144,7 @@ async def test_an_interrupt_reaches_the_terminal(ssh: Ssh) -> None:
     async with client(ssh) as connection:
         script = "trap 'echo caught; exit 9' INT; echo up; while :; do sleep 0.05; done"
         process = await connection.create_process(script, term_type="xterm")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             assert await process.stdout.readline() == "up\r\n"
             process.send_signal("INT")
             await process.wait_closed()
@@ -153,7 +154,7 @@ async def test_an_interrupt_reaches_the_terminal(ssh: Ssh) -> None:
 async def test_a_signal_ends_a_command_without_a_terminal(ssh: Ssh) -> None:
     async with client(ssh) as connection:
         process = await connection.create_process("echo up; sleep 1000")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             await process.stdout.readline()
             process.send_break(10)
             process.send_signal("TERM")
@@ -164,7 +165,7 @@ async def test_a_signal_ends_a_command_without_a_terminal(ssh: Ssh) -> None:
 async def test_a_client_that_vanishes_ends_its_command(ssh: Ssh) -> None:
     process = await ssh.start("ssh", "-p", str(ssh.port), "12@127.0.0.1", "echo up; sleep 1000")
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patient(30)):
         assert await process.stdout.readline() == b"up\n"
         pid = ssh.leases.streams[-1].pid
         hang_up(process)
@@ -178,7 +179,7 @@ async def test_a_client_that_vanishes_ends_its_command(ssh: Ssh) -> None:
 async def test_closing_the_server_ends_commands(ssh: Ssh) -> None:
     process = await ssh.start("ssh", "-p", str(ssh.port), "12@127.0.0.1", "echo up; sleep 1000")
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patient(30)):
         await process.stdout.readline()
         await ssh.server.close()
         await process.communicate(b"")
@@ -236,7 +237,7 @@ async def test_forwarding_by_openssh(ssh: Ssh) -> None:
         "12@127.0.0.1", "echo up; cat",
     )  # fmt: skip
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patient(30)):
         await process.stdout.readline()
         reader, writer = await asyncio.open_connection("127.0.0.1", here)
         writer.write(b"hello ")
@@ -300,7 +301,7 @@ async def test_too_many_who_have_not_shown_a_key(ssh: Ssh, monkeypatch: pytest.M
     for _, writer in waiting:
         writer.close()
         await writer.wait_closed()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(20)):
         while ssh.server._waiting.total():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert (await ssh.ssh("true")).code == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from devnet.patience import patient
 from devnet.serving import MACHINE, certificate
 from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Receipt, TypedData
@@ -212,7 +213,7 @@ def signed(receipt: Receipt, signature: bytes) -> _agent_client.SignedReceipt:
 
 
 async def collect(pieces: AsyncIterator[bytes]) -> bytes:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(20)):
         return b"".join([piece async for piece in pieces])
 
 
@@ -356,7 +357,7 @@ async def test_leaving_the_block_ends_the_command(world: World) -> None:
     async with world.client() as client:
         async with client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:
             await anext(aiter(stream))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patient(10)):
             while not world.leases.streams[-1].closed:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from devnet.patience import patient
 from devnet.pool import PoolChain
 from leasehold.chain import (
     AccountsContract,
@@ -70,7 +71,7 @@ async def index_to_head(chain: PoolChain, index: Indexer, **options: Any) -> Non
     async with EventWatcher(chain.rpc, None, sources, deployment.block, **options) as watcher:
         running = asyncio.create_task(index.run(watcher, committed))
         waiting = asyncio.create_task(arrived.wait())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patient(30)):
             await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
         for task in (running, waiting):
             task.cancel()

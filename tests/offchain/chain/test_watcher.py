@@ -7,12 +7,13 @@ import pytest
 
 from devnet.anvil import Anvil
 from devnet.emitter import Emitter
+from devnet.patience import patient
 from leasehold.chain import Applied, Block, EventWatcher, Item, RolledBack, Rpc, Transferred
 from leasehold.chain._watcher import WINDOW
 
 from .faults import Gate, RedirectingProxy
 
-DEADLINE = 15
+DEADLINE = patient(15)
 
 
 @pytest.fixture

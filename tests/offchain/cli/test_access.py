@@ -27,6 +27,7 @@ from structlog.testing import capture_logs
 
 from devnet.kubo import Kubo
 from devnet.local_leases import LocalLeases
+from devnet.patience import patient
 from devnet.serving import Chain, certificate
 from leasehold.chain import LocalSigner, parse_lease
 from leasehold.market import canonical
@@ -49,7 +50,7 @@ class Agent:
     context: ServeContext
 
     def do(self, work: Coroutine[object, object, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=30)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=patient(30))
 
     def hold(self, lease: str, tenant: str, keys: tuple[str, ...] = ()) -> None:
         """The lease runs here."""
@@ -115,7 +116,7 @@ def agent(pool: Pool, host: Host, tmp_path: Path) -> Iterator[Agent]:
         yield running
     running.do(stop())
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    thread.join(patient(10))
     loop.close()
 
 
@@ -213,7 +214,7 @@ def test_waiting_shows_what_the_agent_is_doing(served: Cli, agent: Agent, host: 
         agent.hold("2", tenant)
         agent.do(_phase(agent, 2 << 16))
         looked = agent.leases.lookups
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + patient(20)
         while agent.leases.lookups == looked and time.monotonic() < deadline:
             agent.do(asyncio.sleep(0.02))
         host.start()
@@ -252,7 +253,7 @@ def test_at_a_terminal_keys_go_through_and_the_window_is_known(served: Cli, tmp_
         assert b"33 77" in seen
         os.write(ours, b"hello\r")
         read_until(ours, seen, b"got hello\r\n")
-        assert process.wait(30) == 5
+        assert process.wait(patient(30)) == 5
         assert termios.tcgetattr(theirs) == before  # the terminal is as it was
     finally:
         process.kill()
@@ -262,7 +263,7 @@ def test_at_a_terminal_keys_go_through_and_the_window_is_known(served: Cli, tmp_
 
 
 def read_until(descriptor: int, seen: bytearray, wanted: bytes) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patient(60)
     while wanted not in seen:
         ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
         assert ready, f"{wanted!r} never came: {bytes(seen)!r}"
@@ -275,7 +276,7 @@ def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("leasehold")), "exec", "1", "--", "cat"]
     with (tmp_path / "input").open() as source:
         done = subprocess.run(
-            command, stdin=source, capture_output=True, env=environment, timeout=60, check=True
+            command, stdin=source, capture_output=True, env=environment, timeout=patient(60), check=True
         )
     assert done.stdout == b"from a file\n"
 
@@ -291,7 +292,7 @@ def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Pa
         assert process.stdout.readline() == b"first line\n"
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=patient(30))
         finally:
             process.kill()
         assert process.returncode == 130

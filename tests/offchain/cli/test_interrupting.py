@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from devnet.patience import patient
 from leasehold.cli._asking import Interrupted, ask_yes
 
 from .conftest import Cli, Pool
@@ -60,7 +61,7 @@ def test_at_the_password(market: Cli, tmp_path: Path) -> None:
         read_until(ours, seen, b"Password of wallet renter")
         os.write(ours, b"\x03")
         read_until(ours, seen, b"Interrupted: nothing was sent.")
-        assert process.wait(60) == 130
+        assert process.wait(patient(60)) == 130
     finally:
         process.kill()
         process.wait()

@@ -8,6 +8,7 @@ import threading
 import pytest
 import typer
 
+from devnet.patience import patient
 from leasehold.cli import _waiting
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
@@ -72,7 +73,7 @@ def test_waiting_is_said_with_its_seconds_where_no_spinner_turns(
 
         patched.setattr(out.err, "print", heard)
         with out.working("Waiting for [one] thing"):
-            assert said.wait(60)
+            assert said.wait(patient(60))
     captured = capfd.readouterr()
     assert captured.err.startswith("Waiting for [one] thing (0 s)\n")
     assert captured.out == ""

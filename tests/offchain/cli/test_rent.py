@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.chain import Lease, LeaseState, Rpc, cid_of_digest
 from leasehold.chain import Pool as Binding
 from leasehold.datasets import Ipfs
 from leasehold.workload import Workload, digest, unseal
 
 from .conftest import Cli, Host, Pool
+from .people import join_another
 
 IMAGE = "sha256:" + "ab" * 32
 RENT = ("rent", "--for", "2h", "--image", IMAGE, "--allow-unverified", "--yes")
@@ -155,7 +158,7 @@ def test_terms_that_change_between_quote_and_opening_stop_the_lease(
         if len(asked) == 1:
             with ThreadPoolExecutor(1) as threads:  # a loop of its own
                 terms = ("provider", "terms", "1", "--price", "9", "--yes")
-                threads.submit(market, *terms, wallet="provider").result(timeout=30)
+                threads.submit(market, *terms, wallet="provider").result(timeout=patient(30))
 
     monkeypatch.setattr(Output, "confirm", confirm)
     refused = market(*RENT, wallet="renter", ok=False)
@@ -210,6 +213,12 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--ssh-key", "/none"), 2, "--ssh-key"),
         (("--max-price", "1e3"), 2, "is not an amount"),
         (("--reuse", "x"), 1, "is not a lease"),
+        (("--cpu", "25"), 9, "cpu: 25 cores are more than the 24 that this share of it has"),
+        (("--memory", "999GiB"), 9, "memory: 1 TB is more than the 540 GB"),
+        (("--disk", "2TB"), 9, "disk: 2 TB is more than the 1.9 TB"),
+        (("--gvisor",), 9, "runtime: it has no gVisor"),
+        (("--port", "22:22"), 9, "ports: it publishes host ports 20000 to 20999, not 22"),
+        (("--dry-run", "--memory", "999GiB"), 9, "memory"),
     ],
 )  # fmt: skip
 def test_bad_wishes_get_one_sentence_and_cost_nothing(
@@ -256,3 +265,32 @@ def test_leases_past_their_end_make_room(market: Cli, host: Host, pool: Pool) ->
     opened = market(*RENT, "--no-wait", "--json", wallet="renter").json
     assert opened["lease"] == "3"
     assert lease_of(pool, 1 << 16).state is LeaseState.ENDED
+
+
+def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host, tmp_path: Path) -> None:
+    small = json.loads(host.path.read_text())
+    small["hardware"] |= {"memory_bytes": 10**9, "cpu_units": 0}
+    market("provider", "terms", "1", "--price", "9", "--yes", wallet="provider")
+    host.path.write_text(json.dumps(small))
+    cheaper = join_another(market, host, operator=8)
+    plain = market(*RENT, "--dry-run", "--json", wallet="renter").json
+    assert plain["machine"] == cheaper
+    large = market(*RENT, "--memory", "8GB", "--dry-run", "--json", wallet="renter").json
+    assert large["machine"] == 1
+    refused = market(*RENT, "--memory", "2TB", "--dry-run", wallet="renter", ok=False)
+    assert "None of the 2 machines that match can serve this" in refused.err
+    unlisted = market(*RENT, "--image", "sha256:" + "cd" * 32, "--dry-run", wallet="renter")
+    assert "does not list that image" in unlisted.err
+
+
+def test_nothing_is_opened_while_the_agent_cannot_be_reached(market: Cli) -> None:
+    market.without_agent = False
+    refused = market(*RENT, wallet="renter", ok=False)
+    assert refused.code == 8
+    last = refused.err.strip().splitlines()[-1]
+    assert "so nothing was opened: The machine's agent does not answer" in last
+    assert "--without-agent" in last
+    assert balance(market)["wallet"] == "1000000"
+    assert market("leases", "--json", wallet="renter").json == []
+    opened = market(*RENT, "--without-agent", "--no-wait", wallet="renter")
+    assert "The workload waits on your IPFS node, since the agent did not take it" in opened.err

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.datasets import Ipfs
 
 
@@ -28,13 +29,13 @@ def fetcher_node(tmp_path_factory: pytest.TempPathFactory, publisher_node: Kubo)
 
 @pytest.fixture
 async def publisher(publisher_node: Kubo) -> AsyncIterator[Ipfs]:
-    async with Ipfs(publisher_node.api, timeout=20) as ipfs:
+    async with Ipfs(publisher_node.api, timeout=patient(20)) as ipfs:
         yield ipfs
 
 
 @pytest.fixture
 async def fetcher(fetcher_node: Kubo) -> AsyncIterator[Ipfs]:
-    async with Ipfs(fetcher_node.api, timeout=20) as ipfs:
+    async with Ipfs(fetcher_node.api, timeout=patient(20)) as ipfs:
         yield ipfs
 
 
@@ -112,7 +113,7 @@ def lying() -> Iterator[Callable[[Answer], Ipfs]]:
 
     def start(answer: Answer) -> Ipfs:
         nodes.append(LyingNode(answer))
-        clients.append(Ipfs(nodes[-1].api, timeout=5))
+        clients.append(Ipfs(nodes[-1].api, timeout=patient(5)))
         return clients[-1]
 
     yield start

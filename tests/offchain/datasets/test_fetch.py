@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from devnet.kubo import Kubo, kubo_binary
+from devnet.patience import patient
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs, new_identity, recipient_of
 from leasehold.errors import (
@@ -209,7 +210,7 @@ async def test_a_disk_that_fills_up(
 
 
 async def test_what_nobody_has_ends_in_bounded_time(fetcher: Ipfs, tmp_path: Path) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(patient(15)):
         for call in (
             fetcher.fetch(NOBODYS, tmp_path / "x", timeout=0.4),
             fetcher.get_block(NOBODYS, timeout=0.4),
@@ -235,7 +236,7 @@ async def test_cancelling_does_not_wait_for_the_timeout(fetcher: Ipfs) -> None:
     await started.wait()
     await asyncio.sleep(0)
     task.cancel()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patient(10)):
         with pytest.raises(asyncio.CancelledError):
             await task
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from devnet.patience import patient
 from leasehold.chain import typed
 from leasehold.chain.typed import Domain, Struct, recover_signer
 
@@ -77,6 +78,8 @@ def test_the_dapp_computes_the_same() -> None:
     """The same file, read by viem."""
     node = shutil.which("node")
     assert node is not None, "node is missing: make setup"
-    checked = subprocess.run([node, FILE.with_name("check.mjs")], capture_output=True, text=True, timeout=60)
+    checked = subprocess.run(
+        [node, FILE.with_name("check.mjs")], capture_output=True, text=True, timeout=patient(60)
+    )
     assert checked.returncode == 0, checked.stderr
     assert checked.stdout.startswith(f"{len(VECTORS)} typed messages")

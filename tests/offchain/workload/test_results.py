@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.datasets import FilePart, FolderPart, Ipfs, Part, new_identity, recipient_of
 from leasehold.errors import AgeKeyInvalid, DestinationExists, ResultsInvalid, SealBroken, WrongIdentity
 from leasehold.workload import Output, fetch_results, pack_outputs
@@ -27,7 +28,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 async def ipfs(node: Kubo) -> AsyncIterator[Ipfs]:
-    async with Ipfs(node.api, timeout=10) as ipfs:
+    async with Ipfs(node.api, timeout=patient(10)) as ipfs:
         yield ipfs
 
 

@@ -1,0 +1,61 @@
+"""What a machine cannot give a workload, as far as its documents say: known before anything is paid for.
+
+The agent decides in the end (`check_fits` of its `_container`), with what it keeps for itself taken off; this refuses
+what cannot be so on any account, by name.
+"""
+
+from __future__ import annotations
+
+from leasehold.chain import CELLS_PER_GPU
+from leasehold.market._listing import Listing
+from leasehold.market._units import format_size
+from leasehold.workload import Workload
+
+MAX_UNITS = 8
+
+
+def lacking(listing: Listing, workload: Workload, cells: int) -> str | None:
+    """What of the workload's wishes the machine cannot serve in a lease of so many cells, or `None`."""
+    held = "whole" if cells % CELLS_PER_GPU == 0 else "cells"
+    if workload.share not in (None, held):
+        return f"share: the lease would hold its GPUs as `{held}`, not `{workload.share}`"
+    return _hardware(listing, workload, cells) or _ports(listing, workload)
+
+
+def lists_image(listing: Listing, workload: Workload) -> bool:
+    """Whether the machine says that it has the image. What a registry or IPFS serves, any machine can get."""
+    if not workload.image.startswith("sha256:"):
+        return True
+    return listing.contact is not None and workload.image in {each.id for each in listing.contact.images}
+
+
+def _hardware(listing: Listing, workload: Workload, cells: int) -> str | None:
+    hardware = listing.hardware
+    if hardware is None:
+        return None
+    units = min(len(hardware.gpus), MAX_UNITS) or hardware.cpu_units
+    part = cells / (units * CELLS_PER_GPU) if units else 1.0
+    cores = round(hardware.cpu.cores * part, 3)
+    if workload.cpu is not None and workload.cpu > cores:
+        return f"cpu: {workload.cpu:g} cores are more than the {cores:g} that this share of it has"
+    for name, asked, most in (
+        ("memory", workload.memory, hardware.memory_bytes),
+        ("shm", workload.shm, hardware.memory_bytes),
+        ("disk", workload.disk, hardware.disk.bytes),
+    ):
+        if asked is not None and asked > int(most * part):
+            have = format_size(int(most * part))
+            return f"{name}: {format_size(asked)} is more than the {have} that this share of it has"
+    if workload.runtime == "gvisor" and "runsc" not in hardware.runtimes:
+        return "runtime: it has no gVisor"
+    return None
+
+
+def _ports(listing: Listing, workload: Workload) -> str | None:
+    if listing.contact is None or listing.contact.ports is None:
+        return None
+    first, last = listing.contact.ports
+    for port in workload.ports:
+        if port.host is not None and not first <= port.host <= last:
+            return f"ports: it publishes host ports {first} to {last}, not {port.host}"
+    return None
