@@ -16,9 +16,16 @@ GAS_WEI, TOKENS = 10 * 10**18, 1_000
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("address", help="who gets it")
-    address = Web3.to_checksum_address(parser.parse_args().address)
+    given = parser.parse_args().address
+    if not Web3.is_address(given):
+        parser.error(f"'{given}' is no account's address: it has 40 hex digits after 0x.")
+    if "LEASEHOLD_DEPLOYMENT" not in os.environ:
+        parser.error("no pool is named: source build/live.env first, or set LEASEHOLD_DEPLOYMENT.")
+    address = Web3.to_checksum_address(given)
     chain = Web3(HTTPProvider(os.environ.get("LEASEHOLD_RPC", "http://127.0.0.1:8545")))
     deployment = json.loads(Path(os.environ["LEASEHOLD_DEPLOYMENT"]).read_text())
+    if not chain.is_connected():
+        sys.exit("No node answers at LEASEHOLD_RPC: does the demo's world still run?")
     if not chain.eth.accounts:
         sys.exit("This node holds no unlocked account: a faucet works on a development chain only.")
     giver = chain.eth.accounts[0]

@@ -23,6 +23,7 @@ from web3 import HTTPProvider, Web3
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from leasehold.chain import Deployment
+from leasehold.errors import LeaseholdError
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPANIONS = ("Committee", "Faults", "Reputation", "Directory")
@@ -222,6 +223,8 @@ def _written_into_accounts(deployment: Deployment, group: str) -> dict[str, str 
 
 def _check(deployment: Deployment, rpc: str) -> None:
     chain = Web3(HTTPProvider(rpc))
+    if not chain.is_connected():
+        raise SystemExit(f"No node answers at {rpc}: name one of the pool's chain with RPC=url.")
     if chain.eth.chain_id != deployment.chain_id:
         raise SystemExit(
             f"{rpc} is chain {chain.eth.chain_id}, and the file is of chain {deployment.chain_id}."
@@ -257,4 +260,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except LeaseholdError as error:
+        sys.exit(str(error))

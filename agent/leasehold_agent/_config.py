@@ -6,21 +6,40 @@ default `~/.config/leasehold/agent.toml`), then the defaults below.
 
 from __future__ import annotations
 
+import json
 import os
+import tomllib
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+import pydantic_settings
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
+from leasehold._fields import in_words
 from leasehold.errors import SettingsError
 
+
+def _listed(value: object) -> object:
+    """A list as TOML and JSON have it, or with commas between: `http://a:8545,http://b:8545`."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError("it is no JSON list; commas between will do, too") from None
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Seconds = Annotated[int, Field(ge=0)]
 ByteCount = Annotated[int, Field(ge=0)]
@@ -36,7 +55,7 @@ class AgentSettings(BaseSettings):
 
     state_dir: Path = Path("/var/lib/leasehold")
     deployment: Path | None = None
-    rpc: tuple[str, ...] = ()
+    rpc: Texts = ()
     ws: str | None = None
     confirmations: Annotated[int, Field(ge=0)] = 12
     tick_seconds: Annotated[float, Field(gt=0)] = 3.0
@@ -53,7 +72,7 @@ class AgentSettings(BaseSettings):
     listen: str = "0.0.0.0"
     api_port: Port = 8701
     ssh_port: Port = 8702
-    endpoints: tuple[str, ...] = ()
+    endpoints: Texts = ()
     metrics_port: Port | None = None
     first_port: Port = 20_000
     last_port: Port = 20_999
@@ -71,8 +90,8 @@ class AgentSettings(BaseSettings):
 
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
-    egress_deny: tuple[Network, ...] = ()
-    dns: tuple[str, ...] = ("1.1.1.1", "9.9.9.9")
+    egress_deny: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_listed)] = ()
+    dns: Texts = ("1.1.1.1", "9.9.9.9")
 
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
@@ -125,5 +144,9 @@ def load_settings() -> AgentSettings:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "settings"
         raise SettingsError(
-            f"{where}: {first['msg']}; correct it in {config_file()} or LEASEHOLD_AGENT_{where.upper()}."
+            f"{where}: {in_words(first['msg'])}; correct it in {config_file()} or LEASEHOLD_AGENT_{where.upper()}."
         ) from error
+    except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{config_file()} cannot be read ({error}): correct it.") from error
+    except pydantic_settings.SettingsError as error:
+        raise SettingsError(f"A setting cannot be read ({error}): correct it in the environment.") from error

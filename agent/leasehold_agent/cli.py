@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import shutil
@@ -22,7 +23,7 @@ from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Pool, cos
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError, LeaseholdError
 from leasehold_agent import _describe as describing
-from leasehold_agent._config import AgentSettings, load_settings
+from leasehold_agent._config import AgentSettings, config_file, load_settings
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._engine import Engine
 from leasehold_agent._identity import load_identity, write_private
@@ -46,6 +47,19 @@ def main() -> None:
     except LeaseholdError as error:
         _console(stderr=True).print(str(error), style="red", markup=False)
         sys.exit(error.exit_code)
+    except OSError as error:
+        _console(stderr=True).print(_broken(error), style="red", markup=False)
+        sys.exit(1)
+
+
+def _broken(error: OSError) -> str:
+    """What the host refused, and which setting may be wrong."""
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"A port is taken ({error.strerror}): end what has it, or set another `api_port` or `ssh_port`."
+        )
+    what = error.filename if error.filename is not None else "This host refused something"
+    return f"{what}: {error.strerror or error}; see to that, or set another `state_dir` in {config_file()}."
 
 
 @app.command()
@@ -180,7 +194,7 @@ async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
     console = _console()
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
-        for machine in await _machines(pool, identity.operator.address):
+        for machine in await _in_service(pool, identity.operator.address):
             await pool.withhold(machine.id, 0 if undo else _all_cells(machine))
             console.print(f"Machine {machine.id} takes {'new leases again' if undo else 'no new leases'}.")
         while wait and await _leases(pool, settings):  # noqa: ASYNC110 - the chain is polled
@@ -190,7 +204,7 @@ async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
 async def _pause(settings: AgentSettings, as_json: bool) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
-        machines = await _machines(pool, identity.operator.address)
+        machines = await _in_service(pool, identity.operator.address)
         for machine in machines:
             await pool.withhold(machine.id, _all_cells(machine))
         leases = await _leases(pool, settings)

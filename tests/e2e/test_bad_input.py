@@ -160,10 +160,13 @@ def restarted(site: Site, **environment: str) -> Iterator[None]:
     try:
         with site.world.running(changed):
             site.host = changed
+            changed.wait_for(lambda line: line.get("event") == "serving")
             yield
     finally:
         site.host = usual
+        since = len(usual.steps)
         usual.start()
+        usual.wait_for(lambda line: line.get("event") == "serving", since=since)
 
 
 def test_a_host_port_that_another_lease_has(site: Site) -> None:

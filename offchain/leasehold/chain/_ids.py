@@ -6,6 +6,7 @@ is CIDv1(raw, sha2-256, digest): either one can be had from the other without as
 
 import base64
 import binascii
+from typing import ClassVar
 
 import base58
 
@@ -19,6 +20,8 @@ _MAX_TEXT = 128  # the longest CID that is in use (sha2-512, base32) has 115 cha
 
 class InvalidCid(LeaseholdError, ValueError):
     """A text or some bytes that are no CID, or not one of the form asked for."""
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, text: str, problem: str = "is not a CID") -> None:
         super().__init__(text, problem)

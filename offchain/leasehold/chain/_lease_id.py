@@ -1,6 +1,7 @@
 """Lease ids: `slot << 16 | generation`, shown as `12` and, from the slot's second use on, `12.1`."""
 
 import re
+from typing import ClassVar
 
 from leasehold.errors import LeaseholdError
 
@@ -9,6 +10,8 @@ _SHOWN = re.compile(r"([1-9][0-9]{0,75})(?:\.([0-9]{1,5}))?")
 
 class InvalidLeaseId(LeaseholdError, ValueError):
     """A text that names no lease."""
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

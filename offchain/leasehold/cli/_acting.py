@@ -118,7 +118,9 @@ def parse_address(text: str) -> str:
         InvalidInput: it is none, or its checksum is wrong: somebody mistyped it.
     """
     digits = text.removeprefix("0x")
-    if text == digits or not is_hex_address(text) or int(digits, 16) == 0:
+    if is_hex_address(text) and int(digits, 16) == 0:
+        raise InvalidInput("That is the zero address, which is nobody's: name an account's.")
+    if text == digits or not is_hex_address(text):
         raise InvalidInput(f"'{text}' is no account's address: it has 40 hex digits after 0x.")
     if digits not in (digits.lower(), digits.upper()) and not is_checksum_address(text):
         raise InvalidInput(f"'{text}' has a wrong checksum: copy the address again.")

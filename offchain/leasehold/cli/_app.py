@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +26,7 @@ from leasehold.cli import (
     wallet,
 )
 from leasehold.cli._options import Globals
+from leasehold.cli._run import broken_off
 from leasehold.cli.group import app as group
 from leasehold.cli.pool import app as pool
 from leasehold.cli.provider import app as provider
@@ -35,6 +38,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.add_typer(wallet.app, name="wallet")
 app.add_typer(provider, name="provider")
@@ -46,6 +50,12 @@ app.add_typer(delegate.app, name="delegate")
 app.add_typer(offer.app, name="offer")
 for part in (machines, rent, leases, tenancy, moving, transfer, auto_extend, offer, access, results, faults):
     part.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"leasehold {metadata.version('leasehold')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -69,7 +79,11 @@ def configure(
         Path | None,
         typer.Option("--home", metavar="DIR", help="Keys, settings and the index. [LEASEHOLD_HOME]"),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Print tracebacks.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", metavar="", help="Print tracebacks.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", metavar="", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
 ) -> None:
     """What holds for every command."""
     ctx.obj = Globals(home, deployment, tuple(rpc or ()), ipfs, debug)
@@ -77,4 +91,10 @@ def configure(
 
 def main() -> None:
     """The entry point of the console script."""
-    app()
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:  # the output: everything else was said before
+        sys.exit(broken_off(error))

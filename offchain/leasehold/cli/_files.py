@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 from eth_utils.address import is_hex_address, to_checksum_address
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from leasehold._fields import in_words
 from leasehold.errors import LeaseholdError
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -76,7 +77,9 @@ def read_file(path: Path, kind: type[D]) -> D:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         what = type_name(kind)
-        raise FileRefused(f"{path} holds no {what} ({where}: {first['msg']}): ask for it again.") from error
+        raise FileRefused(
+            f"{path} holds no {what} ({where}: {in_words(first['msg'])}): ask for it again."
+        ) from error
 
 
 def kind_in(path: Path) -> str:

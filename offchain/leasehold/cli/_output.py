@@ -6,6 +6,7 @@ Whatever is not the answer (progress, questions, warnings) goes to stderr, so th
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -20,6 +21,9 @@ from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+
+
+_UNFOLDED = 100_000  # columns, where nobody has said how many there are
 
 
 # Escapes would be obeyed by the terminal, and marks that turn the direction of writing make it show another text.
@@ -83,12 +87,11 @@ class Output:
 
     def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line."""
-        table = Table(title=escape(title), title_justify="left", show_header=False, box=None, pad_edge=False)
-        table.add_column(style="dim")
-        table.add_column(overflow="fold")
-        for name, value in rows:
-            table.add_row(escape(name), escape(value))
-        (self.err if self.as_json else self.out).print(table)
+        console = self.err if self.as_json else self.out
+        width = max((len(name) for name, _ in rows), default=0)
+        console.print(f"[italic]{escape(title)}[/italic]")
+        for name, value in rows:  # whole lines: what is folded in two cannot be copied
+            console.print(f"[dim]{escape(name.ljust(width))}[/dim]  {escape(value)}".rstrip())
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
         """A table for people; `empty` is said instead when there are no rows."""
@@ -105,7 +108,8 @@ class Output:
             )
         for row in rows:
             table.add_row(*(escape(cell) for cell in row))
-        self.out.print(table)
+        folds = self.out.is_terminal or "COLUMNS" in os.environ
+        self.out.print(table, width=None if folds else _UNFOLDED)
 
     def confirm(self, question: str) -> None:
         """Ask before money moves.

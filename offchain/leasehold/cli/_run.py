@@ -7,7 +7,11 @@ docs/reference/cli.md lists the codes. An error is one sentence on stderr; a tra
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import logging
+import os
+import sys
 from collections.abc import Callable, Coroutine
 
 import typer
@@ -33,7 +37,26 @@ EXIT_CODES = {
     11: "not confirmed; nothing was sent",
     12: "a proposal, signature, acceptance or offer: damaged, for something else, over, or not signed enough",
     130: "interrupted",
+    141: "whoever read the output went away, as `head` does",
 }
+
+
+_OUTPUT = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO})
+"""With which writing an answer fails."""
+
+
+def broken_off(error: OSError) -> int:
+    """Say what a file, or our own output, refused; returns the exit code. A reader that went away is told nothing."""
+    if isinstance(error, BrokenPipeError) or error.filename is None:
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # what is left to be written goes nowhere, and says nothing
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 141
+    what = error.filename if error.filename is not None else "The output"
+    typer.echo(f"{plain(str(what))}: {error.strerror or error}; see to that and try again.", err=True)
+    return 1
 
 
 def run(
@@ -61,6 +84,8 @@ def run(
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and (error.filename is not None or error.errno in _OUTPUT):
+            raise typer.Exit(broken_off(error)) from error
         log.debug("unexpected", exc_info=True)
         kind = type(error).__name__
         typer.echo(

@@ -20,6 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from leasehold._fields import in_words
 from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
@@ -85,12 +86,15 @@ def load_settings(given: Globals) -> Settings:
         "ipfs": given.ipfs,
     }
     try:
-        return Settings(**{name: value for name, value in named.items() if value is not None})  # type: ignore[arg-type]  # validated inside
+        settings = Settings(**{name: value for name, value in named.items() if value is not None})  # type: ignore[arg-type]  # validated inside
+        if settings.home.exists() and not settings.home.is_dir():
+            raise SettingsError(f"{settings.home} is no folder: name another with --home, or LEASEHOLD_HOME.")
+        return settings
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(map(str, first["loc"]))
         raise SettingsError(
-            f"The setting `{name}` is wrong ({first['msg']}): correct LEASEHOLD_{name.upper()} or "
+            f"The setting `{name}` is wrong ({in_words(first['msg'])}): correct LEASEHOLD_{name.upper()} or "
             "config.toml."
         ) from error
     except (tomllib.TOMLDecodeError, OSError) as error:

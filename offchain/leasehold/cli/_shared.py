@@ -15,9 +15,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, Concatenate, ParamSpec, get_type_hints
+from typing import Any, Concatenate, ParamSpec, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._run import run
@@ -51,6 +52,9 @@ def shared(options: Options) -> Callable[[Command[P]], Callable[..., None]]:
 
     def decorate(function: Command[P]) -> Callable[..., None]:
         _, *own = _parameters(function).values()
+        for parameter in own:
+            for each in _spread(parameter):
+                without_type(each.annotation)
         bundles = {each.name: each.annotation for each in own if _is_bundle(each)}
 
         def command(ctx: typer.Context, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -88,6 +92,15 @@ def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]
     return {name: each.replace(annotation=hints[name]) for name, each in found.items()}
 
 
+def without_type(annotation: Any) -> None:
+    """A flag's help says no type: `--json <bool>` would have one write `--json true`."""
+    said, *more = get_args(annotation) or (None,)
+    if said in (bool, bool | None):
+        for each in more:
+            if isinstance(each, OptionInfo) and each.metavar is None:
+                each.metavar = ""
+
+
 def _is_bundle(parameter: inspect.Parameter) -> bool:
     return isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation)
 
@@ -103,3 +116,5 @@ def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
 
 _KNOWN = _parameters(Invocation.of)
 del _KNOWN["ctx"]
+for _known in _KNOWN.values():
+    without_type(_known.annotation)

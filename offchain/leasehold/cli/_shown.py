@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 
 from leasehold.chain import Lease, LeaseState, Machine, Receipt, Terms, format_lease
 from leasehold.cli._output import Json
-from leasehold.market import Bill, Listing, Money, format_amount, format_cells, format_share, format_size
+from leasehold.market import (
+    Bill,
+    Listing,
+    Money,
+    format_amount,
+    format_cells,
+    format_share,
+    format_size,
+    rentable_cells,
+)
 
 STATES = {
     LeaseState.NONE: "none",
@@ -49,11 +58,8 @@ def machine_state(machine: Machine) -> str:
 def machine_row(listing: Listing) -> tuple[str, ...]:
     """A line of `leasehold machines`."""
     machine, hardware = listing.machine, listing.hardware
-    free = (
-        f"{format_share(machine.free_cells)}"
-        if machine.free_cells in (1, 2, 4)
-        else f"{machine.free_cells / 8:g}"
-    )
+    cells = rentable_cells(machine.busy, machine.gpus)
+    free = format_share(cells) if cells in (1, 2, 4) else f"{cells / 8:g}"
     return (
         str(machine.id),
         listing.model or "?",

@@ -139,4 +139,8 @@ def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:
         raise InvalidInput(
             f"{error.filename}: {error.strerror}; name another public key with --ssh-key."
         ) from error
+    if any("PRIVATE KEY" in line for line in lines):
+        raise InvalidInput(
+            "That is a private key, which stays with you: name the file beside it that ends in .pub."
+        )
     return [line for line in lines if line and not line.startswith("#")] or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import shlex
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
+from leasehold.cli._output import plain
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
 from leasehold.errors import AgentError
@@ -44,8 +46,9 @@ async def logs(
     async with open_session(call) as session:
         await indexed(session, call.out)
         async with session.agent_of(number) as agent:
+            harmless = Harmless() if sys.stdout.isatty() else None
             async for data in agent.logs(number, tail=tail, follow=follow):
-                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
                 sys.stdout.buffer.flush()
 
 
@@ -105,9 +108,11 @@ async def ssh(
     door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
     spelled = door.command(arguments or ())
     if show or call.out.as_json:
-        call.out.answer({"command": list(spelled), "known_hosts": str(known)})
+        copying = door.copying()
+        call.out.answer({"command": list(spelled), "copy": list(copying), "known_hosts": str(known)})
         if not call.out.as_json:
             call.out.say(shlex.join(spelled))
+            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{contact.ssh.host}:/PATH")
         return 0
     try:
         process = await asyncio.create_subprocess_exec(*spelled)
@@ -116,6 +121,17 @@ async def ssh(
             "There is no `ssh` here: install OpenSSH's client, or use `leasehold exec`."
         ) from None
     return await process.wait()
+
+
+class Harmless:
+    """A log as a terminal may see it: a workload's bytes steer nothing. Files and pipes get them as they are."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes; a character that is cut in two waits for its rest. A bar that is redrawn becomes lines."""
+        return plain(self._decode(data).replace("\r\n", "\n").replace("\r", "\n")).encode()
 
 
 @dataclass(frozen=True)
@@ -128,8 +144,19 @@ class Door:
     identity: Path | None = None
     forward: tuple[str, ...] = ()
 
+    def copying(self) -> tuple[str, ...]:
+        """What copies files, up to the names of these."""
+        return ("scp", "-P", *self._options()[1:])
+
     def command(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """The command line. Nothing but the pinned key is believed, whatever the user's own configuration says."""
+        """The command line."""
+        options = self._options()
+        for each in self.forward:
+            options += ["-L", each]
+        return ("ssh", *options, f"{self.user}@{self.ssh.host}", *(("--", *arguments) if arguments else ()))
+
+    def _options(self) -> list[str]:
+        """Nothing but the pinned key is believed, whatever the user's own configuration says."""
         options = [
             "-p", str(self.ssh.port),
             "-o", f'UserKnownHostsFile="{self.known_hosts}"',
@@ -141,9 +168,7 @@ class Door:
         ]  # fmt: skip
         if self.identity is not None:
             options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]
-        for each in self.forward:
-            options += ["-L", each]
-        return ("ssh", *options, f"{self.user}@{self.ssh.host}", *(("--", *arguments) if arguments else ()))
+        return options
 
 
 def pin_host(folder: Path, machine: int, host: Ssh) -> Path:

@@ -46,6 +46,8 @@ async def add(
     if not call.out.as_json:
         call.out.say(added.cid)
         call.out.warn(f"{format_size(added.size)}. Mount it with --dataset {added.cid}:/data/NAME.")
+        if added.key is None:
+            call.out.warn("Whoever learns that CID can fetch it: `--encrypt` seals what others may not read.")
 
 
 @app.command()

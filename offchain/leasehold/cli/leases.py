@@ -65,7 +65,7 @@ async def leases(
                 (
                     format_lease(lease.id),
                     str(lease.machine),
-                    STATES[lease.state]
+                    (STATES[lease.state] if account.left or not lease.state.live else "past its end")
                     + (" (notice)" if lease.noticed else "")
                     + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
                     format_share(lease.cells),
@@ -112,7 +112,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
         rows = [
             ("machine", str(found.machine)),
             ("share", format_share(found.cells)),
-            ("state", STATES[found.state] + (", under notice" if found.noticed else "")),
+            ("state", _state(found, account)),
             ("started" if found.state is not LeaseState.OPENED else "opened", utc(found.start)),
             (
                 "ends",
@@ -142,6 +142,13 @@ async def ask_agent(
                 return await agent.status(lease.id), None
     except (AgentError, MarketError) as error:
         return None, str(error)
+
+
+def _state(lease: Lease, account: Bill) -> str:
+    """The state, for people. A lease past its end is active until somebody closes it, and costs nothing more."""
+    if lease.state.live and not account.left:
+        return f"past its end: `leasehold close {format_lease(lease.id)}` settles it"
+    return STATES[lease.state] + (", under notice" if lease.noticed else "")
 
 
 def _where(account: Bill, money: Money) -> str:

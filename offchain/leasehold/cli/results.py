@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +20,13 @@ from leasehold.cli._options import LeaseId
 from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.errors import DatasetError, WalletError
-from leasehold.market import MarketError, format_duration, format_size, parse_duration
+from leasehold.market import Contact, MarketError, format_duration, format_size, parse_duration
 from leasehold.workload import fetch_results
 
+MOST_ADDRESSES = 8
+_ADDRESS = re.compile(
+    r"/(ip4|ip6|dns|dns4|dns6)/[A-Za-z0-9.:_-]{1,253}/(tcp|udp)/[0-9]{1,5}(/quic|/quic-v1|/ws|/wss)?"
+)
 LOOK_EVERY = 1.0  # seconds between looks at the chain while the results are being packed
 
 
@@ -148,13 +153,23 @@ def meant(account: str, history: Sequence[LeaseRecord]) -> LeaseRecord | None:
     return next((each for each in reversed(published) if each.author == account), published[-1])
 
 
+def dialled(contact: Contact) -> tuple[str, ...]:
+    """Where our node may look for the machine's: addresses of that peer alone, and no more than a few.
+
+    The document is a stranger's. What it names otherwise (another peer, a relay, a path of the computer) is left alone.
+    """
+    peer = contact.peer_id
+    if peer is None or not re.fullmatch(r"[A-Za-z0-9]{20,100}", peer):
+        return ()
+    plain = (each.removesuffix(f"/p2p/{peer}") for each in contact.ipfs)
+    return tuple(f"{each}/p2p/{peer}" for each in plain if _ADDRESS.fullmatch(each))[:MOST_ADDRESSES]
+
+
 async def _connect(session: Session, number: int) -> None:
     """Bring our node next to the machine's, which surely has the data. Others may have it as well."""
     try:
         _, contact = await session.reach(number)
-        for address in contact.ipfs:
-            if contact.peer_id:
-                address = address if "/p2p/" in address else f"{address}/p2p/{contact.peer_id}"
+        for address in dialled(contact):
             try:
                 await session.ipfs.swarm_connect(address)
                 return

@@ -119,7 +119,7 @@ async def balance(call: Invocation) -> None:
                     ("in the wallet", money.show(funds.wallet)),
                     ("in the pool's ledger", money.show(funds.ledger)),
                     ("the pool may take", _allowance(funds.allowance, money)),
-                    ("for gas", f"{format_amount(wei, 18)} (the chain's own coin)"),
+                    ("for gas", f"{format_amount(wei, 18, places=6)} (the chain's own coin)"),
                 ),
             )
 
@@ -239,8 +239,13 @@ def read_key(path: Path) -> bytes:
     """
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
+    except OSError as error:
+        raise WalletError(f"{path}: {error.strerror}; name another file with --key-file.") from None
+    except ValueError:
+        text = ""
+    try:
         return bytes.fromhex(text.strip().removeprefix("0x"))
-    except (OSError, ValueError):  # without the reason, which would quote the key
+    except ValueError:  # without the reason, which would quote the key
         raise WalletError(f"{path} holds no private key: it should be 64 hex digits.") from None
 
 

@@ -57,6 +57,7 @@ from leasehold.market._placing import (
     free_gpus,
     parse_cells,
     parse_share,
+    rentable_cells,
     valid_share,
 )
 from leasehold.market._provider import Due, Joined, Provider
@@ -197,6 +198,7 @@ __all__ = [
     "parse_share",
     "parse_size",
     "quote",
+    "rentable_cells",
     "resizing",
     "settleable",
     "shortfall",

@@ -12,9 +12,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
+from leasehold._fields import in_words
 from leasehold.market._errors import DocumentInvalid
 
 MAX_DOCUMENT_BYTES = 1 << 20
+_ONES_OWN = "write it anew with `leasehold-agent describe`"
 
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
@@ -131,9 +133,9 @@ class MachineFile(_Document):
         except OSError as error:
             reason = error.strerror or "it cannot be read"
             raise DocumentInvalid(f"{path}: {reason}; write it with `leasehold-agent describe`.") from error
-        loaded = parse_document(cls, raw, str(path))
-        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware")
-        parse_document(Contact, canonical(loaded.contact), f"{path}, contact")
+        loaded = parse_document(cls, raw, str(path), _ONES_OWN)
+        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", _ONES_OWN)
+        parse_document(Contact, canonical(loaded.contact), f"{path}, contact", _ONES_OWN)
         return loaded
 
 
@@ -142,19 +144,19 @@ def canonical(document: JsonValue) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def parse_document(model: type[Model], raw: bytes, what: str) -> Model:
-    """Read a document.
+def parse_document(
+    model: type[Model], raw: bytes, what: str, remedy: str = "ask its provider to correct it"
+) -> Model:
+    """Read a document. remedy: what to do about a wrong one.
 
     Raises:
         DocumentInvalid: naming `what` and the first field that is wrong.
     """
     if len(raw) > MAX_DOCUMENT_BYTES:
-        raise DocumentInvalid(
-            f"{what} is larger than 1 MiB, which no such document is: ask its provider to correct it."
-        )
+        raise DocumentInvalid(f"{what} is larger than 1 MiB, which no such document is: {remedy}.")
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the document"
-        raise DocumentInvalid(f"{what}: {where}: {first['msg']}; ask its provider to correct it.") from error
+        raise DocumentInvalid(f"{what}: {where}: {in_words(first['msg'])}; {remedy}.") from error

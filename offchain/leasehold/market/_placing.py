@@ -34,6 +34,12 @@ def free_gpus(busy: int, gpus: int) -> int:
     return sum(busy >> (CELLS_PER_GPU * gpu) & WHOLE == 0 for gpu in range(gpus))
 
 
+def rentable_cells(busy: int, gpus: int) -> int:
+    """How many free cells somebody can rent: the eighth cell of a GPU goes with the whole of it alone, as in MIG."""
+    cards = [busy >> (CELLS_PER_GPU * gpu) & WHOLE for gpu in range(gpus)]
+    return sum(CELLS_PER_GPU if card == 0 else (~card & 0x7F).bit_count() for card in cards)
+
+
 def parse_share(text: str) -> int:
     """Cells of a share as people write it: ``2`` GPUs, or ``1/8``, ``1/4``, ``1/2`` of one.
 

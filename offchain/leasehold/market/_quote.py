@@ -29,8 +29,8 @@ class Money:
     def of(cls, deployment: Deployment) -> Money:
         return cls(deployment.token_symbol, deployment.token_decimals)
 
-    def show(self, units: int, *, places: int | None = None) -> str:
-        """``2.5 USDT``; exact unless `places` says how many decimals do."""
+    def show(self, units: int, *, places: int | None = 6) -> str:
+        """``2.5 USDT``, for people. places: `None` for all; ``~`` says that some were cut."""
         return f"{format_amount(units, self.decimals, places=places)} {self.symbol}"
 
 

@@ -212,7 +212,7 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--memory", "lots"), 6, "memory"),
         (("--ssh-key", "/none"), 2, "--ssh-key"),
         (("--max-price", "1e3"), 2, "is not an amount"),
-        (("--reuse", "x"), 1, "is not a lease"),
+        (("--reuse", "x"), 2, "is not a lease"),
         (("--cpu", "25"), 9, "cpu: 25 cores are more than the 24 that this share of it has"),
         (("--memory", "999GiB"), 9, "memory: 1 TB is more than the 540 GB"),
         (("--disk", "2TB"), 9, "disk: 2 TB is more than the 1.9 TB"),

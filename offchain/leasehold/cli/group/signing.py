@@ -74,11 +74,12 @@ async def approve(
             write_file(path, proposal.file(signatures))
         else:
             write_file(path, _signature_file(proposal, signer, proofs))
-        missing = proposal.group.threshold - len(signatures)
+        need, missing = proposal.group.threshold, proposal.group.threshold - len(signatures)
         call.out.answer({**document, "signer": signer, "signature": str(path)})
         call.out.say(f"Signed by {signer}, in {path}.")
         call.out.say(
-            f"{missing} more of them, as far as {file} says."
+            f"It takes {need} in all; {file} and this one hold {len(signatures)}. Whoever has the others runs: "
+            f"leasehold group execute {file} SIGNATURE..."
             if missing > 0
             else f"That is enough: leasehold group execute {file} SIGNATURE..."
         )

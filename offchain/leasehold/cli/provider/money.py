@@ -218,7 +218,7 @@ async def status(call: Invocation) -> None:
                     machine_state(each),
                     format_amount(each.stake, money.decimals, places=6),
                     f"{each.leased.bit_count() / 8:g}/{each.gpus}",
-                    format_cells(each.withheld),
+                    f"GPU {format_cells(each.withheld)}" if each.withheld else "none",
                     format_amount(gas[each.id], 18, places=6),
                 )
                 for each in machines

@@ -1,0 +1,73 @@
+"""Settings that cannot be read, and what the host refuses: one sentence, and never a traceback."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from leasehold.errors import SettingsError
+from leasehold_agent import cli
+from leasehold_agent._config import load_settings
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("RPC", "[http://one", "rpc: it is no JSON list"),
+        ("API_PORT", "many", "api_port: it should be a valid integer"),
+    ],
+)
+def test_a_variable_that_cannot_be_read(
+    name: str, text: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(tmp_path / "agent.toml"))
+    monkeypatch.setenv(f"LEASEHOLD_AGENT_{name}", text)
+    with pytest.raises(SettingsError, match=says):
+        load_settings()
+
+
+def test_addresses_of_nodes_with_commas_between(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(tmp_path / "agent.toml"))
+    monkeypatch.setenv("LEASEHOLD_AGENT_RPC", "http://one:8545, http://two:8545")
+    assert load_settings().rpc == ("http://one:8545", "http://two:8545")
+    monkeypatch.setenv("LEASEHOLD_AGENT_RPC", '["http://one:8545"]')
+    assert load_settings().rpc == ("http://one:8545",)
+
+
+@pytest.mark.parametrize("text", ["rpc = [", b"\xff\xfe".decode("latin-1"), "rpcs = []"])
+def test_a_file_that_cannot_be_read(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(text, encoding="latin-1")
+    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(file))
+    with pytest.raises(SettingsError, match=r"agent\.toml"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            OSError(errno.EADDRINUSE, "error while attempting to bind on address ('0.0.0.0', 8701)"),
+            "api_port",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/var/lib/leasehold"),
+            "/var/lib/leasehold: Perm",
+        ),
+    ],
+)
+def test_what_the_host_refuses(
+    error: OSError, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*, standalone_mode: bool) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "app", refuse)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert says in said
+    assert "Traceback" not in said
