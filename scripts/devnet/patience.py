@@ -10,6 +10,6 @@ from __future__ import annotations
 FACTOR = 8
 
 
-def patient(seconds: float) -> float:
+def patient(seconds: int) -> int:
     """The limit of a wait that takes at most so many seconds on a quiet machine."""
     return FACTOR * seconds
