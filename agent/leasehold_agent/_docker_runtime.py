@@ -49,7 +49,7 @@ class DockerRuntime:
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
-            tenant=desired.tenant if desired else notes.tenant,
+            tenant=_let_in(desired, notes),
             machine=desired.machine if desired else notes.machine,
             phase=phase,
             reason=reason,
@@ -143,3 +143,12 @@ def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
     return tuple(
         PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in found
     )
+
+
+def _let_in(desired: Desired | None, notes: Notes) -> str:
+    """Whose requests are served. While a lease changes hands, nobody's: the former tenant is out at the first word of
+    it, and the new one is in once that is noted, which takes as many nodes as there are to ask.
+    """
+    if desired is None:
+        return notes.tenant
+    return desired.tenant if notes.tenant in ("", desired.tenant) else ""

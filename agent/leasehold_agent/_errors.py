@@ -68,3 +68,7 @@ class Declined(AgentError):
         super().__init__(detail)
         self.reason: DeclineReason = reason
         self.detail = detail
+
+
+class NodesDisagree(AgentError):
+    """What one node of the chain says is not what a second one says; it is asked again."""

@@ -16,7 +16,7 @@ import structlog
 
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
-from leasehold.errors import AgentError, ChainError, RpcUnavailable, SettingsError
+from leasehold.errors import AgentError, ChainError, SettingsError
 from leasehold_agent import _describe as describe
 from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
@@ -40,6 +40,7 @@ from leasehold_agent._runtime import ServeContext
 from leasehold_agent._ssh import SshServer
 from leasehold_agent._status import write_status
 from leasehold_agent._stream import EngineStreams
+from leasehold_agent._witness import Witnesses
 from leasehold_agent._workloads import UploadedWorkloads
 from leasehold_agent.api import ApiServer
 
@@ -52,7 +53,8 @@ _GAS_SECONDS = 60.0
 async def serve(settings: AgentSettings) -> None:
     """Run until cancelled. Leases keep running afterwards, and the next run takes them over.
 
-    Raises SettingsError, WrongChain, AlreadyRunning, and OSError when a port is taken.
+    A node of another chain is waited out like one that does not answer. Raises SettingsError, AlreadyRunning, and
+    OSError when a port is taken.
     """
     if settings.deployment is None or not settings.rpc:
         raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
@@ -61,13 +63,14 @@ async def serve(settings: AgentSettings) -> None:
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(_only_one(settings.state_dir))
         rpc = await stack.enter_async_context(Rpc(list(settings.rpc)))
-        await _patiently("chain", lambda: rpc.check_chain(deployment), RpcUnavailable)
+        await _patiently("chain", lambda: rpc.check_chain(deployment), ChainError)
         index = await stack.enter_async_context(
             Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
         )
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
-        gate = PoolGate(rpc, pool, index, identity.operator.address)
+        witnesses = await stack.enter_async_context(Witnesses.of(settings.rpc, deployment))
+        gate = PoolGate(rpc, pool, index, identity.operator.address, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))

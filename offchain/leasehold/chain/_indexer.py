@@ -102,6 +102,10 @@ class Indexer(Queries):
         async with self._committed:
             self._committed.notify_all()
 
+    async def clear(self) -> None:
+        """Forgets everything, so that the next `run` builds it anew from the chain."""
+        await self._in_thread(self._clear)
+
     async def reached(self, block: int) -> Block:
         """Waits until block `block` has been indexed, and returns the head."""
         async with self._committed:
@@ -179,6 +183,12 @@ class Indexer(Queries):
             raise
         self._projection = projection
         self._cursor = cursor
+
+    def _clear(self) -> None:
+        with self._writer.begin() as connection:
+            self._undo(connection, self._projection_over(_Latest(connection, self._pool)), 0)
+            _set_cursor(connection, self._pool, None)
+        self._projection, self._cursor = None, None
 
     def _projection_over(self, latest: "_Latest") -> Projection:
         if self._projection is None:

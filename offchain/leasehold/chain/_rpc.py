@@ -216,7 +216,7 @@ class Rpc:
 
     def _leave(self, endpoint: Endpoint, error: Unanswered | WrongChain) -> None:
         seconds = error.seconds if isinstance(error, Limited) and error.seconds else _REST_SECONDS
-        endpoint.checked = False
+        endpoint.checked = endpoint.checked and isinstance(error, Limited)
         endpoint.resting_until = self._clock() + seconds
 
     def _in_order(self) -> list[Endpoint]:
@@ -244,7 +244,8 @@ class Rpc:
                 self._report(f"{_told(endpoint, error)}; asking for {endpoint.most} at a time")
                 continue
             except Limited:
-                endpoint.split(len(riders) + len(part))
+                if part[1:]:
+                    endpoint.split(len(part))
                 raise
             if riders:
                 _judge(self._expected, riders, found)
@@ -264,7 +265,8 @@ class Rpc:
         """What an endpoint has to answer beside what it is asked."""
         if self._expected is None or (endpoint.checked and not prove):
             return []
-        return [Request(next(self._ids), method, params) for method, params in _IDENTITY]
+        wanted = _IDENTITY[-1:] if endpoint.checked else _IDENTITY
+        return [Request(next(self._ids), method, params) for method, params in wanted]
 
     def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -287,8 +289,8 @@ def _judge(expected: tuple[int, str] | None, asked: Sequence[Request], found: Ma
             raise Unanswered(str(answer)) from answer
         if isinstance(answer, Unanswered):
             raise answer
-    actual, block = int(answers[0], 16), answers[1]
-    if actual != chain_id:
+    block = answers[-1]
+    if len(answers) > 1 and (actual := int(answers[0], 16)) != chain_id:
         raise WrongChain(f"chain {chain_id}", f"chain {actual}")
     if block is not None and block["hash"] != genesis.lower():  # a pruned node may not have block 0
         raise WrongChain(
