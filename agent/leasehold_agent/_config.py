@@ -69,6 +69,20 @@ class AgentSettings(BaseSettings):
     output_limit: ByteCount = 64 * GIB
     dataset_cache: ByteCount = 200 * GIB
 
+    registries: tuple[str, ...] = (
+        "docker.io",
+        "ghcr.io",
+        "quay.io",
+        "gcr.io",
+        "nvcr.io",
+        "public.ecr.aws",
+        "mcr.microsoft.com",
+        "registry.gitlab.com",
+    )
+    """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
+    of one's own network must stand here just so.
+    """
+
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
     egress_deny: tuple[Network, ...] = ()

@@ -119,6 +119,7 @@ async def make_host(
             settings.state_dir / "images",
             wait=settings.fetch_seconds,
             reserve=settings.disk_reserve,
+            registries=settings.registries,
         ),
         pack=packer(ipfs),
         age_identity=identity.age_identity,
