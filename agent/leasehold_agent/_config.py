@@ -86,6 +86,8 @@ class AgentSettings(BaseSettings):
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
     egress_deny: tuple[Network, ...] = ()
+    connections_limit: Annotated[int, Field(ge=16)] = 4_096
+    """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: tuple[str, ...] = ("1.1.1.1", "9.9.9.9")
 
     fetch_seconds: Seconds = 120

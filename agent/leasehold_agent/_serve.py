@@ -108,7 +108,7 @@ async def make_host(
         engine=engine,
         limits=DiskLimits(layers if facts.quota and layers.is_dir() else None),
         streams=streams,
-        firewall=Firewall(settings.engine_netns),
+        firewall=Firewall(settings.engine_netns, settings.connections_limit),
         chain=gate,
         uploads=UploadedWorkloads(settings.state_dir / "workloads"),
         data=ipfs,

@@ -152,12 +152,35 @@ class TestNetwork:
 
         await rig.until(closed)
 
+    async def test_one_lease_does_not_take_all_connections(
+        self, rig_of: Callable[..., Any], docker_engine: Engine
+    ) -> None:
+        """The kernel remembers a limited number for the whole host; a socket that sends to every port is one each."""
+        rig: Rig = await rig_of(connections_limit=16)
+        lease, other = await running(rig), await running(rig)
+        before = _connections(docker_engine)
+        spray = f"for i in $(seq 40); do timeout 1 nslookup name {PUBLIC} >/dev/null 2>&1 & done; wait"
+        await rig.inside(lease, spray)
+        await rig.reconciler.tick()  # rules put in place again do not begin to count anew
+        await rig.inside(lease, spray)
+        assert 8 < _connections(docker_engine) - before <= 16
+        assert not await reached(rig, lease, PUBLIC)
+        assert await reached(rig, other, PUBLIC)
+
     async def test_rules_go_with_the_lease(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await running(rig)
         bridge = rig.host.names.bridge(lease)
         assert bridge in _rules(docker_engine)
         await rig.chain.pool(2).close(lease)
         await rig.until(lambda: f'"{bridge}" : jump' not in _rules(docker_engine))
+
+
+def _connections(engine: Engine) -> int:
+    """How many connections to `PUBLIC` the kernel remembers in the engine's namespace."""
+    listed = subprocess.run(
+        engine.in_netns("cat", "/proc/net/nf_conntrack"), capture_output=True, text=True, check=True
+    )
+    return sum(f"dst={PUBLIC} " in line for line in listed.stdout.splitlines())
 
 
 def _rules(engine: Engine) -> str:
