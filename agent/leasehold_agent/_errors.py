@@ -5,6 +5,7 @@ AgentError
 ├── NotRunning          the lease has no running container
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
+├── ImageDelayed        a registry did not answer the engine
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
 └── Declined            this lease cannot run here, and why
@@ -39,6 +40,15 @@ class EngineRefused(AgentError):
 
 class OutputTooLarge(EngineRefused):
     """An output is larger than what this host packs for its lease."""
+
+
+class ImageDelayed(AgentError):
+    """A registry did not answer this host's engine. What exactly went wrong stays in the host's log: a tenant chose the
+    name, and would learn from it what else answers here.
+    """
+
+    def __init__(self, registry: str) -> None:
+        super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
 
 
 class NotRunning(AgentError):
