@@ -69,6 +69,9 @@ class AgentSettings(BaseSettings):
     output_limit: ByteCount = 64 * GIB
     dataset_cache: ByteCount = 200 * GIB
 
+    lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
+    """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
+
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
     egress_deny: tuple[Network, ...] = ()
