@@ -21,6 +21,8 @@ MOST_DESCRIPTORS: Final = 65_536
 """Enough for every door at its widest; a limit above it is left as it is."""
 MOST_STRANGERS: Final = 256
 MOST_FOR_LEASES: Final = 4096
+PART: Final = 8
+FIRST: Final = 2
 STREAMS_PER_LEASE: Final = 64
 CONNECTIONS_PER_LEASE: Final = 64
 
@@ -57,10 +59,10 @@ class Budget:
 
 
 class Room:
-    """Descriptors for leases. One lease may take as many as half of what is left, so that there is always some left.
+    """Descriptors for leases. One lease may take as many as an eighth of what the others have left.
 
-    With n leases that all take what they can get, each ends up with size/(n + 2) and twice as much is free for
-    the next one: nobody is shut out, and a machine with one tenant gives it a third.
+    So there is always some left: the first that takes all it can gets a ninth, and after ten of them a third is
+    free. A lease's first two are given as long as there are any.
     """
 
     def __init__(self, size: int) -> None:
@@ -73,7 +75,8 @@ class Room:
 
     def take(self, key: int | str) -> None:
         """Raises `TooManyRequests`."""
-        if 2 * (self._used[key] + 1) > self.free:
+        used = self._used[key]
+        if self.free <= 0 or (used >= FIRST and PART * (used + 1) > self.free):
             raise TooManyRequests(
                 "The agent has no more connections to spare for this lease; close one and try again.",
                 retry_after=1,
