@@ -18,6 +18,7 @@ from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import AgentError, ChainError, SettingsError
 from leasehold_agent import _describe as describe
+from leasehold_agent._admission import Admission, Line
 from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names
@@ -161,11 +162,12 @@ async def _servers(
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
     )
-    api = await ApiServer.open(context)
+    admission = Admission(line=Line(settings.lease_bandwidth))
+    api = await ApiServer.open(context, admission=admission)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context)
+    ssh = SshServer(context, admission=admission)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
 
