@@ -29,6 +29,7 @@ from leasehold.chain import (
 )
 from leasehold.errors import ChainError, UnknownLease
 from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
+from leasehold_agent._disk_reserve import DISK_TROUBLE
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._gas import GasState
 from leasehold_agent._standby import standby_digests
@@ -73,7 +74,7 @@ class PoolGate:
             machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             leases = await self._leases(machines, known)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
-        except ChainError:
+        except (ChainError, *DISK_TROUBLE):
             return self._as_of_before()
         if head.timestamp > self._seen_time:
             self._seen_at, self._seen_time = self._clock(), head.timestamp
@@ -137,7 +138,7 @@ class PoolGate:
         try:
             machines = self._last.machines.values()
             named = {record.lease.backup for record in await self._index.leases(live=True)}
-        except ChainError:
+        except (ChainError, *DISK_TROUBLE):
             return digests
         if not self._last.current:
             return digests
@@ -242,7 +243,7 @@ async def follow(
             sources = await Pool(rpc, deployment).event_sources()
             async with EventWatcher(rpc, ws, sources, deployment.block) as watcher:
                 await index.run(watcher, committed)
-        except ChainError as error:
+        except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
             await sleep(_RETRY_SECONDS)
 

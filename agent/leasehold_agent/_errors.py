@@ -3,6 +3,7 @@
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
 ├── NotRunning          the lease has no running container
+│   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── NetworkError        the firewall refused a rule
@@ -43,6 +44,10 @@ class OutputTooLarge(EngineRefused):
 
 class NotRunning(AgentError):
     """The lease has no running container."""
+
+
+class CommandEnded(NotRunning):
+    """The command has ended before it was ready; the text says how."""
 
 
 class LimitNotHeld(AgentError):
