@@ -30,6 +30,7 @@ from leasehold.chain import (
 )
 from leasehold.errors import ChainError, UnknownLease
 from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
+from leasehold_agent._disk_reserve import DISK_TROUBLE
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._gas import GasState
 from leasehold_agent._standby import standby_digests
@@ -84,7 +85,7 @@ class PoolGate:
             machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             leases = await self._leases(machines, known)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
-        except ChainError:
+        except (ChainError, *DISK_TROUBLE):
             return self._as_of_before()
         if head.timestamp > self._seen_time:
             self._seen_at, self._seen_time = self._clock(), head.timestamp
@@ -148,7 +149,7 @@ class PoolGate:
         try:
             machines = self._last.machines.values()
             named = {record.lease.backup for record in await self._index.leases(live=True)}
-        except ChainError:
+        except (ChainError, *DISK_TROUBLE):
             return digests
         if not self._last.current:
             return digests
@@ -273,7 +274,7 @@ async def follow(
             _log.warning("index", problem=str(error), next="it is built anew")
             await index.clear()
             await sleep(_RETRY_SECONDS)
-        except ChainError as error:
+        except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
             await sleep(_RETRY_SECONDS)
 

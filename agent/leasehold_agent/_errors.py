@@ -3,6 +3,7 @@
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
 ├── NotRunning          the lease has no running container
+│   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── ImageDelayed        a registry did not answer the engine
@@ -53,6 +54,10 @@ class ImageDelayed(AgentError):
 
 class NotRunning(AgentError):
     """The lease has no running container."""
+
+
+class CommandEnded(NotRunning):
+    """The command has ended before it was ready; the text says how."""
 
 
 class LimitNotHeld(AgentError):

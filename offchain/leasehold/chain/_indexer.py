@@ -20,10 +20,11 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexBroken, IndexConflict
+from leasehold.chain._ordered import Applied, Block
 from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
 from leasehold.chain._queries import Queries, only
 from leasehold.chain._tables import Amount
-from leasehold.chain._watcher import Applied, Block, EventWatcher, Item
+from leasehold.chain._watcher import EventWatcher, Item
 from leasehold.errors import SettingsError
 
 T = TypeVar("T")
