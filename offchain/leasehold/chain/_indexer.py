@@ -20,10 +20,11 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexBroken, IndexConflict
+from leasehold.chain._ordered import Applied, Block
 from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
 from leasehold.chain._queries import Queries, only
 from leasehold.chain._tables import Amount
-from leasehold.chain._watcher import Applied, Block, EventWatcher, Item
+from leasehold.chain._watcher import EventWatcher, Item
 from leasehold.errors import SettingsError
 
 T = TypeVar("T")
@@ -100,6 +101,10 @@ class Indexer(Queries):
         await self._in_thread(partial(self._apply, items))
         async with self._committed:
             self._committed.notify_all()
+
+    async def clear(self) -> None:
+        """Forgets everything, so that the next `run` builds it anew from the chain."""
+        await self._in_thread(self._clear)
 
     async def reached(self, block: int) -> Block:
         """Waits until block `block` has been indexed, and returns the head."""
@@ -179,6 +184,12 @@ class Indexer(Queries):
             raise
         self._projection = projection
         self._cursor = cursor
+
+    def _clear(self) -> None:
+        with self._writer.begin() as connection:
+            self._undo(connection, self._projection_over(_Latest(connection, self._pool)), 0)
+            _set_cursor(connection, self._pool, None)
+        self._projection, self._cursor = None, None
 
     def _projection_over(self, latest: "_Latest") -> Projection:
         if self._projection is None:
