@@ -164,6 +164,7 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.retiredAt = care.retiredAt;
         seen.downSince = care.downSince;
         seen.heldFrom = care.heldFrom;
+        seen.heldTo = care.heldTo;
         seen.heldUntil = care.heldUntil;
         seen.lastVerified = care.lastVerified;
         seen.pendingSlashes = care.pendingSlashes;

@@ -17,7 +17,7 @@ abstract contract ControllerStorage {
     uint8 internal constant WITHHOLDING = 0x20;
     /// @dev An outage runs, since `downSince`.
     uint8 internal constant DOWN = 0x40;
-    /// @dev `heldFrom` and `heldUntil` say something. Stays when the hold has passed.
+    /// @dev `heldFrom`, `heldTo` and `heldUntil` say something. Stays when the hold has passed.
     uint8 internal constant HELD = 0x80;
 
     /// @dev Bits of `LeaseHead.flags`. `LeaseOpened.flags` shows the first.
@@ -41,11 +41,12 @@ abstract contract ControllerStorage {
     struct MachineCare {
         uint32 downSince;
         uint32 heldFrom;
+        uint32 heldTo;
         uint32 heldUntil;
         uint32 lastVerified;
-        uint64 withheld;
         uint32 retiredAt;
         uint8 pendingSlashes;
+        uint64 withheld; // a slot of its own
     }
 
     struct Lease {

@@ -74,11 +74,11 @@ abstract contract Hooks is Settling, IControllerHooks {
     }
 
     /// @inheritdoc IControllerHooks
-    function hold(uint32 id, uint32 from, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
+    function hold(uint32 id, uint32 from, uint32 to, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
         (Machine storage machine, MachineHead head) = _machine(id);
-        (machine.care.heldFrom, machine.care.heldUntil) = (from, until);
+        (machine.care.heldFrom, machine.care.heldTo, machine.care.heldUntil) = (from, to, until);
         machine.head = head.withStatus(head.status() | HELD);
-        emit MachineHeld(id, from, until);
+        emit MachineHeld(id, from, to, until);
     }
 
     /// @inheritdoc IControllerHooks

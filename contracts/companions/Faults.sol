@@ -54,10 +54,10 @@ contract Faults is Companion, IFaults {
     bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
     bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
-    /// @dev What is known of a machine. Two slots.
+    /// @dev What is known of a machine. Three slots, the last written by its first fault.
     /// `lanes` is `Slashing`'s window, of which `day` is today. A machine that has retired stays at that day, so that all it
     /// can be charged with afterwards is what its last window still allows.
-    /// `heldFrom` and `heldUntil` are the hold that ended outages ask for; a challenge's comes on top.
+    /// `heldFrom`, `heldTo` and `heldUntil` are the hold that ended outages ask for; a challenge's comes on top.
     struct Watch {
         uint256 lanes;
         uint16 day;
@@ -66,6 +66,7 @@ contract Faults is Companion, IFaults {
         uint96 reserved;
         uint32 heldFrom;
         uint32 heldUntil;
+        uint32 heldTo;
     }
 
     /// @dev Two slots. `until` is the last moment for an answer.
@@ -547,7 +548,9 @@ contract Faults is Companion, IFaults {
         }
         if (fault.kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;
-            if (watch.heldUntil <= block.timestamp || from < watch.heldFrom) watch.heldFrom = from;
+            bool none = watch.heldUntil <= block.timestamp;
+            if (none || from < watch.heldFrom) watch.heldFrom = from;
+            if (none || to > watch.heldTo) watch.heldTo = uint32(to);
             if (watch.heldUntil < deadline) watch.heldUntil = deadline;
             _hold(machine, watch);
         }
@@ -608,15 +611,17 @@ contract Faults is Companion, IFaults {
     /// @dev Tells the pool the hold of ended outages together with that of the challenge that stands.
     function _hold(uint32 machine, Watch storage watch) private {
         uint256 from = block.timestamp;
+        uint256 to = from;
         uint256 until = from; // holds nothing
-        if (until < watch.heldUntil) (from, until) = (watch.heldFrom, watch.heldUntil);
+        if (until < watch.heldUntil) (from, to, until) = (watch.heldFrom, watch.heldTo, watch.heldUntil);
         Standing storage standing = _challenges[machine];
         if (standing.at != 0) {
             from = Billing.min(from, standing.at);
             uint256 proven = standing.until + PROVE_TIME;
             if (until < proven) until = proven;
+            to = until; // what is asked about has no end yet
         }
-        _hooks().hold(machine, uint32(from), until.toUint32());
+        _hooks().hold(machine, uint32(from), uint32(to), until.toUint32()); // in this order
     }
 
     // --------------------------------------------------------------------------------------------- parts of its costs

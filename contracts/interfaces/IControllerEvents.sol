@@ -37,8 +37,9 @@ interface IControllerEvents {
     /// @notice An outage runs since `from`: what accrues after it is not billed while it does.
     event MachineWentDown(uint32 indexed machine, uint32 from);
     event MachineCameUp(uint32 indexed machine, uint32 at);
-    /// @notice Until `until`, claims on the machine stop at `from`, and only tenants close its leases.
-    event MachineHeld(uint32 indexed machine, uint32 from, uint32 until);
+    /// @notice Until `until`, claims of leases that lived through some of `[from, to)` stop at `from`, and nobody but the
+    /// tenant, or the provider who forgoes that time, closes them. Leases of later, or that were over before, are free.
+    event MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until);
     event PendingSlashesSet(uint32 indexed machine, uint8 count);
     event MachineRetired(uint32 indexed machine, uint32 retiredAt);
     /// @notice A fault, or a ruling on one, has given `amount` of the machine's stake to the ledger of `to`.

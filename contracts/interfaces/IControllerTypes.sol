@@ -129,7 +129,8 @@ struct MachineView {
     uint32 retiredAt;
     Terms terms;
     uint32 downSince; // since when an outage runs, or 0
-    uint32 heldFrom; // until `heldUntil` has passed, claims stop here and only tenants close
+    uint32 heldFrom; // until `heldUntil` has passed, `[heldFrom, heldTo)` is held for leases that lived through some of it
+    uint32 heldTo;
     uint32 heldUntil;
     uint32 lastVerified;
     uint8 pendingSlashes; // faults that are not settled yet: no `unstake`

@@ -89,8 +89,8 @@ contract FaultsPool {
         _machines[id].downSince = from;
     }
 
-    function hold(uint32 id, uint32 from, uint32 until) external onlyFaults {
-        (_machines[id].heldFrom, _machines[id].heldUntil) = (from, until);
+    function hold(uint32 id, uint32 from, uint32 to, uint32 until) external onlyFaults {
+        (_machines[id].heldFrom, _machines[id].heldTo, _machines[id].heldUntil) = (from, to, until);
     }
 
     function setPendingSlashes(uint32 id, uint8 count) external onlyFaults {

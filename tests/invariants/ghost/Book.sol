@@ -48,6 +48,7 @@ abstract contract Book {
         uint32 retiredAt;
         uint32 downSince;
         uint32 heldFrom;
+        uint32 heldTo;
         uint32 heldUntil;
         uint32 unsettled; // faults that are neither executed nor dropped
         uint32 cellsTaken; // over its whole life

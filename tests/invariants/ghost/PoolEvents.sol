@@ -86,7 +86,7 @@ abstract contract PoolEvents is Book {
         } else if (kind == IControllerEvents.MachineCameUp.selector) {
             m.downSince = 0;
         } else if (kind == IControllerEvents.MachineHeld.selector) {
-            (m.heldFrom, m.heldUntil) = abi.decode(log.data, (uint32, uint32));
+            (m.heldFrom, m.heldTo, m.heldUntil) = abi.decode(log.data, (uint32, uint32, uint32));
         } else if (kind == IControllerEvents.MachineRetired.selector) {
             m.retiredAt = abi.decode(log.data, (uint32));
         } else {

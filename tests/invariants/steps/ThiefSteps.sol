@@ -70,7 +70,7 @@ abstract contract ThiefSteps is Steps {
             abi.encodeCall(IControllerHooks.setVerified, (m, pool.machineOf(m).revision, true)),
             abi.encodeCall(IControllerHooks.moveStake, (m, to, amounts)),
             abi.encodeCall(IControllerHooks.setDown, (m, 1)),
-            abi.encodeCall(IControllerHooks.hold, (m, 1, type(uint32).max)),
+            abi.encodeCall(IControllerHooks.hold, (m, 1, type(uint32).max, type(uint32).max)),
             abi.encodeCall(IControllerHooks.setPendingSlashes, (m, 0)),
             abi.encodeCall(IControllerHooks.pause, (id, 0, type(uint32).max))
         ];
