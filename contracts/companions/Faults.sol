@@ -50,8 +50,9 @@ contract Faults is Companion, IFaults {
     /// @dev Who shares a tenth, at most: `execute` credits each of them, and must never cost more than a block holds.
     uint256 private constant MAX_REPORTERS = 64;
 
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
     bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     /// @dev What is known of a machine. Three slots, the last written by its first fault.
@@ -158,7 +159,7 @@ contract Faults is Companion, IFaults {
         if (block.timestamp > standing.until) revert ChallengeLapsed(machine, standing.until);
         MachineView memory seen = _seen(machine);
         if (_actor() != seen.operator) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, machine, standing.id, issuedAt));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, seen.operator, machine, standing.id, issuedAt));
             _issued(seen.operator, issuedAt, standing.at, hash, proof);
         }
 
@@ -244,7 +245,7 @@ contract Faults is Companion, IFaults {
         (MachineView memory seen, Params memory rules) = _machine(machine);
         address actor = _actor();
         if (actor != seen.operator && actor != seen.provider) {
-            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, machine, issuedAt));
+            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, seen.operator, machine, issuedAt));
             _issued(seen.operator, issuedAt, _faults[id].from, hash, proof);
         }
         _end(id, seen, rules);

@@ -49,6 +49,7 @@ SENTENCES: dict[str, str] = {
     "UnknownLease": "There is no lease {lease:lease} in this pool: look it up with `leasehold leases`.",
     "WrongState": "Lease {lease:lease} is {state:state}, in which this cannot be done: see `leasehold show {lease:lease}`.",
     "InvalidShare": "A share is 1, 2 or 4 cells of a GPU, or 8 for each whole GPU, not {share}: choose one of these.",
+    "ShareTooSmall": "The machine leases no less than {smallest} cells, not {share}: take that, or another machine.",
     "InvalidPlacement": "Placement {placement:#06x} names no valid place on this machine: leave it out to let the pool choose.",
     "NoFreeCells": "Machine {machine} has no room for that share (busy cells {busy:#x}): take a smaller one or another machine.",
     "PriceTooHigh": (
@@ -78,6 +79,10 @@ SENTENCES: dict[str, str] = {
     "OfferUsed": "The offer with nonce {nonce} is used up or was cancelled: ask the provider for a new one.",
     "OfferMismatch": "The offer does not cover what is asked for (`{field}`): stay inside the offer, or ask for another.",
     "AcceptanceUsed": "That acceptance ({digest}) has been used once: let the new tenant sign again with another deadline.",
+    "ConsentExpired": (
+        "The operator's consent expired {deadline:utc}: have the host describe itself again (`leasehold-agent describe`)."
+    ),
+    "InvalidSmallestShare": "The smallest share is 1, 2, 4 or 8 cells, not {share}: choose one of these.",
     "Unlicensed": "{provider} has no licence for this pool: ask its owner for one, or join a pool that is open to all.",
     "WrongProof": "The signature is not one of {account}, over exactly this: let it sign again.",
     # the pool

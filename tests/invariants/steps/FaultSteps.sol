@@ -8,8 +8,9 @@ import {Steps} from "./Steps.sol";
 
 /// @notice Outages and what they cost.
 abstract contract FaultSteps is Steps {
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
     bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     // ---------------------------------------------------------------------------------------------------- one at a time
@@ -38,7 +39,7 @@ abstract contract FaultSteps is Steps {
         bytes memory proof;
         address who = _operator(id);
         if (seed >> 16 & 1 == 0) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, id, faults.challengeOf(id).id, now_));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, _operator(id), id, faults.challengeOf(id).id, now_));
             (proof, who) = (_proof(who, _typed(hash), seed), _person(seed >> 24));
         }
         bytes memory call = abi.encodeCall(faults.answer, (id, now_, proof));
@@ -250,7 +251,7 @@ abstract contract FaultSteps is Steps {
         address who = seed >> 17 & 1 == 0 ? _operator(id) : _provider(id);
         uint64 now_ = uint64(vm.getBlockTimestamp());
         if (seed >> 16 & 1 == 0) {
-            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, id, now_))), seed);
+            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, _operator(id), id, now_))), seed);
             who = _person(seed >> 24);
         }
         bytes memory call = abi.encodeCall(faults.recover, (id, now_, proof));

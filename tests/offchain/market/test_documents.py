@@ -52,7 +52,14 @@ MACHINE_FILE = {
     "hardware": HARDWARE,
     "contact": CONTACT,
     "operator": "0x" + "22" * 20,
-    "suggested": {"gpus": 1},
+    "suggested": {"gpus": 1, "smallest_share": 8},
+    "consent": {
+        "provider": "0x" + "33" * 20,
+        "controller": "0x" + "44" * 20,
+        "chain": 31337,
+        "deadline": 2_000_000_000,
+        "proof": "0x01" + "55" * 65,
+    },
 }
 
 
