@@ -190,8 +190,7 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
         "operator": identity.operator.address,
         "suggested": {
             "gpus": inventory.units(settings.cpu_units),
-            # Cells of one card cannot be kept apart yet; cores, memory and disk can.
-            "smallest_share": 8 if hardware["gpus"] else 1,
+            "smallest_share": inventory.smallest_share,
         },
         "consent": signed,
     }

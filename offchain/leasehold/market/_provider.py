@@ -48,8 +48,8 @@ class Joined:
 class Due:
     """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their cells.
 
-    claimable: token units by running lease, before the fee. disputed: leases that are over, whose tenants may still have
-    an outage taken off their bills: the provider closes them now by forgoing that time.
+    claimable: token units by running lease, before the fee. disputed: leases that are over, whose tenants may still
+    have an outage taken off their bills: the provider closes them now by forgoing that time.
     """
 
     overdue: tuple[int, ...]

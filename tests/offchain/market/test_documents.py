@@ -6,6 +6,7 @@ import asyncio
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ CONTACT = {
     "operator": "0x" + "22" * 20,
     "issued_at": 1_800_000_000,
 }
-MACHINE_FILE = {
+MACHINE_FILE: dict[str, Any] = {
     "hardware": HARDWARE,
     "contact": CONTACT,
     "operator": "0x" + "22" * 20,

@@ -136,8 +136,8 @@ async def claim(
 ) -> None:
     """Collect what your machines have earned, and close the leases whose end has passed, in one transaction.
 
-    A lease that an outage touched stays open for its tenant while that may still be taken off the bill. With --forgo you
-    give that time back at once, and have the cells.
+    A lease that an outage touched stays open for its tenant while that may still be taken off the bill. With --forgo
+    you give that time back at once, and have the cells.
     """
     wanted = {parse_lease(each) for each in leases or ()}
     async with open_session(call, signs=True) as session:
