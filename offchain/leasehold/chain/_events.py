@@ -293,10 +293,10 @@ class LeaseTransferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineCameUp(Event):
-    """`MachineCameUp(uint32 indexed machine, uint32 at)`."""
+    """`MachineCameUp(uint32 indexed machine, uint32 since)`."""
 
     machine: int
-    at: int
+    since: int
 
 
 @dataclass(frozen=True, slots=True)

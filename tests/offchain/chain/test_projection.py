@@ -153,7 +153,7 @@ def an_outage(story: Story) -> None:
     story.tell(MachineWentDown, machine=1, from_=since)
     story.tell(PendingSlashesSet, machine=1, count=1)
     story.tell(OutageAttested, fault=1, machine=1, from_=since - MINUTE)
-    story.tell(MachineCameUp, machine=1, at=story.now)
+    story.tell(MachineCameUp, machine=1, since=story.now)
     story.tell(MachineHeld, machine=1, from_=since, to=story.now, until=story.now + 10)
     filed = {"machine": 1, "kind": FaultKind.ATTESTED, "from_": since - MINUTE, "to": story.now}
     story.tell(FaultFiled, fault=1, **filed, bps=800, amount=16 * UNIT)
