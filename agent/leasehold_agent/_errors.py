@@ -3,8 +3,10 @@
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
 ├── NotRunning          the lease has no running container
+│   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
+├── ImageDelayed        a registry did not answer the engine
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
 └── Declined            this lease cannot run here, and why
@@ -41,8 +43,21 @@ class OutputTooLarge(EngineRefused):
     """An output is larger than what this host packs for its lease."""
 
 
+class ImageDelayed(AgentError):
+    """A registry did not answer this host's engine. What exactly went wrong stays in the host's log: a tenant chose the
+    name, and would learn from it what else answers here.
+    """
+
+    def __init__(self, registry: str) -> None:
+        super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
+
+
 class NotRunning(AgentError):
     """The lease has no running container."""
+
+
+class CommandEnded(NotRunning):
+    """The command has ended before it was ready; the text says how."""
 
 
 class LimitNotHeld(AgentError):
@@ -68,3 +83,7 @@ class Declined(AgentError):
         super().__init__(detail)
         self.reason: DeclineReason = reason
         self.detail = detail
+
+
+class NodesDisagree(AgentError):
+    """What one node of the chain says is not what a second one says; it is asked again."""

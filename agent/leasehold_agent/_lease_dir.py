@@ -7,12 +7,12 @@ note is written before the act that it is about, so that an agent killed between
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._identity import write_private
+from leasehold_agent._trees import remove_tree
 
 
 @dataclass
@@ -22,7 +22,8 @@ class Notes:
     tenant: whose it was last. author: the tenant whose workload it is. placement: what its container was made or
     last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
-    host's boot id when it was last started. failure: why it cannot run here. outputs_packed, result:
+    host's boot and the engine's run when it was last seen to run. ended: its command was seen to end by itself.
+    failure: why it cannot run here. outputs_packed, result:
     outputs were packed, and their CID if there were any. published: the result's CID stands on the chain.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache.
@@ -37,6 +38,7 @@ class Notes:
     launched: bool = False
     stopped: bool = False
     boot: str = ""
+    ended: bool = False
     failure: DeclineReason | None = None
     failure_detail: str = ""
     outputs_packed: bool = False
@@ -69,6 +71,11 @@ class LeaseDir:
         return self.path / "told"
 
     @property
+    def etc(self) -> Path:
+        """The files of the container's `/etc` that the engine would keep itself (`_etc`)."""
+        return self.path / "etc"
+
+    @property
     def exists(self) -> bool:
         return self.path.is_dir()
 
@@ -93,14 +100,15 @@ class LeaseDir:
             if entry.name == "notes.json":
                 continue
             if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
+                remove_tree(entry)
             else:
                 entry.unlink()
 
     def remove(self) -> None:
         """Take all of it away, the notes last: what a crash leaves is still known to be this lease's."""
         self.clear()
-        shutil.rmtree(self.path, ignore_errors=True)
+        if self.exists:
+            remove_tree(self.path)
 
 
 def lease_dirs(root: Path) -> dict[int, LeaseDir]:
