@@ -17,6 +17,7 @@ import {
     MachineView,
     Params,
     Stake,
+    Tenancy,
     Terms
 } from "./interfaces/IControllerTypes.sol";
 import {Billing} from "./libraries/Billing.sol";
@@ -181,6 +182,20 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.gpus = head.gpus();
         seen.params = _terms[id][head.revision()].params();
         seen.retiredAt = machine.care.retiredAt;
+    }
+
+    /// @inheritdoc IControllerExt
+    function tenancyOf(uint256 id) external view returns (Tenancy memory seen) {
+        Lease storage lease = _leases[id >> 16];
+        LeaseHead head = lease.head;
+        LeaseBody body = lease.body;
+        if (body.generation() != uint16(id)) return seen;
+        seen.tenant = head.tenant();
+        seen.machine = head.machine();
+        seen.placement = head.placement();
+        seen.state = LeaseState(head.state());
+        seen.since = uint32(Billing.began(_bill(lease, head), head.start()));
+        seen.end = body.end();
     }
 
     /// @inheritdoc IControllerExt

@@ -54,6 +54,8 @@ contract Committee is Companion, ICommittee {
     uint256 private constant QUORUM_VALIDATORS = 5;
     uint256 private constant MAX_SIGNERS = 512;
 
+    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+
     /// @dev Sixteen bits of `votes` for each of those drawn.
     uint256 private constant LANE = 16;
     uint256 private constant SCORE_BITS = 0x3FF;
@@ -331,12 +333,17 @@ contract Committee is Companion, ICommittee {
 
     /// @inheritdoc ICommittee
     /// @dev Anyone may have it logged who agrees: only what Faults makes of it counts.
-    function witness(uint16 version, bytes32 outage, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (bytes32 quorum)
-    {
+    function witness(
+        uint16 version,
+        uint32 machine,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (bytes32 quorum) {
         Signer[] memory signers = _signers(version, seats);
-        if (proofs.length != signers.length || !_haveSigned(signers, outage, proofs)) revert NoQuorum();
+        bytes32 outage = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
+        if (!_haveSigned(signers, outage, proofs)) revert NoQuorum();
         quorum = keccak256(abi.encode(signers));
         emit QuorumSigned(quorum, signers);
     }
@@ -522,6 +529,7 @@ contract Committee is Companion, ICommittee {
 
     /// @dev All of them, and among them five different ones.
     function _haveSigned(Signer[] memory signers, bytes32 digest, bytes[] calldata proofs) private view returns (bool) {
+        if (proofs.length != signers.length) return false;
         address[] memory first = new address[](QUORUM_VALIDATORS);
         uint256 distinct;
         for (uint256 i = 0; i < signers.length; ++i) {

@@ -7,7 +7,7 @@ import {ICommittee} from "../interfaces/ICommittee.sol";
 import {IController} from "../interfaces/IController.sol";
 import {IControllerErrors} from "../interfaces/IControllerErrors.sol";
 import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
-import {LeaseState, LeaseView, Judging, Stake} from "../interfaces/IControllerTypes.sol";
+import {Judging, LeaseState, Stake, Tenancy} from "../interfaces/IControllerTypes.sol";
 import {Challenge, Fault, FaultKind, FaultState, IFaults} from "../interfaces/IFaults.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
@@ -58,7 +58,6 @@ contract Faults is Companion, IFaults {
 
     bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
     bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
-    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     /// @dev What is known of a machine. Three slots, the last written by its first fault.
     /// `lanes` is `Slashing`'s window, of which `day` is today. A machine that has retired stays at that day, so that all it
@@ -133,7 +132,7 @@ contract Faults is Companion, IFaults {
     function challenge(uint32 machine, uint256 lease) external returns (uint256 id) {
         // Check. Only a running lease makes a tenant: one that waits for its start has `cancelUnstarted`.
         address actor = _actor();
-        LeaseView memory seen = _lease(lease);
+        Tenancy memory seen = _lease(lease);
         if (seen.machine != machine) revert WrongLease(lease, machine);
         if (seen.tenant != actor || seen.state != LeaseState.Active || block.timestamp >= seen.end) {
             revert NotATenant(lease, actor);
@@ -211,8 +210,7 @@ contract Faults is Companion, IFaults {
         returns (uint256)
     {
         uint16 version = _attestedUnder(machine, from, to == 0);
-        bytes32 outage = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
-        bytes32 quorum = _committee().witness(version, outage, seats, proofs);
+        bytes32 quorum = _committee().witness(version, machine, from, to, seats, proofs);
         if (to != 0) return _attestPast(machine, from, to, version, quorum);
         return _attestRunning(machine, from, version, quorum);
     }
@@ -632,12 +630,11 @@ contract Faults is Companion, IFaults {
         Loss storage loss = _losses[id][lease];
         if (loss.tenant != address(0)) return false;
         // Nothing is known of a lease that is no more: nobody spoils a batch by using its slot again.
-        LeaseView memory seen = _lease(lease);
+        Tenancy memory seen = _lease(lease);
         bool active = seen.state == LeaseState.Active;
         if (seen.machine != fault.machine || (!active && seen.state != LeaseState.Ended)) return false;
         // The time before a change of share counts no longer: it had another share.
-        uint256 begin = _later(seen.segmentStart, seen.start);
-        uint256 time = Slashing.overlap(fault.from, fault.to, begin, seen.end);
+        uint256 time = Slashing.overlap(fault.from, fault.to, seen.since, seen.end);
         bool pauses = active && fault.kind != FaultKind.FalseHardware;
         if (time == 0 || !(registers || pauses)) return false;
 
@@ -719,8 +716,8 @@ contract Faults is Companion, IFaults {
         return _controller().stakeOf(machine);
     }
 
-    function _lease(uint256 lease) private view returns (LeaseView memory) {
-        return _controller().leaseOf(lease);
+    function _lease(uint256 lease) private view returns (Tenancy memory) {
+        return _controller().tenancyOf(lease);
     }
 
     function _rules(uint16 version) private view returns (Judging memory) {

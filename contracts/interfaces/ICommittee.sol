@@ -145,15 +145,20 @@ interface ICommittee is ICompanion {
     /// @notice Faults: the arbiter has taken back what came of a round. Who agreed in it is fined; out of that who revealed
     /// another view gets the part of the fee that he went without, and the rest is burnt.
     function overturn(uint256 round) external;
-    /// @notice Faults: what `outage` says is signed by more than two thirds of the matured seats that the rules of `version`
+    /// @notice Faults: `Outage(machine, from, to)` is signed by more than two thirds of the matured seats that the rules of `version`
     /// admit, of at least five validators, or it reverts. Logs who they are.
     /// @param seats strictly ascending, 512 at most
     /// @param proofs of their validators, as `Accounts.isAuthorized` takes them, one a seat. For a further seat of one of
     /// the first five validators it is not looked at and may be empty.
     /// @return quorum `keccak256(abi.encode(Signer[]))`
-    function witness(uint16 version, bytes32 outage, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (bytes32 quorum);
+    function witness(
+        uint16 version,
+        uint32 machine,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (bytes32 quorum);
     /// @notice Faults: `amount`, which is in this contract's ledger, is that quorum's.
     function credit(bytes32 quorum, uint96 amount) external;
     /// @notice Faults: the arbiter has taken back what that quorum signed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {AccountView, Judging, LeaseView, MachineView, Params, Stake, Terms} from "./IControllerTypes.sol";
+import {AccountView, Judging, LeaseView, MachineView, Params, Stake, Tenancy, Terms} from "./IControllerTypes.sol";
 
 /// @title What `ControllerExt` serves: the pool's own affairs and reads.
 /// @dev Callers use `IController`.
@@ -34,6 +34,7 @@ interface IControllerExt {
         returns (address committee, address faults, address reputation, address directory);
     function machineOf(uint32 machine) external view returns (MachineView memory);
     function stakeOf(uint32 machine) external view returns (Stake memory);
+    function tenancyOf(uint256 lease) external view returns (Tenancy memory);
     function leaseOf(uint256 lease) external view returns (LeaseView memory);
     function termsOf(uint32 machine, uint16 revision) external view returns (Terms memory terms, uint16 params);
     function accountOf(address provider) external view returns (AccountView memory);

@@ -184,6 +184,17 @@ struct LeaseView {
     uint96 segmentSettled; // what had accrued by then
 }
 
+/// @notice Of a lease, whose it is and what of the machine it has had since when: what an outage may have cost.
+/// @param since when its share was last changed, else its start
+struct Tenancy {
+    address tenant;
+    uint32 machine;
+    uint16 placement;
+    LeaseState state;
+    uint32 since;
+    uint32 end;
+}
+
 /// @notice What a provider's leases have left on its account.
 struct AccountView {
     uint96 feesPaid;
