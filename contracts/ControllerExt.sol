@@ -156,6 +156,7 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.underStaked = status & UNDER_STAKED != 0;
         seen.stalled = status & STALLED != 0;
         seen.gpus = head.gpus();
+        seen.smallestShare = head.smallestShare();
         seen.revision = head.revision();
         seen.stake = machine.stake;
         seen.leased = head.leased();

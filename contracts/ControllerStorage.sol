@@ -15,7 +15,7 @@ abstract contract ControllerStorage {
     uint8 internal constant STALLED = 0x10;
     /// @dev `withheld` is not zero, so that `open` reads the lazy slot only when it must.
     uint8 internal constant WITHHOLDING = 0x20;
-    /// @dev An outage runs, since `downSince`.
+    /// @dev An outage runs, since `downSince`. This and the next are `Outages`'.
     uint8 internal constant DOWN = 0x40;
     /// @dev `heldFrom`, `heldTo` and `heldUntil` say something. Stays when the hold has passed.
     uint8 internal constant HELD = 0x80;

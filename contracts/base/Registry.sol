@@ -58,10 +58,6 @@ abstract contract Registry is Ledger {
         if (_statusOf(head.status()) == MachineStatus.Retired) revert MachineRetiredAlready(id);
     }
 
-    function _notDown(uint32 id, Machine storage machine, MachineHead head) internal view {
-        if (head.status() & DOWN != 0) revert MachineDown(id, machine.care.downSince);
-    }
-
     function _statusOf(uint8 status) internal pure returns (MachineStatus) {
         return MachineStatus(status & STATUS_MASK);
     }

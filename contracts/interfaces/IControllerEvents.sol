@@ -14,12 +14,14 @@ interface IControllerEvents {
 
     // ---------------------------------------------------------------------------------------------- events: machines
 
+    /// @param smallestShare cells
     /// @param pulled what was taken from the provider's wallet by allowance; the rest of `stake` came from its ledger
     event MachineRegistered(
         uint32 indexed machine,
         address indexed provider,
         address indexed operator,
         uint8 gpus,
+        uint8 smallestShare,
         uint96 stake,
         uint256 pulled
     );

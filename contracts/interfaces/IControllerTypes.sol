@@ -20,10 +20,19 @@ struct Terms {
     uint16 availableUntilDay;
 }
 
+/// @notice That an operator serves a provider: `Operate(chain, controller, provider, operator, deadline)` in the pool's
+/// domain. Good for whatever machines the provider gives that key until then, and for nobody else's.
+/// @param deadline last timestamp at which it works
+/// @param proof of the operator, as `Accounts.isAuthorized` takes it
+struct Consent {
+    uint64 deadline;
+    bytes proof;
+}
+
 /// @notice What a tenant asks for.
 /// @param machine the machine's id, from 1
 /// @param revision of the machine's terms and hardware that the tenant saw
-/// @param share cells: 1, 2, 4, or 8 × n for n whole GPUs
+/// @param share cells: 1, 2, 4, or 8 × n for n whole GPUs; no less than the machine's smallest
 /// @param placement `gpuMask << 8 | cellMask` to name the place, or 0 to let the contract choose
 /// @param duration seconds, counted from `start`
 /// @param maxPrice the most the tenant accepts, token units per GPU-hour
@@ -92,6 +101,9 @@ struct Judging {
 }
 
 /// @notice Terms that a provider signed for one tenant, or for anyone. Works once.
+/// Warning: whoever takes one that is for anyone may close at once, for gas; it is used then. Who must not lose it names
+/// its tenant.
+/// @param account the provider, who signs it
 /// @param price token units per GPU-hour
 /// @param cells the largest share
 /// @param duration the longest lease, seconds
@@ -100,6 +112,7 @@ struct Judging {
 /// @param nonce `word << 8 | bit` in the provider's bitmap, in no order
 /// @param expiresAt last timestamp at which it works
 struct Offer {
+    address account;
     uint32 machine;
     uint16 revision;
     uint80 price;
@@ -136,6 +149,7 @@ struct MachineView {
     bool underStaked;
     bool stalled;
     uint8 gpus;
+    uint8 smallestShare; // cells
     uint16 revision;
     uint16 params;
     uint96 stake;

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {
+    Consent,
     LeaseRequest,
     LeaseState,
     LeaseView,
@@ -324,8 +325,9 @@ abstract contract ControllerInvariants is Leaving {
         pool.setPaused(false);
         address thief = handler.thief();
         Terms memory terms = Terms(1, 0, 1, 1 days, 0, type(uint16).max);
+        Consent memory consent = handler.consentOf(thief, handler.people(0));
         vm.prank(thief);
-        uint32 machine = pool.register(terms, 8, 0, 0, thief);
+        uint32 machine = pool.register(terms, 8, 1, 0, 0, handler.people(0), consent);
         LeaseRequest memory r;
         (r.machine, r.revision, r.share, r.duration, r.maxPrice) = (machine, 1, 1, 1 days, 1);
         r.allowUnverified = true;

@@ -156,7 +156,9 @@ contract CommitteePoolTest is CommitteeOfPool {
     // ------------------------------------------------------------------------------------------------------ directory
 
     function test_a_gated_pool_asks_for_a_licence() external {
-        bytes memory call = abi.encodeCall(pool.register, (_terms(), 1, "hardware", "contact", OPERATOR));
+        bytes memory call = abi.encodeCall(
+            pool.register, (_terms(), 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER))
+        );
         bytes memory unlicensed = abi.encodeWithSelector(Unlicensed.selector, PROVIDER);
         vm.prank(OWNER);
         pool.setGated(true);

@@ -22,11 +22,12 @@ contract OffersTest is GroupFixture {
 
     function _registerBy(address provider) private returns (uint32) {
         vm.prank(provider);
-        return pool.register(_terms(), 2, "hardware", "contact", OPERATOR);
+        return pool.register(_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), provider));
     }
 
     function _offer() private view returns (Offer memory) {
         return Offer({
+            account: pool.machineOf(machine).provider,
             machine: machine,
             revision: 1,
             price: OFFERED_PRICE,
@@ -356,11 +357,22 @@ contract OffersTest is GroupFixture {
         _take();
     }
 
+    /// @dev One signature serves one account: groups of the same signers, of which each is another provider, cannot be offered
+    /// in each other's names.
+    function test_an_offer_names_its_provider() external {
+        Offer memory offer = _offer();
+        offer.account = PROVIDER;
+        bytes memory call = _call(_request(machine, 8, 2 hours), offer, _signed(offer));
+        _refused(tenant, call, abi.encodeWithSelector(OfferMismatch.selector, bytes32("account")));
+    }
+
     function test_a_contract_offers() external {
         SmartWallet wallet = new SmartWallet(seller);
         vm.prank(seller);
         pool.deposit(address(wallet), 2 * STAKE);
-        bytes memory register = abi.encodeCall(pool.register, (_terms(), 2, "hardware", "contact", OPERATOR));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), address(wallet)))
+        );
         vm.prank(seller);
         machine = abi.decode(abi.decode(abi.encode(wallet.run(address(pool), register)), (bytes)), (uint32));
         Offer memory offer = _offer();
@@ -378,7 +390,9 @@ contract OffersTest is GroupFixture {
     }
 
     function test_a_group_offers_and_cancels() external {
-        bytes memory register = abi.encodeCall(pool.register, (_terms(), 2, "hardware", "contact", OPERATOR));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), group))
+        );
         machine = abi.decode(_asGroup(_call(register)), (uint32));
         Offer memory offer = _offer();
         LeaseRequest memory request = _request(machine, 8, 2 hours);

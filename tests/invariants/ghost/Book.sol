@@ -41,6 +41,7 @@ abstract contract Book {
         address provider;
         address operator;
         uint8 gpus;
+        uint8 smallest; // share that it leases
         uint16 params; // that its terms accept
         uint96 stake;
         uint96 reserved; // put aside for faults that are filed

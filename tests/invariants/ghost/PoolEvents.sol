@@ -70,8 +70,10 @@ abstract contract PoolEvents is Book {
         uint32 id = log.topics.length > 1 ? uint32(uint256(log.topics[1])) : 0;
         Machine storage m = _machines[id];
         if (kind == IControllerEvents.MachineRegistered.selector) {
-            (uint8 gpus, uint96 stake, uint256 pulled) = abi.decode(log.data, (uint8, uint96, uint256));
-            (m.provider, m.operator, m.gpus, m.stake) = (_account(log, 2), _account(log, 3), gpus, stake);
+            (uint8 gpus, uint8 smallest, uint96 stake, uint256 pulled) =
+                abi.decode(log.data, (uint8, uint8, uint96, uint256));
+            (m.provider, m.operator, m.gpus, m.smallest) = (_account(log, 2), _account(log, 3), gpus, smallest);
+            m.stake = stake;
             machines++;
             totalStake += stake;
             _debit(m.provider, stake - pulled);

@@ -169,7 +169,9 @@ abstract contract FaultSteps is Steps {
     function retireWhileDown(uint256 seed) external {
         seed = _mix(seed);
         address provider = _person(seed);
-        bytes memory call = abi.encodeCall(pool.register, (_terms(seed), 1, bytes32(0), bytes32(0), provider));
+        bytes memory call = abi.encodeCall(
+            pool.register, (_terms(seed), 1, 1, bytes32(0), bytes32(0), provider, _consent(provider, provider, seed))
+        );
         if (machines > 15 || !_do(provider, call, seed >> 8)) return;
         uint32 id = machines;
         if (!_report(id, seed) || !_do(provider, abi.encodeCall(pool.retire, (id)), 1)) return;

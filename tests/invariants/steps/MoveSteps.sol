@@ -21,6 +21,7 @@ abstract contract MoveSteps is Steps {
         address tenant = _person(seed);
         (r.spot, r.reuse) = (seed >> 60 & 1 == 0, 0);
         Offer memory offer = Offer({
+            account: _provider(r.machine),
             machine: r.machine,
             revision: r.revision,
             price: uint80(1 + seed % unit),

@@ -30,7 +30,7 @@ abstract contract ThiefSteps is Steps {
             abi.encodeCall(pool.setTerms, (m, _terms(seed))),
             abi.encodeCall(pool.setHardware, (m, bytes32(seed))),
             abi.encodeCall(pool.setContact, (m, bytes32(seed))),
-            abi.encodeCall(pool.setOperator, (m, thief)),
+            abi.encodeCall(pool.setOperator, (m, thief, _consent(_provider(m), thief, seed))),
             abi.encodeCall(pool.withhold, (m, type(uint64).max)),
             abi.encodeCall(pool.delist, (m)),
             abi.encodeCall(pool.retire, (m)),

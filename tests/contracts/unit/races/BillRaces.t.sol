@@ -508,7 +508,8 @@ contract BillRaces is RaceWorld {
         address provider = vm.addr(key);
         _fund(provider);
         uint32 id = _machineOf(provider, 1);
-        Offer memory offer = Offer(id, 1, PRICE / 2, 8, 1 hours, false, address(0), 0, uint64(_now() + 1 days));
+        Offer memory offer =
+            Offer(provider, id, 1, PRICE / 2, 8, 1 hours, false, address(0), 0, uint64(_now() + 1 days));
         bytes memory proof = _signed(key, pool.offerDigest(offer));
         LeaseRequest memory request = _request(id, 8, 1 hours);
         vm.prank(provider);

@@ -86,7 +86,7 @@ abstract contract OddWorld is RaceWorld {
     function _listed(uint8 gpus) internal returns (uint32) {
         Terms memory terms = _oddTerms();
         vm.prank(seller);
-        return pool.register(terms, gpus, "hardware", "contact", operator);
+        return pool.register(terms, gpus, 1, "hardware", "contact", operator, _consent(address(pool), seller));
     }
 
     function _requestOf(uint8 share, uint32 duration) internal view returns (LeaseRequest memory request) {
@@ -98,6 +98,7 @@ abstract contract OddWorld is RaceWorld {
     /// @dev An offer of the seller's at the listed price.
     function _offerCall(LeaseRequest memory request, uint256 nonce) internal view returns (bytes memory) {
         Offer memory offer = Offer(
+            seller,
             machine,
             1,
             _oddTerms().price,

@@ -13,7 +13,6 @@ import {Fixture} from "../Fixture.sol";
 /// validators with a matured seat each, and everybody with money in the ledger. Nothing here is a stand-in but the token.
 /// A cell costs 1e14 a second, the machine's stake is 100e18, a bond 5e18, a seat 500e18, a verification 5e18, the fee 5 %.
 abstract contract RaceWorld is Fixture {
-    uint256 internal constant OPERATOR_KEY = 0x09E8;
     uint256 internal constant SEAT_KEY = 0x5EA7; // of seat 1; the others follow
     uint256 internal constant SEATS = 6;
     uint256 internal constant GPU_SECOND = 8 * CELL_SECOND;
@@ -68,7 +67,7 @@ abstract contract RaceWorld is Fixture {
 
     function _machineOf(address provider, uint8 gpus) internal returns (uint32) {
         vm.prank(provider);
-        return pool.register(_terms(), gpus, "hardware", "contact", operator);
+        return pool.register(_terms(), gpus, 1, "hardware", "contact", operator, _consent(address(pool), provider));
     }
 
     function _join(address validator) internal returns (uint32 seat) {

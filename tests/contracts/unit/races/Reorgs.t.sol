@@ -35,7 +35,7 @@ contract Reorgs is RaceWorld {
     // ------------------------------------------------------------------------------------------------------ what is signed
 
     function _offer(address to, uint256 nonce) private view returns (Offer memory offer, bytes memory proof) {
-        offer = Offer(machine, 1, PRICE / 2, 8, 6 hours, false, to, nonce, uint64(_now() + 1 days));
+        offer = Offer(_seller, machine, 1, PRICE / 2, 8, 6 hours, false, to, nonce, uint64(_now() + 1 days));
         proof = _signed(PROVIDER_KEY, pool.offerDigest(offer));
     }
 

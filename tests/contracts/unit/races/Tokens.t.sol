@@ -182,7 +182,9 @@ contract Tokens is OddWorld {
         _taxed(tenant, abi.encodeCall(IControllerMain.extend, (lease, 1 hours)), 8 * 1 hours * _second());
         _taxed(tenant, abi.encodeCall(IControllerMain.deposit, (tenant, unit)), unit);
         _taxed(seller, abi.encodeCall(IControllerMain.addStake, (machine, uint96(unit))), unit);
-        bytes memory register = abi.encodeCall(pool.register, (_oddTerms(), 1, "hardware", "contact", operator));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_oddTerms(), 1, 1, "hardware", "contact", operator, _consent(address(pool), seller))
+        );
         _taxed(seller, register, 100 * unit);
         uint256 offers = pool.offersOf(seller, 0);
         vm.assertEq(offers, 0); // a refused one is not spent
