@@ -371,9 +371,8 @@ contract ControllerExt is Hooks, IControllerExt {
         bytes32 fault = Rules.faultOf(params_);
         if (fault != 0) revert InvalidParams(fault);
         address sink = params_.sink;
-        if (sink != address(0) && (sink == _owner || sink == _treasury || sink == address(this))) {
-            revert InvalidParams("sink");
-        }
+        bool rules = sink == _owner || sink == _treasury || sink == address(this);
+        if (sink != address(0) && rules) revert InvalidParams("sink");
         _params[version] = params_;
     }
 

@@ -63,7 +63,6 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             handler.answer.selector,
             handler.prove.selector,
             handler.attest.selector,
-            handler.attestBefore.selector,
             handler.recover.selector,
             handler.roll.selector,
             handler.applyOutage.selector,
