@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Billing} from "../libraries/Billing.sol";
@@ -79,8 +79,8 @@ abstract contract Outages is Registry {
         returns (bool)
     {
         if (block.timestamp >= care.heldUntil) return false;
-        uint256 down = _downSince(care, seen);
-        return since < Billing.min(care.heldTo, down) && care.heldFrom < Billing.min(end, down);
+        uint256 to = Billing.min(Billing.min(care.heldTo, _downSince(care, seen)), end);
+        return since < to && care.heldFrom < to;
     }
 
     /// @dev Until when nobody but its tenant, or its provider who forgoes what is disputed, ends the lease; 0 for one that

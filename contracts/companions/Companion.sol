@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../interfaces/IAccounts.sol";
 import {ICompanion} from "../interfaces/ICompanion.sol";
@@ -23,6 +23,11 @@ abstract contract Companion is ICompanion {
 
     constructor(IAccounts accounts_) {
         _accounts = accounts_;
+    }
+
+    /// @inheritdoc ICompanion
+    function accounts() external view returns (address) {
+        return address(_accounts);
     }
 
     /// @inheritdoc ICompanion

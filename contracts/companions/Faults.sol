@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IAccounts} from "../interfaces/IAccounts.sol";
@@ -56,8 +56,9 @@ contract Faults is Companion, IFaults {
     /// @dev Of a machine whose hardware is not what it was said to be, so much counts before it was asked for.
     uint256 private constant FALSE_TIME = 7 days;
 
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
 
     /// @dev What is known of a machine. Three slots, the last written by its first fault.
     /// `lanes` is `Slashing`'s window, of which `day` is today. A machine that has retired stays at that day, so that all it
@@ -166,7 +167,7 @@ contract Faults is Companion, IFaults {
         if (block.timestamp > standing.until) revert ChallengeLapsed(machine, standing.until);
         Stake memory seen = _seen(machine);
         if (_actor() != seen.operator) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, machine, standing.id, issuedAt));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, seen.operator, machine, standing.id, issuedAt));
             _issued(seen.operator, issuedAt, standing.at, hash, proof);
         }
 
@@ -240,7 +241,7 @@ contract Faults is Companion, IFaults {
         Stake memory seen = _seen(machine);
         address actor = _actor();
         if (actor != seen.operator && actor != seen.provider) {
-            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, machine, issuedAt));
+            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, seen.operator, machine, issuedAt));
             _issued(seen.operator, issuedAt, _faults[id].from, hash, proof);
         }
         _end(id, seen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Params, Terms} from "./IControllerTypes.sol";
 
@@ -38,7 +38,7 @@ interface IControllerEvents {
     event StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96 stake);
     /// @notice An outage runs since `from`: what accrues after it is not billed while it does.
     event MachineWentDown(uint32 indexed machine, uint32 from);
-    event MachineCameUp(uint32 indexed machine, uint32 at);
+    event MachineCameUp(uint32 indexed machine, uint32 since);
     /// @notice Until `until`, claims of leases that lived through some of `[from, to)` stop at `from`, and nobody but the
     /// tenant, or the provider who forgoes that time, closes them. Leases of later, or that were over before, are free.
     event MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// Money is in units of the pool's token, time in seconds, capacity in cells (one eighth of a GPU).
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICompanion} from "./ICompanion.sol";
 
@@ -118,8 +118,8 @@ interface IFaults is ICompanion {
     function reportOutage(uint32 machine) external returns (uint256 fault);
     /// @notice A tenant of the machine asks its operator for a sign of life, with a bond out of the ledger.
     function challenge(uint32 machine, uint256 lease) external returns (uint256 id);
-    /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(machine, fault, issuedAt)`, where
-    /// `fault` is the challenge's id. A tenth of the bond goes to the provider, the rest to the accepted rules' sink.
+    /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(account, machine, fault, issuedAt)`,
+    /// where `fault` is the challenge's id. A tenth of the bond goes to the provider, the rest to the accepted rules' sink.
     function answer(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
     /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge. The bond goes back. Anyone may send
     /// it. An hour after the window the question is over: then only the bond goes back.
@@ -133,7 +133,7 @@ interface IFaults is ICompanion {
         external
         returns (uint256 fault);
     /// @notice Ends the outage now. Sent by the operator or the provider, or by anyone with the operator's proof over
-    /// `Recover(machine, issuedAt)`, issued since the outage began.
+    /// `Recover(account, machine, issuedAt)`, issued since the outage began.
     function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
     /// @notice Files an outage that has reached the highest tier, or whose machine has retired, and, unless it has retired,
     /// lets another one run on from now. Anyone may send it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title What an outage costs and who gets it. Pure arithmetic, so that it can be proven.
 /// @notice A machine's *window* is one word of eight day-lanes of 32 bits, today's lowest, then the seven whole days

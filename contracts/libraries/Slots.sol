@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @dev The storage slots that most calls touch, as words with named parts: read once, changed on the stack, written once.
 /// A packed struct would be read and written field by field, at 100 gas each time.

@@ -17,6 +17,7 @@ __all__ = [
     "ChallengeLapsed",
     "ChallengeStands",
     "CommitOver",
+    "ConsentExpired",
     "DelegationExpired",
     "DuplicateSignature",
     "DurationOutOfRange",
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidScore",
     "InvalidShare",
     "InvalidSigners",
+    "InvalidSmallestShare",
     "InvalidStars",
     "InvalidTarget",
     "InvalidTerms",
@@ -97,6 +99,7 @@ __all__ = [
     "SeatNotLeaving",
     "SeatNotMatured",
     "SelfTransfer",
+    "ShareTooSmall",
     "SlashPending",
     "SlotExhausted",
     "StakeLocked",
@@ -228,6 +231,14 @@ class CommitOver(ContractError):
     signature: ClassVar[str] = "CommitOver(uint256,uint256)"
     round: int
     until: int
+
+
+@dataclass(eq=False)
+class ConsentExpired(ContractError):
+    """`ConsentExpired(uint256 deadline)`."""
+
+    signature: ClassVar[str] = "ConsentExpired(uint256)"
+    deadline: int
 
 
 @dataclass(eq=False)
@@ -382,6 +393,14 @@ class InvalidSigners(ContractError):
 
     signature: ClassVar[str] = "InvalidSigners(uint256)"
     index: int
+
+
+@dataclass(eq=False)
+class InvalidSmallestShare(ContractError):
+    """`InvalidSmallestShare(uint8 share)`."""
+
+    signature: ClassVar[str] = "InvalidSmallestShare(uint8)"
+    share: int
 
 
 @dataclass(eq=False)
@@ -892,6 +911,15 @@ class SelfTransfer(ContractError):
     """`SelfTransfer()`."""
 
     signature: ClassVar[str] = "SelfTransfer()"
+
+
+@dataclass(eq=False)
+class ShareTooSmall(ContractError):
+    """`ShareTooSmall(uint8 share, uint8 smallest)`."""
+
+    signature: ClassVar[str] = "ShareTooSmall(uint8,uint8)"
+    share: int
+    smallest: int
 
 
 @dataclass(eq=False)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {QuietToken, SizedToken} from "../../contracts/test/OddTokens.sol";
 import {vm} from "./Cheats.sol";
@@ -22,13 +22,14 @@ contract ControllerInvariantsPlain is ControllerInvariants {
 
     /// @notice A step that never goes through would test nothing: so many steps, and each has worked.
     function test_every_step_goes_through_now_and_then() external {
-        bytes4[76] memory steps = [
+        bytes4[77] memory steps = [
             handler.pass.selector,
             handler.deposit.selector,
             handler.transfer.selector,
             handler.withdraw.selector,
             handler.donate.selector,
             handler.register.selector,
+            handler.takeConsent.selector,
             handler.setTerms.selector,
             handler.configure.selector,
             handler.withhold.selector,

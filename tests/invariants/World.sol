@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
@@ -158,13 +158,14 @@ abstract contract World is Ghost {
         return abi.encodePacked(r, s, v);
     }
 
-    function consentOf(address provider, address operator) external view returns (Consent memory) {
+    function consentOf(address provider, address operator) external returns (Consent memory) {
         return _consent(provider, operator, 0);
     }
 
     /// @dev What `operator` signs to serve `provider`, for a minute.
-    function _consent(address provider, address operator, uint256 seed) internal view returns (Consent memory) {
+    function _consent(address provider, address operator, uint256 seed) internal returns (Consent memory) {
         uint64 deadline = uint64(vm.getBlockTimestamp() + 60);
+        consents[provider][operator] = deadline;
         return Consent(deadline, _proof(operator, pool.consentDigest(provider, operator, deadline), seed));
     }
 

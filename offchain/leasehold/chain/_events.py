@@ -293,30 +293,32 @@ class LeaseTransferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineCameUp(Event):
-    """`MachineCameUp(uint32 indexed machine, uint32 at)`."""
+    """`MachineCameUp(uint32 indexed machine, uint32 since)`."""
 
     machine: int
-    at: int
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
 class MachineHeld(Event):
-    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 until)`."""
+    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until)`."""
 
     machine: int
     from_: int
+    to: int
     until: int
 
 
 @dataclass(frozen=True, slots=True)
 class MachineRegistered(Event):
     """`MachineRegistered(uint32 indexed machine, address indexed provider, address indexed operator, uint8
-    gpus, uint96 stake, uint256 pulled)`."""
+    gpus, uint8 smallestShare, uint96 stake, uint256 pulled)`."""
 
     machine: int
     provider: str
     operator: str
     gpus: int
+    smallest_share: int
     stake: int
     pulled: int
 

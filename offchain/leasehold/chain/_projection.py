@@ -56,6 +56,7 @@ class MachineVersion:
     under_staked: bool
     stalled: bool
     gpus: int
+    smallest_share: int
     revision: int
     params: int
     stake: int
@@ -72,6 +73,7 @@ class MachineVersion:
     contact: bytes
     down_since: int = 0
     held_from: int = 0
+    held_to: int = 0
     held_until: int = 0
     last_verified: int = 0
     pending_slashes: int = 0
@@ -303,6 +305,7 @@ class Projection:
             under_staked=False,
             stalled=False,
             gpus=e.gpus,
+            smallest_share=e.smallest_share,
             revision=0,
             params=0,
             stake=e.stake,
@@ -382,7 +385,8 @@ class Projection:
         self._put_machine(e, replace(self._machine(e.machine), down_since=0))
 
     def _machine_held(self, e: ev.MachineHeld) -> None:
-        self._put_machine(e, replace(self._machine(e.machine), held_from=e.from_, held_until=e.until))
+        held = replace(self._machine(e.machine), held_from=e.from_, held_to=e.to, held_until=e.until)
+        self._put_machine(e, held)
 
     def _pending_slashes_set(self, e: ev.PendingSlashesSet) -> None:
         self._put_machine(e, replace(self._machine(e.machine), pending_slashes=e.count))

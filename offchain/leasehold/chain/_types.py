@@ -91,6 +91,14 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Consent:
+    """That an operator serves a provider, until `deadline` (unix seconds). proof: of the operator, over `Operate`."""
+
+    deadline: int
+    proof: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseRequest:
     """What a tenant asks for.
 
@@ -144,8 +152,9 @@ class Params:
 class Machine:
     """A machine. `busy` is leased and withheld cells together, bit `8 × gpu + cell`.
 
-    down_since: since when an outage runs, or 0. held_from, held_until: until `held_until` has passed, claims stop at
-    `held_from` and only tenants close. pending_slashes: faults that are not settled, which keep its stake.
+    down_since: since when an outage runs, or 0. held_from, held_to, held_until: until `held_until` has passed, what of
+    a lease lies in `[held_from, held_to)` is held (`disputes`). pending_slashes: faults that are not settled, which
+    keep its stake. smallest_share: the least that it leases, cells.
     """
 
     id: int
@@ -166,9 +175,11 @@ class Machine:
     terms: Terms
     down_since: int = 0
     held_from: int = 0
+    held_to: int = 0
     held_until: int = 0
     last_verified: int = 0
     pending_slashes: int = 0
+    smallest_share: int = 1
 
     @property
     def down(self) -> bool:
@@ -179,6 +190,16 @@ class Machine:
     def free_cells(self) -> int:
         """How many cells can still be sold."""
         return self.gpus * CELLS_PER_GPU - self.busy.bit_count()
+
+    def holds(self, lease: "Lease", now: int) -> bool:
+        """Whether some of what the lease ran lies in what is held, before an outage that runs."""
+        to = min(self.held_to, lease.end, self.down_since or lease.end)
+        return now < self.held_until and max(lease.segment_start, self.held_from) < to
+
+    def disputes(self, lease: "Lease", now: int) -> bool:
+        """Whether an outage that runs, or is held, has some of the lease: then nobody else ends it, or its provider
+        who forgoes that time."""
+        return (self.down and self.down_since < lease.end) or self.holds(lease, now)
 
     @property
     def open_for_leases(self) -> bool:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICommittee, Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
 import {LeaseState, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -57,7 +57,7 @@ contract FaultsReportTest is FaultsWorld {
     }
 
     function test_the_operator_recovers_or_the_provider_or_a_proof() external {
-        bytes32 type_ = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+        bytes32 type_ = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
         _expect(abi.encodeWithSelector(IFaults.NotDown.selector, MACHINE));
         _recover();
         _report();
@@ -68,10 +68,10 @@ contract FaultsReportTest is FaultsWorld {
         uint64 began = _now();
         _report();
         skip(1 minutes);
-        bytes memory early = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, MACHINE, began - 1)));
-        bytes memory late = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, MACHINE, _now() + 1)));
-        bytes memory other = _proofOf(0xBAD, keccak256(abi.encode(type_, MACHINE, _now())));
-        bytes memory right = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, MACHINE, _now())));
+        bytes memory early = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, operator, MACHINE, began - 1)));
+        bytes memory late = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, operator, MACHINE, _now() + 1)));
+        bytes memory other = _proofOf(0xBAD, keccak256(abi.encode(type_, operator, MACHINE, _now())));
+        bytes memory right = _proofOf(OPERATOR_KEY, keccak256(abi.encode(type_, operator, MACHINE, _now())));
         bytes memory wrong = abi.encodeWithSelector(IFaults.WrongSignature.selector, operator);
         _expect(wrong);
         faults.recover(MACHINE, began - 1, early);
@@ -199,7 +199,7 @@ contract FaultsReportTest is FaultsWorld {
 }
 
 contract FaultsChallengeTest is FaultsWorld {
-    bytes32 private constant ANSWER = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant ANSWER = keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
 
     function test_a_challenge_answered() external {
         _event();
@@ -289,8 +289,10 @@ contract FaultsChallengeTest is FaultsWorld {
         faults.prove(MACHINE);
         _challenge();
         skip(1);
-        bytes memory right = _proofOf(OPERATOR_KEY, keccak256(abi.encode(ANSWER, MACHINE, uint256(1), _now())));
-        bytes memory early = _proofOf(OPERATOR_KEY, keccak256(abi.encode(ANSWER, MACHINE, uint256(1), uint64(NOW) - 1)));
+        bytes memory right =
+            _proofOf(OPERATOR_KEY, keccak256(abi.encode(ANSWER, operator, MACHINE, uint256(1), _now())));
+        bytes memory early =
+            _proofOf(OPERATOR_KEY, keccak256(abi.encode(ANSWER, operator, MACHINE, uint256(1), uint64(NOW) - 1)));
         bytes memory wrong = abi.encodeWithSelector(IFaults.WrongSignature.selector, operator);
         _expect(wrong);
         faults.answer(MACHINE, uint64(NOW) - 1, early);

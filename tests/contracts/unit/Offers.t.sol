@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -187,6 +187,7 @@ contract OffersTest is GroupFixture {
         (request.share, request.placement) = (shares[request.share % 5], 0);
         (request.duration, request.maxPrice, request.allowUnverified) = (request.duration % 2 days, PRICE, true);
         (request.settle, request.reuse) = (new uint256[](0), 0);
+        offer.account = seller;
         (offer.machine, offer.revision, offer.price) = (machine, 1, offer.price % (PRICE + PRICE / 8));
         // Often enough what is asked for is what is offered, or a little beside it.
         if (chance & 1 != 0) offer.cells = request.share;

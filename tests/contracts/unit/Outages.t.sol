@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, LeaseView} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -311,7 +311,7 @@ contract DownTest is OutagesFixture {
         pool.terminate(lease);
         vm.assertEq(pool.leaseOf(lease).end, NOW + 80 minutes);
         skip(2 hours);
-        _notOverFor(PROVIDER, type(uint256).max);
+        _notOverFor(THIEF, type(uint256).max);
         _close(lease);
         vm.assertEq(_settled(), 15 * MINUTE);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
@@ -9,8 +9,9 @@ import {Steps} from "./Steps.sol";
 /// @notice Outages and what they cost.
 abstract contract FaultSteps is Steps {
     address internal constant ARBITER = address(0xA4B);
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
     bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     // ---------------------------------------------------------------------------------------------------- one at a time
@@ -39,7 +40,7 @@ abstract contract FaultSteps is Steps {
         bytes memory proof;
         address who = _operator(id);
         if (seed >> 16 & 1 == 0) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, id, faults.challengeOf(id).id, now_));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, _operator(id), id, faults.challengeOf(id).id, now_));
             (proof, who) = (_proof(who, _typed(hash), seed), _person(seed >> 24));
         }
         bytes memory call = abi.encodeCall(faults.answer, (id, now_, proof));
@@ -231,7 +232,7 @@ abstract contract FaultSteps is Steps {
         address who = seed >> 17 & 1 == 0 ? _operator(id) : _provider(id);
         uint64 now_ = uint64(vm.getBlockTimestamp());
         if (seed >> 16 & 1 == 0) {
-            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, id, now_))), seed);
+            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, _operator(id), id, now_))), seed);
             who = _person(seed >> 24);
         }
         bytes memory call = abi.encodeCall(faults.recover, (id, now_, proof));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Consent} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {skip} from "../Cheats.sol";
+import {skip, vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 
 /// @notice Machines, and the stake of machines.
@@ -25,6 +25,23 @@ abstract contract MachineSteps is Steps {
             )
         );
         _do(provider, call, seed >> 8);
+    }
+
+    /// @dev A thief sees a consent on its way and sends it as his own; and its provider once more, after its deadline.
+    function takeConsent(uint256 seed) external {
+        seed = _mix(seed);
+        (address provider, address operator) = (_person(seed), _person(seed >> 8));
+        Consent memory consent = _consent(provider, operator, seed >> 16);
+        bytes memory call =
+            abi.encodeCall(pool.register, (_terms(seed), 1, 1, bytes32(0), bytes32(0), operator, consent));
+        vm.prank(thief);
+        (bool ok,) = address(pool).call(call);
+        _expect(!ok, 10, "a consent served another provider");
+        skip(61);
+        vm.prank(provider);
+        (ok,) = address(pool).call(call);
+        _expect(!ok, 10, "a consent worked after its deadline");
+        _count(msg.sig);
     }
 
     function setTerms(uint256 seed, uint256 terms) external {

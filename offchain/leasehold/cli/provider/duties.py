@@ -129,7 +129,7 @@ async def _answer(
     header = await session.rpc.header()
     issued_at = header.timestamp if header else await session.now()
     domain = Domain(session.deployment.chain_id, session.deployment.controller)
-    return issued_at, await sign(Answer(machine, challenge, issued_at), domain, signer)
+    return issued_at, await sign(Answer(signer.address, machine, challenge, issued_at), domain, signer)
 
 
 @shared(SENDS | PROPOSES)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
@@ -303,8 +303,8 @@ contract Tokens is OddWorld {
     }
 
     function _recoverProof() private view returns (bytes memory) {
-        bytes32 type_ = keccak256("Recover(uint32 machine,uint64 issuedAt)");
-        return _signed(OPERATOR_KEY, _poolDigest(keccak256(abi.encode(type_, machine, uint64(_now())))));
+        bytes32 type_ = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
+        return _signed(OPERATOR_KEY, _poolDigest(keccak256(abi.encode(type_, operator, machine, uint64(_now())))));
     }
 
     function _kept(EagerToken eager, address target, bytes memory call) private {
