@@ -49,6 +49,12 @@ abstract contract ControllerStorage {
         uint64 withheld; // a slot of its own
     }
 
+    /// @dev When a machine's provider accepted a version, and which one it had accepted before.
+    struct Acceptance {
+        uint32 since;
+        uint16 before;
+    }
+
     struct Lease {
         LeaseHead head;
         LeaseBody body;
@@ -82,4 +88,6 @@ abstract contract ControllerStorage {
     mapping(address provider => mapping(uint256 word => uint256 mask)) internal _offers;
     /// @dev Digests by which leases were accepted.
     mapping(bytes32 digest => bool) internal _acceptances;
+    /// @dev Nothing for the version that a machine was registered under.
+    mapping(uint256 machine => mapping(uint256 version => Acceptance)) internal _accepted;
 }

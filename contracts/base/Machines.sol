@@ -60,6 +60,8 @@ abstract contract Machines is Consenting, IControllerMain {
         _notRetired(id, head);
         uint16 version = _versionInForce();
         uint16 revision = head.revision() + 1;
+        uint16 before = _terms[id][revision - 1].params();
+        if (before != version) _accepted[id][version] = Acceptance(SafeCast.toUint32(block.timestamp), before);
         head = head.withRevision(revision);
         machine.head = head;
         _storeTerms(id, revision, version, terms);

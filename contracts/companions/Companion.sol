@@ -16,6 +16,9 @@ abstract contract Companion is ICompanion {
     bytes32 private constant NAME = keccak256("Leasehold");
     bytes32 private constant VERSION = keccak256("1");
 
+    /// @dev Nobody has its key: what its ledger is credited with is nobody's for ever.
+    address internal constant BURNT = address(0xdEaD);
+
     IAccounts internal immutable _accounts;
 
     constructor(IAccounts accounts_) {

@@ -58,8 +58,8 @@ struct LeaseRequest {
 }
 
 /// @notice A pool's rules. A version never changes once in force, and reaches no lease opened before it. The hard bounds
-/// that are not said here stand in `Rules`. A fault is judged by the version that the machine's provider has accepted when it
-/// is filed.
+/// that are not said here stand in `Rules`. An outage is judged by the version that the machine's provider had accepted when
+/// it began, a measurement by the version of the revision that was measured: seats, windows, scale, arbiter and sink.
 struct Params {
     // slot 0
     uint96 minStakePerGpu; // token units
@@ -72,16 +72,32 @@ struct Params {
     uint24 claimLag; // what `claim` leaves unclaimed behind now, >= challengeWindow and >= 15 minutes, <= 7 days
     // slot 1
     uint24 challengeWindow; // >= 10 minutes
-    uint24 filingWindow; // <= 7 days
+    uint24 filingWindow; // < 5 days
     uint24 appealWindow; // >= 1 day
-    uint24 rulingWindow; // >= 1 day
+    uint24 rulingWindow; // >= 1 day, <= 14 days with the appeal window
     uint32 unstakeDelay; // >= filing + challenge + appeal + ruling, <= 90 days
     uint96 bond; // of a challenge and of an appeal, token units, at most minStakePerGpu
     uint32 reverifyInterval; // seconds between two verifications of a machine
     // slot 2
-    uint96 seatStake; // of a validator's seat, token units, at least minStakePerGpu
-    uint96 verificationFee; // token units
+    uint96 seatStake; // what a seat that judges must have, token units, at least minStakePerGpu
+    uint96 verificationFee; // token units, at most a tenth of seatStake
     uint8 committeeSize; // seats drawn for a verification, odd, 3 to 15
+    // slot 3
+    address arbiter; // rules on appeals; zero: nobody does, and there are none
+    // slot 4
+    address sink; // gets what nobody has coming of a slash, and lost bonds; zero: burnt
+}
+
+/// @notice What of a version judges outages: of its rules, those that `Faults` goes by.
+struct Judging {
+    uint16 maxSlashBps;
+    uint24 challengeWindow;
+    uint24 filingWindow;
+    uint24 appealWindow;
+    uint24 rulingWindow;
+    uint96 bond;
+    address arbiter;
+    address sink;
 }
 
 /// @notice Terms that a provider signed for one tenant, or for anyone. Works once.
@@ -150,6 +166,17 @@ struct MachineView {
     uint8 pendingSlashes; // faults that are not settled yet: no `unstake`
 }
 
+/// @notice What can be lost of a machine, whose it is, and by whose rules.
+/// @param params the version that its provider accepts now
+struct Stake {
+    address provider;
+    address operator;
+    uint96 amount;
+    uint8 gpus;
+    uint16 params;
+    uint32 retiredAt;
+}
+
 /// @notice A lease as readers see it. While Opened, `start` is when it was opened and `end - start` its duration.
 struct LeaseView {
     address tenant;
@@ -169,6 +196,17 @@ struct LeaseView {
     uint32 paused; // seconds of outages since `segmentStart` that are not billed
     uint32 segmentStart; // when the share was last changed, else `start`
     uint96 segmentSettled; // what had accrued by then
+}
+
+/// @notice Of a lease, whose it is and what of the machine it has had since when: what an outage may have cost.
+/// @param since when its share was last changed, else its start
+struct Tenancy {
+    address tenant;
+    uint32 machine;
+    uint16 placement;
+    LeaseState state;
+    uint32 since;
+    uint32 end;
 }
 
 /// @notice What a provider's leases have left on its account.

@@ -63,6 +63,7 @@ __all__ = [
     "NoFreeCells",
     "NoProposal",
     "NoQuorum",
+    "NobodyRules",
     "NotATenant",
     "NotAuthorized",
     "NotAvailableUntil",
@@ -71,6 +72,7 @@ __all__ = [
     "NotDrawn",
     "NotRateable",
     "NotSpot",
+    "NothingForQuorum",
     "NothingLeftFor",
     "NothingToApply",
     "NothingToClaim",
@@ -85,6 +87,7 @@ __all__ = [
     "ProposalPending",
     "RatedAlready",
     "ReentrancyGuardReentrantCall",
+    "ReportedAlready",
     "RevealNotOpen",
     "RevealOver",
     "RevisionChanged",
@@ -108,6 +111,7 @@ __all__ = [
     "TokenDecimals",
     "TokenTakesFee",
     "TooFewSeats",
+    "TooManyLevels",
     "TooSoon",
     "TrialOver",
     "TrialRunning",
@@ -118,6 +122,7 @@ __all__ = [
     "UnknownMachine",
     "UnknownRound",
     "UnknownSeat",
+    "UnknownVersion",
     "Unlicensed",
     "UnorderedSignatures",
     "WrongAccounts",
@@ -127,7 +132,6 @@ __all__ = [
     "WrongLease",
     "WrongMachine",
     "WrongProof",
-    "WrongReporters",
     "WrongReveal",
     "WrongRevision",
     "WrongRoundState",
@@ -613,6 +617,14 @@ class NoQuorum(ContractError):
 
 
 @dataclass(eq=False)
+class NobodyRules(ContractError):
+    """`NobodyRules(uint256 fault)`."""
+
+    signature: ClassVar[str] = "NobodyRules(uint256)"
+    fault: int
+
+
+@dataclass(eq=False)
 class NotATenant(ContractError):
     """`NotATenant(uint256 lease, address actor)`."""
 
@@ -677,6 +689,14 @@ class NotSpot(ContractError):
 
     signature: ClassVar[str] = "NotSpot(uint32)"
     machine: int
+
+
+@dataclass(eq=False)
+class NothingForQuorum(ContractError):
+    """`NothingForQuorum(bytes32 quorum)`."""
+
+    signature: ClassVar[str] = "NothingForQuorum(bytes32)"
+    quorum: bytes
 
 
 @dataclass(eq=False)
@@ -792,6 +812,14 @@ class ReentrancyGuardReentrantCall(ContractError):
     """`ReentrancyGuardReentrantCall()`."""
 
     signature: ClassVar[str] = "ReentrancyGuardReentrantCall()"
+
+
+@dataclass(eq=False)
+class ReportedAlready(ContractError):
+    """`ReportedAlready(uint256 round)`."""
+
+    signature: ClassVar[str] = "ReportedAlready(uint256)"
+    round: int
 
 
 @dataclass(eq=False)
@@ -993,6 +1021,13 @@ class TooFewSeats(ContractError):
 
 
 @dataclass(eq=False)
+class TooManyLevels(ContractError):
+    """`TooManyLevels()`."""
+
+    signature: ClassVar[str] = "TooManyLevels()"
+
+
+@dataclass(eq=False)
 class TooSoon(ContractError):
     """`TooSoon(uint32 machine, uint256 nextAt)`."""
 
@@ -1076,6 +1111,14 @@ class UnknownSeat(ContractError):
 
 
 @dataclass(eq=False)
+class UnknownVersion(ContractError):
+    """`UnknownVersion(uint16 version)`."""
+
+    signature: ClassVar[str] = "UnknownVersion(uint16)"
+    version: int
+
+
+@dataclass(eq=False)
 class Unlicensed(ContractError):
     """`Unlicensed(address provider)`."""
 
@@ -1149,14 +1192,6 @@ class WrongProof(ContractError):
 
     signature: ClassVar[str] = "WrongProof(address)"
     account: str
-
-
-@dataclass(eq=False)
-class WrongReporters(ContractError):
-    """`WrongReporters(uint256 fault)`."""
-
-    signature: ClassVar[str] = "WrongReporters(uint256)"
-    fault: int
 
 
 @dataclass(eq=False)

@@ -22,7 +22,7 @@ contract ControllerInvariantsPlain is ControllerInvariants {
 
     /// @notice A step that never goes through would test nothing: so many steps, and each has worked.
     function test_every_step_goes_through_now_and_then() external {
-        bytes4[77] memory steps = [
+        bytes4[76] memory steps = [
             handler.pass.selector,
             handler.deposit.selector,
             handler.transfer.selector,
@@ -64,7 +64,6 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             handler.answer.selector,
             handler.prove.selector,
             handler.attest.selector,
-            handler.attestBefore.selector,
             handler.recover.selector,
             handler.roll.selector,
             handler.applyOutage.selector,

@@ -276,7 +276,7 @@ abstract contract ControllerInvariants is Leaving {
             require(keccak256(abi.encode(p)) == handler.paramsHash(v), "a version of the parameters changed");
             require(p.feeBps <= 1000 && p.holdFeeBps <= 10_000 && p.maxSlashBps <= 10_000, "a share out of bounds");
             require(p.challengeWindow >= 10 minutes && p.claimLag >= p.challengeWindow, "a window out of bounds");
-            require(p.filingWindow <= 7 days, "the filing window is out of bounds");
+            require(p.filingWindow < 5 days, "the filing window is out of bounds");
             require(
                 p.unstakeDelay >= uint256(p.filingWindow) + p.challengeWindow + p.appealWindow + p.rulingWindow,
                 "stake would leave before a fault could be ruled on"

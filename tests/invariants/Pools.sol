@@ -61,7 +61,9 @@ library Pools {
             reverifyInterval: 1 days,
             seatStake: 500 * unit,
             verificationFee: 5 * unit,
-            committeeSize: 5
+            committeeSize: 5,
+            arbiter: address(0xA4B),
+            sink: address(0)
         });
     }
 }

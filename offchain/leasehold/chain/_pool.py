@@ -246,6 +246,10 @@ class Pool(Contract):
     async def params(self, version: int) -> Params:
         return Params(**await self._read("params", version))
 
+    async def accepted_at(self, machine: int, time: int) -> int:
+        """The version that the machine's provider had accepted then: an outage that began then is judged by it."""
+        return int(await self._read("acceptedAt", machine, time))
+
     async def params_version(self) -> int:
         """The version in force now."""
         return int(await self._read("paramsVersion"))

@@ -121,7 +121,6 @@ class PoolVersion:
     treasury: str = ZERO_ADDRESS
     owner: str = ZERO_ADDRESS
     pending_owner: str = ZERO_ADDRESS
-    arbiter: str = ZERO_ADDRESS
 
 
 _PLACE = frozenset({"pool", "place", "event", "tx_hash"})
@@ -561,13 +560,6 @@ class Projection:
 
     def _gated_set(self, e: ev.GatedSet) -> None:
         self._put_pool(e, gated=e.gated)
-
-    def arbiter_set(self, e: ev.ArbiterSet) -> None:
-        self._put_pool(e, arbiter=e.arbiter)
-
-    def arbiter(self) -> str:
-        """Who rules on faults that are opened now."""
-        return self._pool_version().arbiter
 
     def _paused_set(self, e: ev.PausedSet) -> None:
         self._put_pool(e, paused=e.paused)

@@ -268,6 +268,8 @@ params = _versions(
         _amount("bond"),
         _amount("seat_stake"),
         _amount("verification_fee"),
+        _account("arbiter"),
+        _account("sink"),
     ],
 )
 
@@ -280,7 +282,6 @@ states = _versions(
         _account("treasury"),
         _account("owner"),
         _account("pending_owner"),
-        _account("arbiter"),
     ],
 )
 
@@ -303,10 +304,10 @@ faults = _versions(
         _amount("amount"),
         _amount("pot"),
         _amount("reported"),
-        _amount("to_treasury"),
-        _amount("weight"),
+        _amount("rest"),
+        _account("sink"),
         _amount("compensated"),
-        _account("arbiter"),
+        _integer("rules"),
     ],
 )
 Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
@@ -315,7 +316,7 @@ Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
 losses = _versions(
     "chain_losses",
     ("fault", "lease"),
-    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("weight"), _amount("amount")],
+    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("part"), _amount("amount")],
 )
 Index(None, losses.c.pool, losses.c.tenant, losses.c.place)
 
@@ -344,7 +345,7 @@ seats = _versions(
         _integer("seat"),
         _account("validator"),
         _amount("stake"),
-        _amount("full"),
+        _amount("level"),
         _integer("joined_at"),
         _integer("leaves_at"),
         _flag("exited"),

@@ -146,6 +146,8 @@ class Params:
     seat_stake: int
     verification_fee: int
     committee_size: int
+    arbiter: str = ZERO_ADDRESS
+    sink: str = ZERO_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +268,14 @@ class Companions:
 class Fault:
     """An outage, or another fault, of a machine.
 
-    from_: of false hardware, when its verification was asked for. to: end of the outage, exclusive; 0 while it runs.
+    from_: of false hardware, a week before its verification was asked for. to: end of the outage, exclusive; 0 while
+        it runs; of false hardware, when its verification was asked for.
     deadline: until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants
         register what they lost, while Upheld; executed after it.
-    bps: what it charged the machine's window with. previous: the machine's outage before this one, or 0.
-    amount: of stake to be moved. bond: of the appeal, while it stands. pot, weight: what tenants have not been credited
-    with yet, once Executed, and their cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
+    bps: what it charged the machine's window with. rules: the version of the pool's parameters that judges it.
+    round: of false hardware, the verification that found it. amount: of stake to be moved. bond: of the appeal, while
+    it stands. pot: what tenants have coming. reporter: the challenger or the digest of the quorum that has a tenth, or
+    zeros for nobody.
     """
 
     id: int
@@ -283,13 +287,12 @@ class Fault:
     filed_at: int
     deadline: int
     bps: int
-    previous: int
-    arbiter: str
+    rules: int
+    round: int
     amount: int
     bond: int
     pot: int
-    weight: int
-    reporters: bytes
+    reporter: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,14 +315,24 @@ class SlashWindow:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A validator's stake. `full` is what it takes; `leaves_at` is 0 while the seat stays."""
+    """A validator's stake. It was bought for rules that ask `level`, with a tenth more; `leaves_at` is 0 while it stays."""
 
     id: int
     validator: str
     stake: int
-    full: int
+    level: int
     joined_at: int
     leaves_at: int
+    fined_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Who has signed with which seat, and what that seat weighs."""
+
+    seat: int
+    validator: str
+    level: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ abstract contract CommitteeOfPool is Fixture {
     }
 
     function _join(address validator) internal {
-        uint96 stake = _params().seatStake;
+        uint96 stake = _params().seatStake * 11 / 10;
         vm.prank(THIEF);
         pool.transfer(validator, stake);
         vm.prank(validator);
-        committee.join();
+        committee.join(1);
     }
 
     function _seats(uint256 count) internal {

@@ -122,7 +122,7 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
             penaltySeconds: 2 hours,
             claimLag: 20 minutes,
             challengeWindow: 10 minutes,
-            filingWindow: 7 days,
+            filingWindow: 4 days,
             appealWindow: 2 days,
             rulingWindow: 3 days,
             unstakeDelay: 14 days,
@@ -130,7 +130,9 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
             reverifyInterval: 1 days,
             seatStake: 500e18,
             verificationFee: 5e18,
-            committeeSize: 5
+            committeeSize: 5,
+            arbiter: OWNER,
+            sink: address(0)
         });
     }
 

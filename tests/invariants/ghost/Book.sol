@@ -82,7 +82,7 @@ abstract contract Book {
         uint16 bps;
         uint96 amount;
         uint96 pot;
-        address[] reporters;
+        uint16 rules;
         uint256[] leases; // that it was applied to
     }
 
@@ -122,7 +122,6 @@ abstract contract Book {
     /// @dev Who makes the call whose events come next, and what only the caller knows of it.
     address internal _acting;
     bool internal _failingOver;
-    address[] internal _reporters;
     /// @dev Stake that has left a machine in this transaction and that no fault has accounted for yet.
     uint256 internal _stakeMoved;
 

@@ -111,7 +111,6 @@ abstract contract RogueSteps is FaultSteps {
             return;
         }
         skip(pool.params(_machines[_own].params).challengeWindow + 1);
-        _reporters = [accomplice];
         if (!_doOn(address(faults), accomplice, abi.encodeCall(faults.prove, (_own)), 1)) return;
         skip(1 + (seed >> 24) % 3 hours);
         _pay(id, before, true);

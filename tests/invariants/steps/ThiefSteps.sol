@@ -79,12 +79,11 @@ abstract contract ThiefSteps is Steps {
             (bool ok,) = address(pool).call(hooks[i]);
             _expect(!ok, i == 3 || i == 6 ? 8 : 7, "the thief did what only a companion may");
         }
-        bytes[5] memory tries = [
+        bytes[4] memory tries = [
             abi.encodeCall(faults.reportOutage, (m)),
             abi.encodeCall(faults.challenge, (m, id)),
             abi.encodeCall(faults.recover, (m, uint64(vm.getBlockTimestamp()), "")),
-            abi.encodeCall(faults.rule, (1 + seed % (faultCount + 1), true)),
-            abi.encodeCall(faults.setArbiter, (thief))
+            abi.encodeCall(faults.rule, (1 + seed % (faultCount + 1), true))
         ];
         for (uint256 i = 0; i < tries.length; i++) {
             vm.prank(thief);

@@ -42,7 +42,7 @@ abstract contract OddWorld is RaceWorld {
             _rich(validator);
             _in(validator, 500 * unit);
             vm.prank(validator);
-            committee.join();
+            committee.join(1);
         }
         skip(3 days);
     }

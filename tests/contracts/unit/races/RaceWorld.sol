@@ -18,6 +18,7 @@ abstract contract RaceWorld is Fixture {
     uint256 internal constant GPU_SECOND = 8 * CELL_SECOND;
     uint96 internal constant BOND = 5e18;
     uint256 internal constant LEDGER = 5000e18;
+    address internal constant BURNT = address(0xdEaD);
     address internal constant SYBIL = address(0x5B1); // the provider under another name
     address internal immutable operator = vm.addr(OPERATOR_KEY);
 
@@ -44,8 +45,9 @@ abstract contract RaceWorld is Fixture {
             seats.push(i);
         }
         skip(3 days);
-        address[9] memory others =
-            [tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults), address(this)];
+        address[10] memory others = [
+            tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults), address(this), BURNT
+        ];
         for (uint256 i = 0; i < others.length; ++i) {
             parties.push(others[i]);
         }
@@ -71,13 +73,13 @@ abstract contract RaceWorld is Fixture {
     }
 
     function _join(address validator) internal returns (uint32 seat) {
-        uint96 stake = _params().seatStake;
+        uint96 stake = _params().seatStake * 11 / 10;
         token.mint(address(this), stake);
         token.approve(address(pool), stake);
         pool.deposit(validator, stake);
         parties.push(validator);
         vm.prank(validator);
-        return committee.join();
+        return committee.join(1);
     }
 
     // ---------------------------------------------------------------------------------------------------------- leases
@@ -160,20 +162,9 @@ abstract contract RaceWorld is Fixture {
         faults.applyOutage(fault, _one(lease));
     }
 
-    function _execute(uint256 fault, address[] memory reporters) internal {
+    function _execute(uint256 fault) internal {
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
-        faults.execute(fault, reporters);
-    }
-
-    function _validators() internal view returns (address[] memory) {
-        return committee.validatorsOf(seats);
-    }
-
-    function _nobody() internal pure returns (address[] memory) {}
-
-    function _just(address who) internal pure returns (address[] memory list) {
-        list = new address[](1);
-        list[0] = who;
+        faults.execute(fault);
     }
 
     // --------------------------------------------------------------------------------------------------------- proofs

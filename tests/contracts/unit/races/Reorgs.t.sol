@@ -173,7 +173,7 @@ contract Reorgs is RaceWorld {
         }
         for (uint256 id = 1; id <= faults.faultCount(); ++id) {
             if (faults.faultOf(id).state != FaultState.Filed) continue;
-            _execute(id, faults.faultOf(id).reporters == 0 ? _nobody() : _validators());
+            _execute(id);
             if (faults.faultOf(id).pot != 0) faults.compensate(id, _one(lease));
         }
         vm.assertLe(STAKE - _stake(), 8e18, "slashed for more than there was");

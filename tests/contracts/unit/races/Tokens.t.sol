@@ -46,7 +46,7 @@ contract Tokens is OddWorld {
         _verified();
         _closeAs(tenant, next);
         _apply(fault, lease);
-        _execute(fault, _validators());
+        _execute(fault);
         before = pool.balanceOf(tenant);
         faults.compensate(fault, _one(lease));
         vm.assertEq(pool.balanceOf(tenant) - before, 8 * unit);
@@ -293,9 +293,8 @@ contract Tokens is OddWorld {
         _kept(eager, address(faults), abi.encodeCall(IFaults.applyOutage, (fault, _one(lease))));
         _apply(fault, lease);
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
-        address[] memory reporters = _validators();
-        _kept(eager, address(faults), abi.encodeCall(IFaults.execute, (fault, reporters)));
-        faults.execute(fault, reporters);
+        _kept(eager, address(faults), abi.encodeCall(IFaults.execute, (fault)));
+        faults.execute(fault);
         uint256 before = pool.balanceOf(tenant);
         _kept(eager, address(faults), abi.encodeCall(IFaults.compensate, (fault, _one(lease))));
         vm.assertEq(pool.balanceOf(tenant), before);
