@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -290,17 +291,26 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
             raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
-        stream = await read_log(api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset)
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        if stream.offset is not None:
-            headers[LOG_OFFSET] = str(stream.offset)
-        return HeldResponse(
-            until(partial(api.until_revoked, grant), stream.chunks),
-            api.admission.streams,
-            handle.lease,
-            media_type="text/plain; charset=utf-8",
-            headers=headers,
-        )
+        # Its place first: looking for the last lines reads the whole log.
+        with ExitStack() as held:
+            held.enter_context(api.admission.streams.take(handle.lease))
+            async with api.admission.opening.turn(handle.lease):
+                stream = await read_log(
+                    api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset
+                )
+            headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+            if stream.offset is not None:
+                headers[LOG_OFFSET] = str(stream.offset)
+            return HeldResponse(
+                until(
+                    partial(api.until_revoked, grant),
+                    stream.chunks,
+                    partial(api.admission.line.carry, handle.lease),
+                ),
+                held.pop_all(),
+                media_type="text/plain; charset=utf-8",
+                headers=headers,
+            )
 
     @app.websocket("/v1/leases/{lease}/exec")
     async def exec_(socket: WebSocket, lease: LeaseText) -> None:
@@ -312,7 +322,8 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
                 asked = socket.scope.get("subprotocols", [])
                 await socket.accept(EXEC_PROTOCOL if EXEC_PROTOCOL in asked else None)
                 await cut(
-                    partial(api.until_revoked, grant), serve_exec(socket, api.context.runtime, handle.lease)
+                    partial(api.until_revoked, grant),
+                    serve_exec(socket, api.context.runtime, handle.lease, api.admission),
                 )
         except AgentError as error:
             await socket.send_denial_response(problem(error))
