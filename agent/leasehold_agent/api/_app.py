@@ -45,6 +45,7 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._admission import Admission
 from leasehold_agent._door import Door
+from leasehold_agent._rates import network
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 
 from ._auth import Authorizer, Call, Grant
@@ -232,7 +233,7 @@ def _upload_route(app: FastAPI, api: Api) -> None:
         api.limits.bytes(address, len(sealed))
         if hashlib.sha256(sealed).digest() != expected:
             raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
-        await api.context.runtime.workloads.put(expected, sealed)
+        await api.context.runtime.workloads.put(expected, sealed, network(address))
         receipt = Receipt(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
