@@ -271,7 +271,13 @@ class _Frames:
 
     def data(self, data: bytes) -> bytes:
         """What the frames hold that are whole by now, whichever stream it is."""
-        return b"".join([part for _, part in self._whole(data)])
+        data = self._rest + data if self._rest else data
+        at, end, unpack, parts = 0, len(data), _FRAME.unpack_from, list[bytes]()
+        while (start := at + _HEADER) <= end and (next_ := start + unpack(data, at)[1]) <= end:
+            parts.append(data[start:next_])
+            at = next_
+        self._rest = data[at:]
+        return b"".join(parts)
 
     def _whole(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         data = self._rest + data if self._rest else data
