@@ -23,6 +23,7 @@ from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPo
 from leasehold_agent._workloads import UploadedWorkloads
 
 _CONNECT_SECONDS = 10
+_ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
 
 
 class DockerRuntime:
@@ -69,6 +70,8 @@ class DockerRuntime:
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         container = await self._container(lease)
+        if tail is None and await self._host.streams.rotated(container.id):
+            yield _ROTATED
         async for data in self._host.streams.logs(container.id, tail, follow):
             yield data
 

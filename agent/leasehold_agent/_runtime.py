@@ -87,11 +87,11 @@ class ExecStream(Protocol):
 class WorkloadStore(Protocol):
     """Sealed workloads that were uploaded, by the SHA-256 of their bytes."""
 
-    async def put(self, digest: bytes, sealed: bytes) -> None:
+    async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
         """Keep `sealed` (≤ 1 MiB) until a lease opens with its digest, or an hour without one has passed.
 
-        Raises `ValueError` when the digest is not that of the bytes, `StoreFull` when unclaimed uploads fill
-        their share of the disk.
+        `source` is the address that it came from, which may have a part of the room. Raises `ValueError` when the
+        digest is not that of the bytes, `StoreFull` when unclaimed uploads fill their share of the disk.
         """
         ...
 
