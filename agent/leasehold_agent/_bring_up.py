@@ -21,14 +21,15 @@ import structlog
 
 from leasehold.chain import cid_of_digest, format_lease
 from leasehold.errors import DatasetUnavailable, WorkloadError, WorkloadUnsupported
-from leasehold.workload import HttpProbe, Readiness, Workload, unseal
+from leasehold.workload import HttpProbe, Readiness, Restart, Workload, unseal
 from leasehold_agent._container import check_fits, check_tenant, choose_ports, spec_of
 from leasehold_agent._desired import Desired
+from leasehold_agent._endings import how_it_ended
 from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NotRunning
+from leasehold_agent._errors import CommandEnded, Declined, DeclineReason, EngineRefused, NotRunning
 from leasehold_agent._etc import write_etc
 from leasehold_agent._identity import write_private
-from leasehold_agent._netns import connect
+from leasehold_agent._netns import busy_ports, connect
 from leasehold_agent._notice import MOUNT, prepare
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ async def bring_up(host: Host, desired: Desired, record: Record) -> None:
     check_tenant(workload, desired)
     name = host.names.container(desired.lease)
     container = await host.engine.inspect(name)
+    if container is not None and container.paused:
+        await host.engine.unpause(name)
+        container = await host.engine.inspect(name)
     if container is not None and container.running and notes.stopped:
         # It was being stopped when the lease came back: that ends first, or the engine would end it later.
         await host.engine.stop(name, workload.grace)
@@ -67,11 +71,17 @@ async def bring_up(host: Host, desired: Desired, record: Record) -> None:
         notes.launched, notes.boot = True, host.boot
         folder.save(notes)
     record.waiting, record.progress = "not-ready", "waiting until it is ready"
-    if workload.readiness is not None:
-        log_step(desired.lease, "ready")
-        await _until_ready(host, container, workload.readiness)
-    elif container.state in ("exited", "dead") and container.exit_code != 0:
-        raise Declined("start-failed", f"The command ended at once, with {container.exit_code}.")
+    try:
+        if workload.readiness is not None:
+            log_step(desired.lease, "ready")
+            await _until_ready(host, container, workload.readiness)
+        elif container.exited and container.exit_code != 0:
+            raise CommandEnded(f"The command ended at once, {how_it_ended(container)}.")
+    except CommandEnded as error:
+        record.waiting = "start-failed"
+        if workload.restart is not Restart.NEVER:
+            raise  # it is started again until the start window closes, as the workload wants it
+        raise Declined("start-failed", str(error)) from error
     record.ready, record.progress, record.trouble = True, None, None
 
 
@@ -146,7 +156,7 @@ async def _run(
         log_step(desired.lease, "start")
         record.progress = "starting the container"
         await host.limits.settle()
-        notes.launched, notes.stopped, notes.boot = True, False, host.boot
+        notes.launched, notes.stopped, notes.ended, notes.boot = True, False, False, host.boot
         folder.save(notes)
         try:
             await host.engine.start(name)
@@ -186,7 +196,7 @@ async def _create(
         record.waiting, record.progress = "start-failed", "creating the container"
         log_step(desired.lease, "create")
         taken = {port for c in await host.engine.containers(host.names.filter) for _, _, port in c.ports}
-        ports = choose_ports(workload, taken | refused, host.settings)
+        ports = await _free_ports(host, workload, taken | refused)
         spec = spec_of(
             desired,
             workload,
@@ -212,6 +222,17 @@ async def _create(
     if existing is None or existing.state == "created":
         await host.engine.put_files(name, secret_files(workload))
         await host.engine.make_folders(name, output_folders(workload))
+
+
+async def _free_ports(host: Host, workload: Workload, taken: set[int]) -> dict[tuple[int, str], int]:
+    """Host ports that nothing on the host listens at, however many services lie at the front of the range."""
+    while True:
+        ports = choose_ports(workload, taken, host.settings)
+        numbers = [port for port in ports.values() if port not in {p.host for p in workload.ports}]
+        busy = await asyncio.to_thread(busy_ports, numbers, host.settings.engine_netns)
+        if not busy:
+            return ports
+        taken |= busy
 
 
 async def _check_volumes(host: Host, workload: Workload, image: str) -> None:
@@ -278,14 +299,12 @@ async def _inspected(host: Host, name: str) -> ContainerFacts:
 
 
 async def _until_ready(host: Host, container: ContainerFacts, readiness: Readiness) -> None:
-    """Raises Declined("not-ready") after the workload's own limit, ("start-failed") once the command has
-    ended.
-    """
+    """Raises Declined("not-ready") after the workload's own limit, CommandEnded once the command has ended."""
     deadline, pause = host.clock() + readiness.timeout, _FIRST_PAUSE
     while not await _is_ready(host, container, readiness):
         current = await _inspected(host, container.name)
-        if current.state in ("exited", "dead"):
-            raise Declined("start-failed", f"The command ended with {current.exit_code} before it was ready.")
+        if current.exited:
+            raise CommandEnded(f"The command ended before it was ready, {how_it_ended(current)}.")
         if host.clock() >= deadline:
             raise Declined("not-ready", f"It was not ready within {readiness.timeout} s.")
         await host.sleep(pause)

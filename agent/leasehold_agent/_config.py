@@ -83,6 +83,9 @@ class AgentSettings(BaseSettings):
     of one's own network must stand here just so.
     """
 
+    lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
+    """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
+
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
     egress_deny: tuple[Network, ...] = ()

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from leasehold.chain import LeaseState
+from leasehold.workload import Restart
 from leasehold_agent._desired import Desired
+from leasehold_agent._endings import ended_again, how_it_ended
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import NotRunning
 from leasehold_agent._host import Host, Record
@@ -43,13 +45,13 @@ class DockerRuntime:
         container = self._reconciler.containers.get(lease)
         record = host.records.get(lease) or Record()
         workload = host.workload(lease) if notes.workload else None
-        phase, reason = phase_of(desired, notes, container, record)
+        phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = desired is None or desired.author == desired.tenant
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
-            tenant=desired.tenant if desired else notes.tenant,
+            tenant=_let_in(desired, notes),
             machine=desired.machine if desired else notes.machine,
             phase=phase,
             reason=reason,
@@ -117,8 +119,10 @@ def phase_of(
     notes: Notes,
     container: ContainerFacts | None,
     record: Record,
+    *,
+    pause: float = 0.0,
 ) -> tuple[Phase, str | None]:
-    """How far a lease is, and why it is not running if it is not."""
+    """How far a lease is, and why it is not running if it is not. pause: seconds until it is started again."""
     over = desired is None or desired.state not in (LeaseState.OPENED, LeaseState.ACTIVE)
     if notes.gone_at is not None or over:
         busy = container is not None and (container.running or (notes.launched and not notes.published))
@@ -129,8 +133,7 @@ def phase_of(
     if notes.failure is not None:
         return "declined", notes.failure_detail or notes.failure
     if desired is not None and desired.state is LeaseState.ACTIVE and notes.launched and not notes.stopped:
-        done = container is not None and container.exit_code != 0 and not container.running
-        return "running", f"The command ended with {container.exit_code}." if container and done else None
+        return "running", _why_not_up(container, record, pause)
     if record.ready and container is not None and container.running:
         return "ready", record.trouble
     if container is not None and (container.running or container.state == "created"):
@@ -138,8 +141,33 @@ def phase_of(
     return ("fetching" if record.waiting == "dataset-missing" else "pulling"), record.trouble
 
 
+def _why_not_up(container: ContainerFacts | None, record: Record, pause: float) -> str | None:
+    """What a tenant who pays should know of a container that does not run, or that keeps ending."""
+    if container is None:
+        return record.trouble
+    if container.paused:
+        return "The container was paused on the host, and goes on in a moment."
+    restarts = record.workload is not None and record.workload[1].restart is not Restart.NEVER
+    if container.exited and restarts and not record.killed:
+        return ended_again(container, record.ends, pause)
+    if container.exited and (container.exit_code or container.out_of_memory) and not record.killed:
+        return f"The command ended {how_it_ended(container)}."
+    if container.running and record.ends > 1:
+        return f"The command has ended {record.ends} times and was started again each time."
+    return None
+
+
 def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
     found = container.ports if container else ()
     return tuple(
         PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in found
     )
+
+
+def _let_in(desired: Desired | None, notes: Notes) -> str:
+    """Whose requests are served. While a lease changes hands, nobody's: the former tenant is out at the first word of
+    it, and the new one is in once that is noted, which takes as many nodes as there are to ask.
+    """
+    if desired is None:
+        return notes.tenant
+    return desired.tenant if notes.tenant in ("", desired.tenant) else ""

@@ -14,8 +14,11 @@ import re
 import socket
 import tarfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -34,8 +37,14 @@ _log = structlog.get_logger("leasehold_agent")
 Client = Any
 """`docker.APIClient`, whose stubs leave half of its methods untyped."""
 CALL_SECONDS = 120
-_CONFLICT, _NOT_FOUND = 409, 404
+_AT_ONCE, _LONG_AT_ONCE = 16, 128
+"""Threads for calls that the engine answers at once, and for those that last as long as a tenant or a registry likes:
+a container that is stopped with its grace, an image that comes slowly. None of these may keep the others waiting."""
+_CONFLICT, _NOT_FOUND, _NOT_PAUSED = 409, 404, 500
+_EVENTS_SECONDS = 10
+_ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 _NAMED = re.compile(r"^(?:Loaded image:|The image) (\S+)", re.MULTILINE)
 """What the engine says of a name: that it was given, and before that, that it was taken from another
 image.
@@ -54,10 +63,22 @@ class ContainerFacts:
     pid: int
     address: str | None
     ports: tuple[tuple[int, str, int], ...]  # container port, protocol, host port
+    out_of_memory: bool = False
+    started_at: float = 0.0  # unix seconds by the engine's clock
+    finished_at: float = 0.0
 
     @property
     def running(self) -> bool:
         return self.state in ("running", "restarting")
+
+    @property
+    def paused(self) -> bool:
+        """Its processes stand still, by somebody's hand on the host: they hold memory and answer nothing."""
+        return self.state == "paused"
+
+    @property
+    def exited(self) -> bool:
+        return self.state in ("exited", "dead")
 
 
 @dataclass(frozen=True)
@@ -120,8 +141,12 @@ class Engine:
         self.url = url
         self._client: Client | None = None
         self._loading = threading.Lock()
+        self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
+        self._long = ThreadPoolExecutor(_LONG_AT_ONCE, thread_name_prefix="leasehold-engine-long")
 
     def close(self) -> None:
+        for pool in (self._short, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -187,7 +212,7 @@ class Engine:
                         client.remove_image(each)
                 raise EngineRefused(f"the archive holds {len(found)} images, not one")
 
-        return await self._call(load)
+        return await self._call(load, long=True)
 
     async def pull(self, reference: str) -> None:
         """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image."""
@@ -196,8 +221,14 @@ class Engine:
             for line in client.pull(reference, stream=True, decode=True):
                 if "error" in line:
                     raise EngineRefused(str(line["error"]))
+                if given_up.is_set():
+                    return
 
-        await self._call(pull)
+        given_up = threading.Event()
+        try:
+            await self._call(pull, long=True)
+        finally:
+            given_up.set()  # nobody waits any more: the thread ends with the next word of the registry
 
     # ------------------------------------------------------------------------------------------ networks
 
@@ -282,6 +313,32 @@ class Engine:
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))
 
+    async def unpause(self, name: str) -> None:
+        """Let a paused container go on."""
+        await self._call(lambda client: client.unpause(name), ignore=(_NOT_FOUND, _CONFLICT, _NOT_PAUSED))
+
+    async def killed_from_outside(self, container: ContainerFacts) -> bool:
+        """Whether the engine sent the container a signal that ends programs since it was started last.
+
+        Of a command that ends by itself the engine tells no such event. It forgets events when it ends itself.
+        """
+
+        def ask(client: Client) -> bool:
+            # Never a moment that is to come: the engine would wait for it, and it may be about to end itself.
+            since, until = int(container.started_at), f"{time.time():.6f}"
+            filters = {"container": container.id, "event": "kill"}
+            told = client.events(since=since, until=until, filters=filters, decode=True)
+            signals = [event["Actor"]["Attributes"].get("signal") for event in told]
+            return any(signal in _ENDING for signal in signals)
+
+        try:
+            async with asyncio.timeout(_EVENTS_SECONDS):
+                return await self._call(ask)
+        except TimeoutError:
+            raise EngineUnavailable(
+                f"The Docker engine at {self.url} does not tell what has happened."
+            ) from None
+
     async def update(self, name: str, limits: Limits) -> None:
         """Other limits for a container, at once. EngineRefused where its memory cannot be had back."""
 
@@ -301,7 +358,7 @@ class Engine:
             key, _, value = label.partition("=")
             return str(client.commit(name, changes=[f"LABEL {key}={json.dumps(value)}"])["Id"])
 
-        return await self._call(keep)
+        return await self._call(keep, long=True)
 
     async def forget(self, label: str) -> None:
         """Remove the images that `keep` made with `label`, where no container needs them."""
@@ -315,11 +372,13 @@ class Engine:
 
     async def stop(self, name: str, grace: int) -> None:
         """SIGTERM, and SIGKILL after `grace` seconds. Also ends the engine's own restarting of it."""
-        await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), extra=grace)
+        await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), long=True)
 
     async def remove(self, name: str) -> None:
         await self._call(
-            lambda client: client.remove_container(name, force=True, v=True), ignore=(_NOT_FOUND, _CONFLICT)
+            lambda client: client.remove_container(name, force=True, v=True),
+            ignore=(_NOT_FOUND, _CONFLICT),
+            long=True,
         )
 
     async def run_of(self, name: str) -> str:
@@ -347,14 +406,17 @@ class Engine:
             with contextlib.closing(chunks), io.BufferedReader(_Bounded(chunks, limit, path)) as source:
                 return take(source)
 
-        return await self._call(copy)
+        return await self._call(copy, long=True)
 
     # ------------------------------------------------------------------------------------------ calls
 
-    async def _call(self, work: Callable[[Client], T], *, ignore: Sequence[int] = (), extra: int = 0) -> T:
-        return await asyncio.to_thread(self._blocking, work, ignore, extra)
+    async def _call(
+        self, work: Callable[[Client], T], *, ignore: Sequence[int] = (), long: bool = False
+    ) -> T:
+        pool = self._long if long else self._short
+        return await asyncio.get_running_loop().run_in_executor(pool, self._blocking, work, ignore)
 
-    def _blocking(self, work: Callable[[Client], T], ignore: Sequence[int], extra: int) -> T:
+    def _blocking(self, work: Callable[[Client], T], ignore: Sequence[int]) -> T:
         self._knock()
         try:
             if self._client is None:
@@ -406,17 +468,29 @@ def _restore(client: Client, before: Mapping[str, str], names: Sequence[str]) ->
 
 
 def _container_facts(raw: Mapping[str, Any]) -> ContainerFacts:
-    networks = raw["NetworkSettings"]["Networks"].values()
+    networks, state = raw["NetworkSettings"]["Networks"].values(), raw["State"]
     return ContainerFacts(
         id=raw["Id"],
         name=raw["Name"].removeprefix("/"),
         labels=raw["Config"]["Labels"] or {},
-        state=raw["State"]["Status"],
-        exit_code=int(raw["State"]["ExitCode"]),
-        pid=int(raw["State"]["Pid"]),
+        state=state["Status"],
+        exit_code=int(state["ExitCode"]),
+        pid=int(state["Pid"]),
         address=next((n["IPAddress"] for n in networks if n.get("IPAddress")), None),
         ports=tuple(_bindings(raw["HostConfig"].get("PortBindings") or {})),
+        out_of_memory=bool(state.get("OOMKilled")),
+        started_at=_seconds(state.get("StartedAt", "")),
+        finished_at=_seconds(state.get("FinishedAt", "")),
     )
+
+
+def _seconds(text: str) -> float:
+    """The engine's RFC 3339 with nanoseconds as unix seconds; 0 for what has not happened (the year 1)."""
+    found = _TIME.match(text)
+    if found is None or text.startswith("0001"):
+        return 0.0
+    whole = datetime.fromisoformat(found[1] + "+00:00").timestamp()
+    return whole + float("0." + (found[2] or "0"))
 
 
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:

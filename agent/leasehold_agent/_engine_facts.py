@@ -20,13 +20,25 @@ _log = structlog.get_logger("leasehold_agent")
 @dataclass(frozen=True)
 class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
-    is the profile without which a container would evade its disk limit, or None where the engine's own does.
+    is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
+    the engine's name of itself; `live_restore`: containers outlive the daemon.
     """
 
     quota: bool
     runtimes: tuple[str, ...]
     root: Path
     seccomp: str | None = None
+    id: str = ""
+    live_restore: bool = True
+
+    @property
+    def run(self) -> str:
+        """A mark of the daemon's present run: it makes the folder of its temporary files anew whenever it starts. The
+        same for ever where its files are not to be seen from here.
+        """
+        with contextlib.suppress(OSError):
+            return str((self.root / "tmp").stat().st_ino)
+        return ""
 
 
 def read_facts(client: Any) -> EngineFacts:
@@ -46,6 +58,8 @@ def read_facts(client: Any) -> EngineFacts:
         seccomp=seccomp,
         runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
         root=Path(info["DockerRootDir"]),
+        id=str(info.get("ID", "")),
+        live_restore=bool(info.get("LiveRestoreEnabled")),
     )
 
 

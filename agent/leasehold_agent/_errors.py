@@ -3,6 +3,7 @@
 AgentError
 ├── EngineUnavailable   the Docker engine does not answer
 ├── NotRunning          the lease has no running container
+│   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── ImageDelayed        a registry did not answer the engine
@@ -55,6 +56,10 @@ class NotRunning(AgentError):
     """The lease has no running container."""
 
 
+class CommandEnded(NotRunning):
+    """The command has ended before it was ready; the text says how."""
+
+
 class LimitNotHeld(AgentError):
     """The file system holds no container to its disk limit now; nothing starts until it does."""
 
@@ -78,3 +83,7 @@ class Declined(AgentError):
         super().__init__(detail)
         self.reason: DeclineReason = reason
         self.detail = detail
+
+
+class NodesDisagree(AgentError):
+    """What one node of the chain says is not what a second one says; it is asked again."""

@@ -19,6 +19,8 @@ from leasehold.errors import DatasetError
 from leasehold_agent._bring_up import log_step
 from leasehold_agent._container import limits_of
 from leasehold_agent._desired import Desired
+from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import NodesDisagree
 from leasehold_agent._lease_dir import Notes
 from leasehold_agent._notice import notice_of, write_notice
 from leasehold_agent._outputs import collect
@@ -40,6 +42,8 @@ async def send_start(host: Host, desired: Desired, record: Record) -> None:
     if container is None or not (container.running or container.exit_code == 0):
         record.ready = False
         return
+    if container.exited:
+        _note_the_end(host, desired)
     log_step(desired.lease, "start-on-chain")
     document = host.endpoint(desired, container.ports)
     await host.chain.start(desired.lease, hashlib.sha256(document).digest())
@@ -47,6 +51,15 @@ async def send_start(host: Host, desired: Desired, record: Record) -> None:
     with contextlib.suppress(DatasetError, TimeoutError):  # whoever wants it can also ask the agent
         async with asyncio.timeout(_PIN_SECONDS):
             await host.data.put_block(document)
+
+
+def _note_the_end(host: Host, desired: Desired) -> None:
+    """Its command has ended by itself: an engine that restarts later does not make it run again."""
+    folder = host.folder(desired.lease)
+    notes = folder.load()
+    if not (notes.ended or notes.stopped):
+        notes.ended = True
+        folder.save(notes)
 
 
 async def decline(host: Host, action: Decline) -> None:
@@ -66,21 +79,30 @@ async def stop(host: Host, action: Stop, desired: Desired | None, record: Record
         notes.gone_at, notes.gone_block = host.snapshot.now, host.snapshot.block
     if desired is not None and desired.state in (LeaseState.ACTIVE, LeaseState.ENDED, LeaseState.REJECTED):
         notes.billed = max(0, desired.end - desired.start)
-    running = container is not None and container.running
+    running = container is not None and (container.running or container.paused)
     notes.stopped = notes.stopped or running
     log_step(action.lease, "stop")
     folder.save(notes)
-    if running:
-        workload = host.workload(action.lease)
-        await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
+    if container is not None and running:
+        await _end(host, action.lease, container)
     record.ready = False
     _log.info("stopped", lease=format_lease(action.lease), why=action.why)
+
+
+async def _end(host: Host, lease: int, container: ContainerFacts) -> None:
+    """Stop what runs, with the tenant's grace; what somebody has paused hears no signal before it goes on."""
+    if container.paused:
+        await host.engine.unpause(container.name)
+    workload = host.workload(lease)
+    await host.engine.stop(container.name, _DEFAULT_GRACE if workload is None else workload.grace)
 
 
 async def publish(host: Host, desired: Desired) -> None:
     """Pack what the workload calls its outputs and publish their CID. Without any there is nothing to
     publish.
     """
+    if desired.state is LeaseState.ACTIVE:
+        _note_the_end(host, desired)
     folder = host.folder(desired.lease)
     notes, workload = folder.load(), host.workload(desired.lease)
     mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
@@ -111,11 +133,10 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
     container = await host.engine.inspect(name)
     log_step(desired.lease, "replace")
     if container is not None:
-        if container.running:
+        if container.running or container.paused:
             notes.stopped = True
             folder.save(notes)
-            workload = host.workload(desired.lease)
-            await host.engine.stop(name, _DEFAULT_GRACE if workload is None else workload.grace)
+            await _end(host, desired.lease, container)
         same = (notes.author or notes.tenant) == desired.tenant
         if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
             await publish(host, desired)
@@ -133,7 +154,11 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
 
 
 async def hand_over(host: Host, desired: Desired) -> None:
-    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it."""
+    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it.
+    Until it is noted nobody is let in.
+    """
+    if not await host.chain.is_tenant(desired.lease, desired.tenant):
+        raise NodesDisagree(f"The nodes do not agree whose lease {format_lease(desired.lease)} is.")
     folder = host.folder(desired.lease)
     notes = folder.load()
     log_step(desired.lease, "hand-over")
@@ -169,7 +194,8 @@ async def resize(host: Host, desired: Desired, record: Record) -> None:
         return
     notes.stopped = True
     folder.save(notes)
-    await host.engine.stop(name, workload.grace)
+    if (container := await host.engine.inspect(name)) is not None:
+        await _end(host, desired.lease, container)
     log_step(desired.lease, "keep")
     async with host.limits.held():
         notes.image = await host.engine.keep(name, _kept(host, desired.lease))

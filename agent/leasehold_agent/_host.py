@@ -12,6 +12,7 @@ from pathlib import Path
 from leasehold.datasets import Ipfs
 from leasehold.errors import WorkloadError
 from leasehold.workload import Workload, unseal
+from leasehold_agent._backoff import Backoff
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names, policy_of
 from leasehold_agent._datasets import DatasetCache
@@ -42,11 +43,15 @@ class Record:
     progress: str | None = None
     trouble: str | None = None
     workload: tuple[str, Workload] | None = None
+    again: Backoff = field(default_factory=Backoff)
+    end: tuple[str, float] | None = None
+    killed: bool = False
+    ends: int = 0
 
 
 @dataclass
 class Host:
-    """This host. `boot` changes when it reboots; `reachable` says whether it listens to tenants; `clock` is
+    """This host. `boot_id` changes when it reboots; `reachable` says whether it listens to tenants; `clock` is
     monotonic seconds, `sleep` waits that long.
     """
 
@@ -67,12 +72,17 @@ class Host:
     facts: EngineFacts
     disk_bytes: int
     endpoint: Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
-    boot: str
+    boot_id: str
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     records: dict[int, Record] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+
+    @property
+    def boot(self) -> str:
+        """Another one once what ran has been ended by a reboot, or by an engine that takes its containers along."""
+        return self.boot_id if self.facts.live_restore else f"{self.boot_id}/{self.facts.run}"
 
     @property
     def leases_root(self) -> Path:

@@ -22,7 +22,8 @@ class Notes:
     tenant: whose it was last. author: the tenant whose workload it is. placement: what its container was made or
     last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
-    host's boot id when it was last started. failure: why it cannot run here. outputs_packed, result:
+    host's boot and the engine's run when it was last seen to run. ended: its command was seen to end by itself.
+    failure: why it cannot run here. outputs_packed, result:
     outputs were packed, and their CID if there were any. published: the result's CID stands on the chain.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache.
@@ -37,6 +38,7 @@ class Notes:
     launched: bool = False
     stopped: bool = False
     boot: str = ""
+    ended: bool = False
     failure: DeclineReason | None = None
     failure_detail: str = ""
     outputs_packed: bool = False

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 _CLONE_NEWNET = 0x40000000
@@ -36,8 +38,26 @@ async def connect(
             raise
 
 
-def socket_in(netns: Path) -> socket.socket:
-    """An IPv4 TCP socket of that namespace. Raises OSError."""
+def busy_ports(ports: Collection[int], netns: Path | None) -> set[int]:
+    """Those of `ports` at which something listens already, over TCP or UDP, in that namespace or the agent's own."""
+    busy = set()
+    for port in ports:
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            probe = socket.socket(socket.AF_INET, kind) if netns is None else socket_in(netns, kind)
+            with contextlib.closing(probe):
+                if kind is socket.SOCK_STREAM:  # what has just ended there keeps nobody out
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("0.0.0.0", port))
+                except OSError as error:
+                    if error.errno != errno.EADDRINUSE:
+                        raise
+                    busy.add(port)
+    return busy
+
+
+def socket_in(netns: Path, kind: int = socket.SOCK_STREAM) -> socket.socket:
+    """An IPv4 socket of that namespace, TCP unless `kind` says otherwise. Raises OSError."""
     made: list[socket.socket | OSError] = []
 
     def step_over() -> None:
@@ -46,7 +66,7 @@ def socket_in(netns: Path) -> socket.socket:
                 libc = ctypes.CDLL(None, use_errno=True)
                 if libc.setns(there.number, _CLONE_NEWNET) != 0:
                     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(netns))
-            made.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            made.append(socket.socket(socket.AF_INET, kind))
         except OSError as error:
             made.append(error)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leasehold.chain import LeaseState
+from leasehold.workload import Restart
 from leasehold_agent._desired import ChainSnapshot, Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import DeclineReason
@@ -85,18 +86,25 @@ class Delete(Action):
 @dataclass(frozen=True)
 class Actual:
     """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
-    process's own: what it has seen answer, and what a lease that is not ready yet would be declined for."""
+    process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
+    somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
+    `resting` says that it is too early to start that again."""
 
     notes: Notes
     container: ContainerFacts | None = None
     told: Notice | None = None
     ready: bool = False
     waiting: DeclineReason = "not-ready"
+    killed: bool = False
+    restart: Restart = Restart.NEVER
+    resting: bool = False
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The host's own part of the decision. Times in seconds, confirmations in blocks."""
+    """The host's own part of the decision. Times in seconds, confirmations in blocks. `boot` is another once what ran
+    has been ended by the host: after a reboot, or a restart of an engine that takes its containers with it.
+    """
 
     boot: str
     confirmations: int
@@ -121,11 +129,17 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
 
 
 def finished(actual: Actual, boot: str) -> bool:
-    """Whether the command has ended by itself: neither the agent nor a reboot of the host stopped it."""
+    """Whether the command has ended by itself: not by the agent, the engine or the host, nor by a hand on the host."""
     container, notes = actual.container, actual.notes
-    if container is None or container.state not in ("exited", "dead"):
+    if container is None or not container.exited or not notes.launched or notes.stopped:
         return False
-    return notes.launched and not notes.stopped and notes.boot == boot
+    return notes.ended or (notes.boot == boot and not actual.killed)
+
+
+def starts_again(actual: Actual) -> bool:
+    """Whether the workload wants a command that has ended so to be started once more."""
+    failed = actual.container is not None and actual.container.exit_code != 0
+    return actual.restart is Restart.ALWAYS or (actual.restart is Restart.ON_FAILURE and failed)
 
 
 def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
@@ -138,7 +152,7 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
         return HandOver(lease)
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
-    if finished(actual, rules.boot):
+    if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
         return _when_finished(desired, actual)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
@@ -148,7 +162,16 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
     if opened and chain.now >= desired.window_ends - margin:
         return Decline(lease, actual.waiting)
-    return BringUp(lease)
+    return None if actual.resting else BringUp(lease)
+
+
+def _may_begin(desired: Desired, actual: Actual) -> bool:
+    """A command that did its work before the lease began, and will do it again: ready as one that still runs is."""
+    return (
+        desired.state is LeaseState.OPENED
+        and actual.container is not None
+        and actual.container.exit_code == 0
+    )
 
 
 def _while_billed(desired: Desired, actual: Actual) -> Action | None:
@@ -181,7 +204,8 @@ def _when_over(
         return (
             None  # never ours to run: an old lease of the machine, or one declined before anything was made
         )
-    if notes.gone_at is None or notes.gone_block is None or (container is not None and container.running):
+    up = container is not None and (container.running or container.paused)
+    if notes.gone_at is None or notes.gone_block is None or up:
         return Stop(lease, _why(desired))
     owes = _owes_outputs(desired, actual)
     keep = max(_retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)

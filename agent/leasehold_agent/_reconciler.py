@@ -15,6 +15,7 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold.errors import AgentError, ContractError, LeaseholdError
+from leasehold.workload import Restart
 from leasehold_agent import _finish as finish
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._bring_up import bring_up
@@ -40,8 +41,11 @@ from leasehold_agent._plan import (
     Tell,
     plan,
 )
+from leasehold_agent._sentinel import Told
 
 _log = structlog.get_logger("leasehold_agent")
+_HEALTHY_SECONDS = 10
+"""A command that ran so long is started again at once when it ends."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -61,6 +65,7 @@ class _Work:
 @dataclass
 class Reconciler:
     host: Host
+    told: Told = field(default_factory=Told)
     containers: dict[int, ContainerFacts] = field(default_factory=dict)
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -79,7 +84,10 @@ class Reconciler:
         try:
             while True:
                 self._wake.clear()
-                await self.tick()
+                try:
+                    await self.tick()
+                except Exception:  # noqa: BLE001 - a full disk, no descriptor left: the next look may find it better
+                    _log.exception("tick")
                 # Not `wait_for`: before Python 3.12 it loses a cancellation that meets the event.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self.host.settings.tick_seconds):
@@ -92,11 +100,14 @@ class Reconciler:
         host = self.host
         host.snapshot = await host.chain.snapshot(self._known())
         starts = False
+        self.told.machines = host.snapshot.machines
         with contextlib.suppress(LimitNotHeld):  # the log has it, and nothing starts meanwhile
             await host.limits.mend()
             starts = True
+        self.told.serves = starts and host.reachable()
         try:
             await self._look()
+            await self._judge()
             await host.guard()
         except AgentError as error:
             if not self._engine_down:
@@ -137,17 +148,40 @@ class Reconciler:
                 found[named[0]] = container
         self.containers = found
 
+    async def _judge(self) -> None:
+        """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
+        host, boot = self.host, self.host.boot
+        for lease, container in self.containers.items():
+            record, folder = host.record(lease), host.folder(lease)
+            notes = folder.load()
+            if container.running and notes.launched and not notes.stopped and notes.boot != boot:
+                notes.boot = boot
+                folder.save(notes)
+            end = (container.id, container.finished_at)
+            if not container.exited or not notes.launched or notes.stopped or record.end == end:
+                continue
+            record.killed = not notes.ended and await host.engine.killed_from_outside(container)
+            if record.killed:
+                _log.warning("killed", lease=format_lease(lease), container=container.name)
+            if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
+                record.again.reset()
+            record.again.failed(host.clock())
+            record.end, record.ends = end, record.ends + 1
+
     def _actual(self) -> dict[int, Actual]:
         here = {}
         folders = lease_dirs(self.host.leases_root)
         for lease in folders.keys() | self.containers.keys():
-            record = self.host.record(lease)
+            record, workload = self.host.record(lease), self.host.workload(lease)
             here[lease] = Actual(
                 notes=self.host.folder(lease).load(),
                 container=self.containers.get(lease),
                 told=read_notice(self.host.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
+                killed=record.killed,
+                restart=workload.restart if workload is not None else Restart.NEVER,
+                resting=self.host.clock() < record.again.until,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.records:

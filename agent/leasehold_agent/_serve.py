@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import resource
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,13 +18,15 @@ import structlog
 
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
-from leasehold.errors import AgentError, ChainError, RpcUnavailable, SettingsError
+from leasehold.errors import ChainError, SettingsError
 from leasehold_agent import _describe as describe
+from leasehold_agent._admission import Admission, Line
 from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._disk_limits import DiskLimits
+from leasehold_agent._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent._docker_runtime import DockerRuntime
 from leasehold_agent._engine import Engine
 from leasehold_agent._engine_facts import EngineFacts
@@ -37,9 +41,11 @@ from leasehold_agent._network import Firewall
 from leasehold_agent._outputs import packer
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ServeContext
+from leasehold_agent._sentinel import Told
 from leasehold_agent._ssh import SshServer
 from leasehold_agent._status import write_status
 from leasehold_agent._stream import EngineStreams
+from leasehold_agent._witness import Witnesses
 from leasehold_agent._workloads import UploadedWorkloads
 from leasehold_agent.api import ApiServer
 
@@ -47,37 +53,45 @@ T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
+_THREADS = 32
 
 
-async def serve(settings: AgentSettings) -> None:
-    """Run until cancelled. Leases keep running afterwards, and the next run takes them over.
+async def serve(settings: AgentSettings, told: Told | None = None) -> None:
+    """Run until cancelled. Leases keep running afterwards, and the next run takes them over. told: what the process
+    beside this one hears.
 
-    Raises SettingsError, WrongChain, AlreadyRunning, and OSError when a port is taken.
+    A node of another chain is waited out like one that does not answer. Raises SettingsError, AlreadyRunning, and
+    OSError when a port is taken.
     """
     if settings.deployment is None or not settings.rpc:
         raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
     deployment = Deployment.load(settings.deployment)
     identity = load_identity(settings.state_dir)
+    reserve = DiskReserve(settings.state_dir / "reserve")
+    reserve.mend()
+    most_descriptors()
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "leasehold"))
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(_only_one(settings.state_dir))
         rpc = await stack.enter_async_context(Rpc(list(settings.rpc)))
-        await _patiently("chain", lambda: rpc.check_chain(deployment), RpcUnavailable)
-        index = await stack.enter_async_context(
-            Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
-        )
+        await _patiently("chain", lambda: rpc.check_chain(deployment), ChainError)
+        index = Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
+        stack.push_async_callback(index.aclose)
+        await _patiently("disk", index.open, DISK_TROUBLE, reserve.mend)
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
-        gate = PoolGate(rpc, pool, index, identity.operator.address)
+        witnesses = await stack.enter_async_context(Witnesses.of(settings.rpc, deployment))
+        gate = PoolGate(rpc, pool, index, identity.operator.address, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
-        reconciler = Reconciler(host)
+        reconciler = Reconciler(host, told or Told())
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
-            tasks.create_task(_watch(host, reconciler, gate))
+            tasks.create_task(_watch(host, reconciler, gate, reserve))
 
 
 async def make_host(
@@ -127,7 +141,7 @@ async def make_host(
         facts=facts,
         disk_bytes=disk_for_sale(facts, settings),
         endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),
-        boot=boot_id(),
+        boot_id=boot_id(),
     )
 
 
@@ -158,11 +172,12 @@ async def _servers(
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
     )
-    api = await ApiServer.open(context)
+    admission = Admission(line=Line(settings.lease_bandwidth))
+    api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context)
+    ssh = SshServer(context, admission=admission)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
 
@@ -190,14 +205,18 @@ def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
     return max(0, shutil.disk_usage(root).total - settings.disk_reserve)
 
 
-async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate) -> None:
-    """Keep the status file fresh, and look after the operator's gas."""
+async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: DiskReserve) -> None:
+    """Keep the status file fresh, and look after the operator's gas and the disk's reserve."""
     runtime, gas, asked_at = DockerRuntime(host, reconciler), None, float("-inf")
     while True:
         if host.clock() - asked_at >= _GAS_SECONDS:
             with contextlib.suppress(ChainError):
                 gas, asked_at = await _gas(gate), host.clock()
-        await write_status(host, runtime, gas)
+        reserve.mend()
+        try:
+            await write_status(host, runtime, gas)
+        except DISK_TROUBLE as error:  # a status that is old says when it was written
+            _log.warning("status", problem=str(error))
         await host.sleep(host.settings.tick_seconds)
 
 
@@ -209,15 +228,26 @@ async def _gas(gate: PoolGate) -> GasState:
 
 
 async def _patiently(
-    what: str, ask: Callable[[], Awaitable[T]], again: type[ChainError] | type[AgentError]
+    what: str,
+    ask: Callable[[], Awaitable[T]],
+    again: type[Exception] | tuple[type[Exception], ...],
+    mend: Callable[[], None] = lambda: None,
 ) -> T:
-    """Wait for a part that is not up yet: after a reboot everything starts at once."""
+    """Wait for a part that is not up yet: after a reboot everything starts at once, and a full disk is no end."""
     while True:
         try:
             return await ask()
         except again as error:
             _log.warning("waiting", part=what, problem=str(error))
+            mend()
             await asyncio.sleep(_RETRY_SECONDS)
+
+
+def most_descriptors() -> int:
+    """Raise the process's own limit of open files to the most that the host allows it; returns that."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
 
 
 @contextlib.contextmanager

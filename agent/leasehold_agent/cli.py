@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import structlog
 import typer
@@ -27,6 +27,7 @@ from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._engine import Engine
 from leasehold_agent._identity import load_identity, write_private
 from leasehold_agent._inventory import take_inventory
+from leasehold_agent._sentinel import sentinel_beside
 from leasehold_agent._serve import disk_for_sale, opened_pool, serve
 from leasehold_agent._status import read_status
 
@@ -61,7 +62,8 @@ def run() -> None:
     """Run the agent until it is stopped. Leases go on running without it."""
     settings = load_settings()
     _configure_logs()
-    _run(_until_signalled(serve(settings)))
+    with sentinel_beside(settings) as told:
+        _run(_until_signalled(serve(settings, told)))
 
 
 @app.command()
@@ -79,6 +81,11 @@ def status(as_json: Json = False) -> None:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
     if not found["current"]:
         console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    if found.get("nodes", 2) < 2:
+        console.print(
+            "[yellow]One node of the chain is asked, and what it says is believed: name a second one of somebody "
+            "else's in `rpc`, and leases end or change hands only when both say so.[/yellow]"
+        )
     for machine in found["machines"]:
         if machine["down_since"]:
             since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["down_since"]))
@@ -285,6 +292,22 @@ def _all_cells(machine: Machine) -> int:
     return (1 << 8 * machine.gpus) - 1
 
 
+class _Unfailing:
+    """A file for log lines: one that cannot be written, for a full disk or a reader that left, is lost."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+
 def _configure_logs() -> None:
     """Lines for people on a terminal, one JSON object a line elsewhere."""
     renderer: structlog.types.Processor = structlog.processors.JSONRenderer()
@@ -297,7 +320,7 @@ def _configure_logs() -> None:
             structlog.processors.format_exc_info,
             renderer,
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stdout))),
         cache_logger_on_first_use=True,
     )
     logging.getLogger("asyncssh").setLevel(logging.WARNING)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold.chain import LeaseState
+from leasehold.workload import Restart
 from leasehold_agent._desired import ChainSnapshot, Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._lease_dir import Notes
@@ -259,3 +260,41 @@ def test_what_frees_comes_before_what_takes() -> None:
     other = replace(OPENED, lease=1 << 16)
     chain = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ENDED, other.lease: other})
     assert plan(chain, {LEASE: RUNNING}, RULES) == [Stop(LEASE, "ended"), BringUp(other.lease)]
+
+
+DEAF = Actual(LAUNCHED, container("exited", 137))
+
+
+@pytest.mark.parametrize(
+    ("actual", "action"),
+    [
+        (replace(DEAF, killed=True), BringUp(LEASE)),
+        (replace(DEAF, killed=True, resting=True), None),
+        (replace(DEAF, notes=replace(LAUNCHED, boot="b1/another run of the engine")), BringUp(LEASE)),
+        (replace(DEAF, notes=replace(LAUNCHED, boot="b0", ended=True)), Publish(LEASE)),
+        (replace(DEAF, restart=Restart.ALWAYS), BringUp(LEASE)),
+        (replace(DEAF, restart=Restart.ALWAYS, resting=True), None),
+        (replace(DEAF, restart=Restart.ON_FAILURE), BringUp(LEASE)),
+        (Actual(LAUNCHED, container("exited"), restart=Restart.ON_FAILURE), Publish(LEASE)),
+        (Actual(LAUNCHED, container("exited"), restart=Restart.ALWAYS), BringUp(LEASE)),
+        (Actual(LAUNCHED, container("paused")), BringUp(LEASE)),
+    ],
+    ids=[
+        "killed from outside",
+        "killed again and again",
+        "the engine took it along",
+        "its own end, before the engine was restarted",
+        "always",
+        "always, too soon",
+        "on failure",
+        "done",
+        "done, and wanted again",
+        "paused",
+    ],
+)
+def test_whose_end_it_was(actual: Actual, action: Action | None) -> None:
+    assert the_plan(ACTIVE, actual) == ([] if action is None else [action])
+
+
+def test_a_container_that_is_paused_when_its_lease_is_over_is_stopped() -> None:
+    assert the_plan(ENDED, Actual(OVER, container("paused"))) == [Stop(LEASE, "ended")]

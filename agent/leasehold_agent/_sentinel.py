@@ -1,0 +1,194 @@
+"""A process beside the agent's that gives a sign of life where the agent does not get to it.
+
+A challenge that nobody answers costs stake, of which its tenants get half: so whatever keeps the agent busy pays
+somebody. The agent answers within a look or two. This process asks the nodes itself whether a challenge stands, and
+answers one that has stood for a while. It listens to nobody and writes nothing down: it has descriptors, memory and
+threads of its own, and neither the index nor the disk is between it and the chain.
+
+It is forked before the agent begins and ends with it, so that it never speaks for an agent that does not run. Nor
+does it while the engine is dead, or while the agent knows that it cannot serve (`Told`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import mmap
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+
+from leasehold.chain import Challenge, Deployment, Faults, Pool, Rpc, Sender
+from leasehold.errors import LeaseholdError, RpcUnavailable
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._identity import load_identity
+
+_log = structlog.get_logger("leasehold_agent")
+_LOOK_SECONDS, _LOOK_LIMIT, _PING_SECONDS = 5.0, 120.0, 10.0
+_PART_OF_WINDOW = 40
+"""A challenge is left to the agent for this part of its window."""
+_PAGE, _MACHINES, _NUMBER = 1 << 16, 4_096, 8
+_PR_SET_PDEATHSIG = 1
+_OOM_SCORE = "-990"
+
+
+class Told:
+    """What the agent lets its sentinel know, in memory that both see: saying it takes no descriptor."""
+
+    def __init__(self) -> None:
+        self._page = mmap.mmap(-1, _PAGE)
+        self.serves = True
+
+    @property
+    def serves(self) -> bool:
+        """False while the agent knows that it cannot serve."""
+        return self._page[0] == 1
+
+    @serves.setter
+    def serves(self, value: bool) -> None:
+        self._page[0] = 1 if value else 2
+
+    @property
+    def machines(self) -> list[int]:
+        """The machines that are the agent's, as far as it has seen."""
+        count = int.from_bytes(self._page[8:16])
+        numbers = (self._page[16 + _NUMBER * i : 16 + _NUMBER * (i + 1)] for i in range(count))
+        return [int.from_bytes(number) for number in numbers]
+
+    @machines.setter
+    def machines(self, machines: Collection[int]) -> None:
+        named = sorted(machines)[:_MACHINES]
+        self._page[16 : 16 + _NUMBER * len(named)] = b"".join(m.to_bytes(_NUMBER) for m in named)
+        self._page[8:16] = len(named).to_bytes(8)
+
+
+@dataclass
+class Sentinel:
+    """`look` once in a while. `alive` says whether the engine answers, `clock` is monotonic seconds."""
+
+    rpc: Rpc
+    pool: Pool
+    told: Told
+    operator: str
+    alive: Callable[[], Awaitable[bool]]
+    clock: Callable[[], float] = time.monotonic
+    _since: dict[tuple[int, int], float] = field(default_factory=dict)
+    _mine: Sequence[int] = ()
+
+    async def look(self) -> list[int]:
+        """Answer what has stood for long enough; returns the machines that it was answered for."""
+        faults, answered, standing = await self.pool.faults(), [], {}
+        for machine in await self._machines():
+            asked = await faults.challenge_of(machine)
+            if asked.id:
+                since = standing[machine, asked.id] = self._since.get((machine, asked.id), self.clock())
+                if self.told.serves and await self._late(machine, asked, since) and await self.alive():
+                    await self._answer(faults, machine, asked)
+                    answered.append(machine)
+        self._since = standing
+        return answered
+
+    async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
+        """Whether the agent has had its time, and the question still counts."""
+        params = await self.pool.params((await self.pool.machine_of(machine)).params)
+        head = await self.rpc.header()
+        if head is None or head.timestamp > asked.at + params.challenge_window:
+            return False
+        waited = max(self.clock() - since, head.timestamp - asked.at)
+        return waited >= params.challenge_window / _PART_OF_WINDOW
+
+    async def _answer(self, faults: Faults, machine: int, asked: Challenge) -> None:
+        _log.warning("sentinel", duty="answer", machine=machine, challenge=asked.id)
+        await faults.answer(machine)
+
+    async def _machines(self) -> Sequence[int]:
+        """Those that the agent told; before it has, those that the chain names, asked for once."""
+        if told := self.told.machines:
+            return told
+        if not self._mine:
+            every = range(1, await self.pool.machine_count() + 1)
+            found = [await self.pool.machine_of(machine) for machine in every]
+            self._mine = [machine.id for machine in found if machine.operator == self.operator]
+        return self._mine
+
+
+async def keep(settings: AgentSettings, told: Told) -> None:
+    """Look for ever."""
+    assert settings.deployment is not None
+    deployment, identity = Deployment.load(settings.deployment), load_identity(settings.state_dir)
+    async with Rpc(list(settings.rpc)) as rpc:
+        pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
+        alive = partial(engine_answers, settings.docker)
+        sentinel = Sentinel(rpc, pool, told, identity.operator.address, alive)
+        known = False
+        while True:
+            try:
+                async with asyncio.timeout(_LOOK_LIMIT):
+                    if not known:
+                        await rpc.check_chain(deployment)
+                        known = True
+                    await sentinel.look()
+            except RpcUnavailable:
+                pass  # the agent says so
+            except (LeaseholdError, OSError, TimeoutError) as error:
+                _log.warning("sentinel", problem=str(error))
+            except Exception:  # noqa: BLE001 - nothing may end it
+                _log.exception("sentinel")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def engine_answers(url: str) -> bool:
+    """Whether the Docker engine answers a ping."""
+    address = urlsplit(url)
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_PING_SECONDS):
+            if address.scheme == "unix":
+                reader, writer = await asyncio.open_unix_connection(address.path)
+            else:
+                reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            try:
+                writer.write(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
+                return b" 200 " in await reader.readline()
+            finally:
+                writer.close()
+    return False
+
+
+@contextlib.contextmanager
+def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
+    """A sentinel for as long as this lasts; before any thread is started, since a fork takes along one only."""
+    told = Told()
+    if settings.deployment is None or not settings.rpc:
+        yield told  # `run` says what is missing
+        return
+    parent = os.getpid()
+    if not (child := os.fork()):
+        _be_the_sentinel(settings, told, parent)
+    try:
+        yield told
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _be_the_sentinel(settings: AgentSettings, told: Told, parent: int) -> None:
+    """In the child: ends with the process, whatever happens, and never returns."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        if os.getppid() == parent:
+            with contextlib.suppress(OSError):
+                Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
+            asyncio.run(keep(settings, told))
+    finally:
+        os._exit(0)

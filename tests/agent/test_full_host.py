@@ -1,0 +1,225 @@
+"""A host that has run out of something: the agent goes on, and what it owes the chain is said."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from devnet.engine import Engine
+from devnet.world import free_port
+from leasehold.chain import LeaseRequest, LeaseState, Pool, Sender, Terms
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._disk_reserve import DiskReserve
+from leasehold_agent._identity import write_private
+from leasehold_agent._sentinel import Sentinel, Told, engine_answers
+from leasehold_agent._serve import serve
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+PROVIDER, TENANT, OPERATOR = 1, 2, 3
+WINDOW = 600
+TERMS = Terms(10**18, 0, 1, 30 * 86_400, 0, 60_000)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 16 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder: Path) -> None:
+    """To the last byte."""
+    with (folder / "ballast").open("ab", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError:
+                continue
+
+
+# -------------------------------------------------------------------------------------------------- the disk
+
+
+def test_the_reserve_is_given_up_and_made_again(small_disk: Path) -> None:
+    reserve = DiskReserve(small_disk / "reserve")
+    reserve.mend()
+    assert (small_disk / "reserve").stat().st_size == 2 << 20
+    fill(small_disk)
+    reserve.mend()
+    assert not (small_disk / "reserve").exists()
+    write_private(small_disk / "notes", bytes(1 << 20))
+    reserve.mend()
+    assert not (small_disk / "reserve").exists()
+    (small_disk / "ballast").unlink()
+    reserve.mend()
+    assert (small_disk / "reserve").exists()
+
+
+def test_what_could_not_be_written_takes_no_room(small_disk: Path) -> None:
+    write_private(small_disk / "notes", b"before")
+    with pytest.raises(OSError, match="No space"):
+        write_private(small_disk / "notes", bytes(32 << 20))
+    assert [path.name for path in small_disk.iterdir()] == ["notes"]
+    assert (small_disk / "notes").read_bytes() == b"before"
+
+
+async def test_a_full_disk_silences_no_agent(small_disk: Path, rig_of: Callable[..., Any]) -> None:
+    rig: Rig = await rig_of(state_dir=small_disk / "state")
+    lease = await rig.open(rig.workload(grace=0))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    before = await rig.container(lease)
+    fill(small_disk)
+    asked = await challenge(rig.chain, rig.machine, lease)
+    sentinel = sentinel_of(rig)
+
+    async def answered() -> bool:
+        await sentinel.look()
+        return await standing(rig.chain, rig.machine) != asked
+
+    rig.chain.anvil.advance(30)
+    await rig.until(answered)
+    assert not any(task.done() for task in rig._tasks)
+    assert await rig.container(lease) == before
+    (small_disk / "ballast").unlink()
+    again = await challenge(rig.chain, rig.machine, lease)
+
+    async def by_itself() -> bool:
+        return await standing(rig.chain, rig.machine) != again
+
+    await rig.until(by_itself)
+
+
+async def test_a_full_disk_ends_no_agent_that_begins(
+    small_disk: Path, rig_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    rig: Rig = await rig_of(state_dir=small_disk / "state")
+    await rig.stop()
+    (small_disk / "state" / "index.sqlite").unlink()
+    changes = {
+        "deployment": rig.chain.deployment.save(tmp_path),
+        "rpc": (rig.chain.anvil.url,),
+        "listen": "127.0.0.1",
+        "api_port": free_port(),
+        "ssh_port": free_port(),
+    }
+    fill(small_disk)
+    agent = asyncio.create_task(serve(AgentSettings.model_validate(rig.settings.model_dump() | changes)))
+    try:
+        with capture_logs() as said:
+            await rig.until(lambda: agent.done() or {"part": "disk"}.items() <= _last(said).items())
+        assert not agent.done()
+        (small_disk / "ballast").unlink()
+        await rig.until(lambda: (small_disk / "state" / "status.json").exists() or agent.done())
+        assert not agent.done()
+    finally:
+        agent.cancel()
+        await asyncio.gather(agent, return_exceptions=True)
+
+
+def _last(said: list[Any]) -> dict[str, Any]:
+    return dict(said[-1]) if said else {}
+
+
+# -------------------------------------------------------------------------------------------------- the sentinel
+
+
+class Host:
+    """Stands in for the host: whether its engine answers."""
+
+    engine = True
+
+    async def alive(self) -> bool:
+        return self.engine
+
+
+async def lent(chain: Any) -> tuple[int, int, Pool]:
+    """A machine with a lease that runs, and its operator's pool; nobody runs its agent."""
+    operator: Pool = chain.pool(OPERATOR)
+    for account in (PROVIDER, TENANT):
+        await chain.token(account).approve(chain.deployment.controller, 10**30)
+    machine, _ = await chain.pool(PROVIDER).register(TERMS, 1, bytes(32), bytes(32), chain.address(OPERATOR))
+    request = LeaseRequest(
+        machine=machine,
+        revision=1,
+        max_price=TERMS.price,
+        workload=bytes(32),
+        allow_unverified=True,
+        share=8,
+        duration=3_600,
+    )
+    lease, _ = await chain.pool(TENANT).open(request)
+    await operator.start(lease, bytes(32))
+    return machine, lease, operator
+
+
+async def challenge(chain: Any, machine: int, lease: int) -> int:
+    pool: Pool = chain.pool(TENANT)
+    faults = await pool.faults()
+    await pool.deposit(chain.address(TENANT), await faults.bond_of(machine, chain.address(TENANT)))
+    return (await faults.challenge(machine, lease))[0]
+
+
+async def standing(chain: Any, machine: int) -> int:
+    return (await (await chain.pool().faults()).challenge_of(machine)).id
+
+
+def sentinel_of(rig: Rig) -> Sentinel:
+    sender = Sender(rig.chain.rpc, rig.identity.operator, poll=0.02)
+    pool = Pool(rig.chain.rpc, rig.chain.deployment, sender)
+    return Sentinel(rig.chain.rpc, pool, Told(), rig.identity.operator.address, Host().alive)
+
+
+async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: Any) -> None:
+    machine, lease, operator = await lent(chain)
+    host, told, now = Host(), Told(), [0.0]
+    sentinel = Sentinel(chain.rpc, operator, told, chain.address(OPERATOR), host.alive, lambda: now[0])
+    assert await sentinel.look() == []
+    asked = await challenge(chain, machine, lease)
+    assert await sentinel.look() == []
+    now[0] = WINDOW / 40
+    host.engine = False
+    assert await sentinel.look() == []  # it claims no life that is not there
+    host.engine, told.serves = True, False
+    assert await sentinel.look() == []
+    told.serves = True
+    assert await standing(chain, machine) == asked
+    assert await sentinel.look() == [machine]
+    assert await standing(chain, machine) == 0
+    assert await sentinel.look() == []
+
+
+async def test_the_sentinel_says_nothing_of_what_has_lapsed(chain: Any) -> None:
+    machine, lease, operator = await lent(chain)
+    sentinel = Sentinel(chain.rpc, operator, Told(), chain.address(OPERATOR), Host().alive)
+    asked = await challenge(chain, machine, lease)
+    chain.anvil.advance(WINDOW + 1)
+    assert await sentinel.look() == []
+    assert await standing(chain, machine) == asked
+
+
+def test_what_the_agent_tells_its_sentinel() -> None:
+    told = Told()
+    assert (told.serves, told.machines) == (True, [])
+    told.serves, told.machines = False, {7, 3, 1 << 40}
+    assert (told.serves, told.machines) == (False, [3, 7, 1 << 40])
+    told.machines = set(range(10_000))
+    assert len(told.machines) == 4_096
+
+
+async def test_an_engine_that_answers_and_one_that_does_not(docker_engine: Engine, tmp_path: Path) -> None:
+    assert await engine_answers(docker_engine.url)
+    assert not await engine_answers(f"unix://{tmp_path}/none.sock")
