@@ -169,17 +169,13 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
-    @pytest.mark.parametrize(
-        ("fields", "policy"),
-        [
-            ({}, "no"),
-            ({"restart": "on-failure"}, "on-failure"),
-            ({"restart": "always"}, "unless-stopped"),
-            ({"kind": "batch", "restart": "on-failure"}, "on-failure"),
-        ],
-    )
-    def test_who_starts_it_again(self, fields: dict[str, object], policy: str) -> None:
-        assert self.make(workload(**fields)).restart == policy
+    @pytest.mark.parametrize("restart", ["never", "on-failure", "always"])
+    def test_only_the_agent_starts_it_again(self, restart: str) -> None:
+        assert self.make(workload(restart=restart)).restart == "no"
+
+    @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
+    def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
+        assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids
 
     def test_no_resolver_where_nothing_may_leave(self) -> None:
         """An empty list would be the host's own resolver, asked by the engine from the host's network."""
