@@ -50,6 +50,10 @@ def _taken(world: World, broken: list[str]) -> int:
             earned += move.amount
         elif move.why == "compensation":
             shares[move.about] += move.amount
+        elif move.why == "redress" and world.setting.arbiter != "honest":
+            earned += (
+                move.amount
+            )  # stated: what a round that a bought arbiter takes back has paid, and no more
         elif move.why == "report" and world.verdicts[move.about].so:
             earned += move.amount
         else:
@@ -111,7 +115,8 @@ def _seats(world: World, broken: list[str]) -> None:
             continue
         if world.pool.book.owner(move.source) == ADVERSARY:
             continue
-        if move.why != "silence":
+        overturned = move.why == "overturned" and world.setting.arbiter == "bought"
+        if move.why != "silence" and not overturned:
             broken.append(f"{move.source} lost {move.amount} by {move.why}")
         losses[move.source].append(move.at)
     for seat, times in losses.items():

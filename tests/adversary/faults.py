@@ -9,7 +9,7 @@ from . import arithmetic
 from .arithmetic import SHORT, Window
 from .book import BURNT, Book, Refused
 from .leasing import Leasing, Machine
-from .rules import DAY, Mends, Rules
+from .rules import DAY, FALSE_TIME, Mends, Rules
 
 
 class Kind(Enum):
@@ -28,12 +28,21 @@ class State(Enum):
     DROPPED = auto()
 
 
+@dataclass(frozen=True)
+class Reporter:
+    """Who shares a tenth, by the level of the seat that signed."""
+
+    name: str
+    level: int = 1
+
+
 @dataclass
 class Fault:
     machine: int
     kind: Kind
     begin: int
-    reporters: list[str]
+    reporters: list[Reporter]
+    rules: Rules  # by which it is judged: those that its provider had accepted when it began
     to: int = 0
     filed_at: int = 0
     deadline: int = 0
@@ -42,7 +51,7 @@ class Fault:
     bond: int = 0
     round: int = 0
     state: State = State.RUNNING
-    losses: dict[int, int] = field(default_factory=dict)  # by lease, cell-seconds
+    losses: dict[int, int] = field(default_factory=dict)  # by lease: its part, or cell-seconds
 
 
 class Faults:
@@ -60,33 +69,34 @@ class Faults:
         found = [n for n, f in self.faults.items() if f.machine == machine and f.state is State.RUNNING]
         return found[0] if found else None
 
-    def begin(self, machine: int, kind: Kind, since: int, reporters: list[str]) -> int:
+    def begin(self, machine: int, kind: Kind, since: int, reporters: list[Reporter], rules: Rules) -> int:
         """An outage that runs."""
         if self._leasing.machines[machine].retired_at or self.running(machine) is not None:
             raise Refused("it has retired, or is down")
-        number = self._create(machine, kind, max(since, self._last_end(machine)), reporters)
+        number = self._create(machine, kind, max(since, self._last_end(machine)), reporters, rules)
         self._leasing.machines[machine].down_since = self.faults[number].begin
         return number
 
-    def end(self, number: int, rules: Rules) -> None:
+    def end(self, number: int) -> None:
         self._leasing.machines[self.faults[number].machine].down_since = 0
-        self._file(number, self._book.now, rules)
+        self._file(number, self._book.now)
 
-    def attest(self, machine: int, begin: int, to: int, reporters: list[str], rules: Rules) -> int:
+    def attest(self, machine: int, begin: int, to: int, reporters: list[Reporter], rules: Rules) -> int:
         """An outage that is over, after all that are known."""
         begin = max(begin, self._last_end(machine))
         if begin >= to or to > self._book.now or to + rules.filing_window < self._book.now:
             raise Refused("out of range")
         if self.running(machine) is not None:
             raise Refused("it is down")
-        number = self._create(machine, Kind.ATTESTED, begin, reporters)
-        self._file(number, to, rules)
+        number = self._create(machine, Kind.ATTESTED, begin, reporters, rules)
+        self._file(number, to)
         return number
 
-    def false_hardware(self, machine: int, begin: int, to: int, round_: int, rules: Rules) -> int:
-        number = self._create(machine, Kind.FALSE_HARDWARE, begin, [])
+    def false_hardware(self, machine: int, requested_at: int, round_: int, rules: Rules) -> int:
+        """Of the week before anybody asked."""
+        number = self._create(machine, Kind.FALSE_HARDWARE, requested_at - FALSE_TIME, [], rules)
         self.faults[number].round = round_
-        self._file(number, to, rules)
+        self._file(number, requested_at)
         return number
 
     def _last_end(self, machine: int) -> int:
@@ -95,16 +105,17 @@ class Faults:
         )
         return max((f.to for f in outages), default=0)
 
-    def _create(self, machine: int, kind: Kind, begin: int, reporters: list[str]) -> int:
+    def _create(self, machine: int, kind: Kind, begin: int, reporters: list[Reporter], rules: Rules) -> int:
         number = len(self.faults) + 1
-        self.faults[number] = Fault(machine, kind, begin, reporters)
+        self.faults[number] = Fault(machine, kind, begin, reporters, rules)
         self._leasing.machines[machine].unsettled += 1
         return number
 
     # --------------------------------------------------------------------------------------------------- price
 
-    def _file(self, number: int, to: int, rules: Rules) -> None:
+    def _file(self, number: int, to: int) -> None:
         fault = self.faults[number]
+        rules = fault.rules
         machine = self._leasing.machines[fault.machine]
         fault.to, fault.filed_at = to, self._book.now
         fault.deadline = self._book.now + rules.appeal_window
@@ -142,8 +153,9 @@ class Faults:
 
     # ------------------------------------------------------------------------------------------------- appeals
 
-    def appeal(self, number: int, rules: Rules) -> None:
+    def appeal(self, number: int) -> None:
         fault = self.faults[number]
+        rules = fault.rules
         if fault.state is not State.FILED or self._book.now > fault.deadline:
             raise Refused("too late")
         provider = self._leasing.machines[fault.machine].provider
@@ -152,13 +164,13 @@ class Faults:
         fault.bond, fault.state = rules.bond, State.APPEALED
         fault.deadline = self._book.now + rules.ruling_window
 
-    def rule(self, number: int, stands: bool, rules: Rules) -> None:
+    def rule(self, number: int, stands: bool) -> None:
         fault = self.faults[number]
         if fault.state is not State.APPEALED or self._book.now > fault.deadline:
             raise Refused("nothing to rule on")
         machine, bond, fault.bond = self._leasing.machines[fault.machine], fault.bond, 0
         if stands:
-            fault.state, fault.deadline = State.UPHELD, fault.filed_at + rules.appeal_window
+            fault.state, fault.deadline = State.UPHELD, fault.filed_at + fault.rules.appeal_window
             self._book.move(f"bond {number}", BURNT, bond, "bond", number)
             return
         fault.state = State.DROPPED
@@ -180,7 +192,7 @@ class Faults:
             time = arithmetic.overlap(fault.begin, fault.to, lease.start, min(lease.end, self._book.now))
             if lease.machine != fault.machine or n in fault.losses or not time:
                 continue
-            fault.losses[n] = lease.cells * time
+            fault.losses[n] = self._part(fault, lease.cells, time)
             if not lease.closed and fault.kind is not Kind.FALSE_HARDWARE:
                 lease.paused += time
 
@@ -195,26 +207,30 @@ class Faults:
         machine.stake -= fault.amount
         machine.unsettled -= 1
         left = fault.amount
-        for lease, part in self._parts(fault, machine).items():
+        for lease, part in self._parts(fault).items():
             self._book.move(account, self._leasing.leases[lease].tenant, part, "compensation", number)
             left -= part
-        each = fault.amount // 10 // len(fault.reporters) if fault.reporters else 0
+        levels = sum(reporter.level for reporter in fault.reporters)
         for reporter in fault.reporters:
-            self._book.move(account, reporter, each, "report", number)
-            left -= each
+            reward = fault.amount // 10 * reporter.level // levels if levels else 0
+            self._book.move(account, reporter.name, reward, "report", number)
+            left -= reward
         self._book.move(account, BURNT, left, "slash", number)
         self._book.move(f"bond {number}", machine.provider, fault.bond, "bond", number)
         fault.bond = 0
 
-    def _parts(self, fault: Fault, machine: Machine) -> dict[int, int]:
-        """What each lease gets of the tenants' half."""
+    def _part(self, fault: Fault, cells: int, time: int) -> int:
+        """What a tenant has coming; without the mend what he lost, to be weighed against the others' later."""
+        if not self._mends.part_by_cells:
+            return cells * time
         half = fault.amount // 2
-        lost = sum(fault.losses.values())
-        if not lost:
-            return {}
-        whole = machine.cells * (fault.to - fault.begin) if self._mends.part_by_cells else lost
-        pot = half * lost // whole
-        parts = {}
+        whole = self._leasing.machines[fault.machine].cells * (fault.to - fault.begin)
+        return min(half * (cells * time) // whole, half - sum(fault.losses.values()))
+
+    def _parts(self, fault: Fault) -> dict[int, int]:
+        if self._mends.part_by_cells:
+            return fault.losses
+        pot, lost, parts = fault.amount // 2, sum(fault.losses.values()), {}
         for lease, weight in fault.losses.items():
             parts[lease] = part = pot * weight // lost
             pot, lost = pot - part, lost - weight

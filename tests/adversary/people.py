@@ -27,7 +27,7 @@ class Setting:
     arbiter: str
     honest_seats: int = 12
     machines: int = 5
-    seats_purse: int = 6 * 500 * UNIT  # a third of the seats at their full price
+    seats_purse: int = 6 * 550 * UNIT  # a third of the seats at their full price
     purse: int = 20_000 * UNIT  # for machines, leases, fees and bonds
 
 

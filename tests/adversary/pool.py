@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .book import BURNT, Book, Refused
-from .faults import Faults, Kind
+from .faults import Faults, Kind, Reporter
 from .leasing import Leasing
 from .rules import TIMELOCK, Mends, Rules
 from .seats import Seats
@@ -71,24 +71,26 @@ class Pool:
         accepted = self.accepted(machine)
         by_accepted = self.mends.committee_by_accepted_rules
         judging = accepted if by_accepted else self.rules(self.in_force)
-        return self.seats.request(who, machine, judging, accepted)
+        provider = self.leasing.machines[machine].provider
+        return self.seats.request(who, machine, provider, judging, accepted)
 
     def attest(self, machine: int, begin: int, to: int, numbers: list[int]) -> int:
         """Files an outage that these seats attest."""
         accepted = self.accepted(machine)
         if not self.seats.is_quorum(numbers, accepted):
             raise Refused("no quorum")
-        reporters = list(dict.fromkeys(self.seats.seats[n].validator for n in sorted(numbers)))
+        signing = (self.seats.seats[n] for n in sorted(numbers))
+        reporters = [Reporter(seat.validator, seat.level) for seat in signing]
         return self.faults.attest(machine, begin, to, reporters, accepted)
 
     # ------------------------------------------------------------------------------------------------------ faults
 
-    def down(self, machine: int, kind: Kind, since: int, reporters: list[str]) -> int:
-        return self.faults.begin(machine, kind, since, reporters)
+    def down(self, machine: int, kind: Kind, since: int, reporters: list[Reporter]) -> int:
+        return self.faults.begin(machine, kind, since, reporters, self.accepted(machine))
 
     def up(self, machine: int) -> int | None:
         """Ends the outage that runs, if one does."""
         running = self.faults.running(machine)
         if running is not None:
-            self.faults.end(running, self.accepted(machine))
+            self.faults.end(running)
         return running

@@ -8,12 +8,14 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 UNIT = 10**6
 TIMELOCK = 2 * DAY
 MATURITY = 3 * DAY
-LEAVE_DELAY = 7 * DAY
+LEAVE_DELAY = 21 * DAY
+FINE_INTERVAL = 7 * DAY
 COMMIT_WINDOW = 4 * HOUR
 REVEAL_WINDOW = 2 * HOUR
 QUORUM_VALIDATORS = 5
-PENALTY_DIVISOR = 10
+FINE_DIVISOR = 10
 REWARD_DIVISOR = 20
+FALSE_TIME = 7 * DAY
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Mends:
     seats_by_accepted_rules: no seat judges a machine that cost less than the rules which its provider accepted ask
     dissent_is_free: a seat pays for silence, never for another view than the majority's
     committee_by_accepted_rules: so do a committee's size, fee and interval follow from what the provider accepted
-    part_by_cells: a tenant's part of a half is that of its cells and seconds, not of those who registered
+    part_by_cells: a tenant's part of a half is by its cells and seconds of all, not of those of who registered
     """
 
     seats_by_accepted_rules: bool = True

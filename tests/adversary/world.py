@@ -12,7 +12,7 @@ from . import faults, seats
 from .book import Refused
 from .people import ADVERSARY, DAYS, PRICE, START, TREASURY, Outage, Setting, Visit, fate
 from .pool import Pool
-from .rules import COMMIT_WINDOW, DAY, HOUR, MATURITY, MINUTE, REVEAL_WINDOW, UNIT, Mends, Rules
+from .rules import COMMIT_WINDOW, DAY, FINE_DIVISOR, HOUR, MATURITY, MINUTE, REVEAL_WINDOW, UNIT, Mends, Rules
 from .seats import View
 from .strategies import Act, Strategy
 
@@ -126,9 +126,11 @@ class World:
     def _prove(self, who: str, machine: int, since: int) -> None:
         self._waiting.discard(machine)
         if machine in self._down:
-            self._open_fault(machine, faults.Kind.CHALLENGED, since, [who])
+            self._open_fault(machine, faults.Kind.CHALLENGED, since, [faults.Reporter(who)])
 
-    def _open_fault(self, machine: int, kind: faults.Kind, since: int, reporters: list[str]) -> None:
+    def _open_fault(
+        self, machine: int, kind: faults.Kind, since: int, reporters: list[faults.Reporter]
+    ) -> None:
         fault = self.pool.down(machine, kind, since, reporters)
         self.verdicts[fault] = Verdict(self.honest(machine), True)
 
@@ -136,23 +138,29 @@ class World:
         """Appealed if it is not so, applied by everybody before its deadline, executed after."""
         pool, fault = self.pool, self.pool.faults.faults[number]
         verdict, now = self.verdicts[number], pool.book.now
-        rules = pool.accepted(fault.machine)
+        rules = fault.rules
         if fault.state is faults.State.DROPPED:
             return
         if not verdict.so or not verdict.honest:
-            self.at(now + HOUR, lambda: pool.faults.appeal(number, rules))
-            self.at(now + DAY, lambda: self._rules(number, rules))
+            self.at(now + HOUR, lambda: pool.faults.appeal(number))
+            self.at(now + DAY, lambda: self._rules(number))
         leases = [n for n, lease in pool.leasing.leases.items() if lease.machine == fault.machine]
         self.at(now + HOUR, lambda: pool.faults.apply(number, leases))
         for last in (rules.appeal_window, rules.ruling_window + HOUR):
             self.at(now + last + 1, lambda: pool.faults.execute(number))
 
-    def _rules(self, number: int, rules: Rules) -> None:
+    def _rules(self, number: int) -> None:
         verdict = self.verdicts[number]
         if self.setting.arbiter == "honest":
-            self.pool.faults.rule(number, verdict.so, rules)
+            self._ruled(number, verdict.so)
         elif self.setting.arbiter == "bought":
-            self.pool.faults.rule(number, verdict.honest, rules)
+            self._ruled(number, verdict.honest)
+
+    def _ruled(self, number: int, stands: bool) -> None:
+        self.pool.faults.rule(number, stands)
+        fault = self.pool.faults.faults[number]
+        if not stands and fault.round:
+            self.pool.seats.overturn(fault.round)
 
     # --------------------------------------------------------------------------------------------------------- rounds
 
@@ -163,7 +171,7 @@ class World:
     def _draw(self, number: int) -> None:
         pool, held = self.pool, self.pool.seats.rounds[number]
         machine = pool.leasing.machines[held.machine]
-        among = pool.seats.candidates(number, machine.provider, pool.accepted(held.machine))
+        among = pool.seats.candidates(number, machine.provider)
         if len(among) < held.size:
             pool.book.move(f"round {number}", held.requester, held.fee, "back", number)
             held.state = seats.State.INCONCLUSIVE
@@ -196,11 +204,9 @@ class World:
         if held.outcome is None or held.outcome.passed or not held.outcome.spec:
             return
         rules = self.pool.accepted(held.machine)
-        now, begin = self.pool.book.now, self.pool.leasing.machines[held.machine].registered_at
-        fault = self.pool.faults.false_hardware(held.machine, begin, held.requested_at, number, rules)
+        fault = self.pool.faults.false_hardware(held.machine, held.requested_at, number, rules)
         honest = self.honest(held.machine)
         self.verdicts[fault] = Verdict(honest, not honest and self.strategy.own_are_false)
-        assert now == self.pool.faults.faults[fault].filed_at
         self._filed(fault)
 
     # -------------------------------------------------------------------------------------------------- the adversary
@@ -218,12 +224,13 @@ class World:
 
     def _join(self, count: int) -> None:
         """As many as the purse for seats pays, and forty at most: so is a third of them what they cost."""
-        price = self.pool.rules(self.pool.in_force).seat_stake
-        left = self.pool.book.balances[SEATS_PURSE]
+        pool = self.pool
+        open_to_all = (rules for since, rules in pool.versions if since <= pool.book.now)
+        cheapest = min(open_to_all, key=lambda rules: rules.seat_stake)
+        price = cheapest.seat_stake + cheapest.seat_stake // FINE_DIVISOR
+        left = pool.book.balances[SEATS_PURSE]
         for _ in range(min(count, left // price if price else 40, 40)):
-            self.pool.seats.join(
-                self._funded("validator", price, SEATS_PURSE), self.pool.rules(self.pool.in_force)
-            )
+            pool.seats.join(self._funded("validator", price, SEATS_PURSE), cheapest)
 
     def _targets(self, act: Act) -> list[int]:
         machines = list(self.pool.leasing.machines)
