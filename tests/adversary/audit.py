@@ -30,10 +30,22 @@ class Findings:
 def audit(world: World) -> Findings:
     """All properties of one run."""
     broken: list[str] = []
+    if _was_overruled(world):
+        return Findings(0, broken)
     taken = _taken(world, broken)
     _seats(world, broken)
     _providers(world, broken)
     return Findings(taken, broken)
+
+
+def _was_overruled(world: World) -> bool:
+    """Whether honest seats lost to a bought arbiter whom they and the providers have accepted: that is what documents
+    warn of, and nothing is promised to who trusts him.
+    """
+    return world.setting.arbiter == "bought" and any(
+        move.why == "overturned" and world.pool.book.owner(move.source) != ADVERSARY
+        for move in world.pool.book.moves
+    )
 
 
 def _taken(world: World, broken: list[str]) -> int:
@@ -115,8 +127,7 @@ def _seats(world: World, broken: list[str]) -> None:
             continue
         if world.pool.book.owner(move.source) == ADVERSARY:
             continue
-        overturned = move.why == "overturned" and world.setting.arbiter == "bought"
-        if move.why != "silence" and not overturned:
+        if move.why != "silence":
             broken.append(f"{move.source} lost {move.amount} by {move.why}")
         losses[move.source].append(move.at)
     for seat, times in losses.items():

@@ -16,10 +16,10 @@ PRICE = 288 * UNIT // 100  # of a GPU-hour
 
 @dataclass(frozen=True)
 class Setting:
-    """Who rules. Whatever the arbiter does, seats lose by silence only and no quorum stands without two thirds.
+    """Who rules. An owner proposes versions with an arbiter of his own, whom nobody else accepts.
 
     owner: whether the adversary owns the pool, and its treasury
-    arbiter: `honest` finds the truth; `silent` rules on nothing; `bought` rules as the adversary likes
+    arbiter: of the version that everybody has accepted, providers and seats
     """
 
     seed: int

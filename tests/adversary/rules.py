@@ -35,6 +35,9 @@ class Rules:
     reverify_interval: int = DAY
     verification_fee: int = 5 * UNIT
     committee_size: int = 5
+    arbiter: str = (
+        "honest"  # finds the truth; `silent` rules on nothing; `bought` rules as the adversary likes
+    )
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,14 @@ class Mends:
     seats_by_accepted_rules: no seat judges a machine that cost less than the rules which its provider accepted ask
     dissent_is_free: a seat pays for silence, never for another view than the majority's
     committee_by_accepted_rules: so do a committee's size, fee and interval follow from what the provider accepted
+    fined_by_own_arbiter: whose finding is taken back is fined only if it joined under the arbiter who took it back
     part_by_cells: a tenant's part of a half is by its cells and seconds of all, not of those of who registered
     """
 
     seats_by_accepted_rules: bool = True
     dissent_is_free: bool = True
     committee_by_accepted_rules: bool = True
+    fined_by_own_arbiter: bool = True
     part_by_cells: bool = True
 
 

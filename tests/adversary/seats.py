@@ -28,6 +28,7 @@ class Seat:
     stake: int
     level: int
     joined_at: int
+    arbiter: str  # of the version that it joined by
     leaves_at: int = 0
     fined_at: int | None = None
 
@@ -83,7 +84,7 @@ class Seats:
         self._book.owners[f"seat {number}"] = who
         self._book.move(who, f"seat {number}", stake, "seat", number)
         self._count = number
-        self.seats[number] = Seat(who, stake, level, self._book.now)
+        self.seats[number] = Seat(who, stake, level, self._book.now, rules.arbiter)
         return number
 
     def top_up(self, number: int, who: str, amount: int) -> None:
@@ -216,6 +217,11 @@ class Seats:
     def _held_since(self, number: int, time: int) -> bool:
         return number in self.seats and self.seats[number].joined_at <= time
 
+    def _answers_to(self, number: int, arbiter: str) -> bool:
+        if not self._mends.fined_by_own_arbiter:
+            return True
+        return number in self.seats and self.seats[number].arbiter == arbiter
+
     def _fine(self, number: int, held: Round, why: str, target: str) -> int:
         """A tenth of a seat's level, at most once a week."""
         if not self._held_since(number, held.requested_at):
@@ -232,11 +238,12 @@ class Seats:
             seat.leaves_at = self._book.now + LEAVE_DELAY
         return lost
 
-    def overturn(self, number: int) -> None:
+    def overturn(self, number: int, arbiter: str) -> None:
         """The arbiter took back what the majority found: it is fined, and the others have what it got."""
         held, pot = self.rounds[number], f"fines {number}"
         agreeing = self.agreeing(held)
-        fines = sum(self._fine(n, held, "overturned", pot) for n in agreeing)
+        fined = [n for n in agreeing if self._answers_to(n, arbiter)]
+        fines = sum(self._fine(n, held, "overturned", pot) for n in fined)
         others = [n for n in held.views if n not in agreeing]
         each = min(held.fee, fines // len(others)) if others else 0
         for n in others:

@@ -11,6 +11,7 @@ WITHOUT = {
     "seats_by_accepted_rules": replace(ALL, seats_by_accepted_rules=False),
     "dissent_is_free": replace(ALL, dissent_is_free=False),
     "committee_by_accepted_rules": replace(ALL, committee_by_accepted_rules=False),
+    "fined_by_own_arbiter": replace(ALL, fined_by_own_arbiter=False),
     "part_by_cells": replace(ALL, part_by_cells=False),
 }
 

@@ -33,7 +33,7 @@ class World:
 
     def __init__(self, setting: Setting, strategy: Strategy, mends: Mends) -> None:
         self.setting, self.strategy = setting, strategy
-        self.pool = Pool(Rules(), mends, START - 30 * DAY)
+        self.pool = Pool(Rules(arbiter=setting.arbiter), mends, START - 30 * DAY)
         self.verdicts: dict[int, Verdict] = {}
         self._rng = Random(setting.seed + 1)
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
@@ -67,7 +67,7 @@ class World:
         for when, machine in drawn.checks:
             self.at(when, lambda m=machine: self._request("tenant", m + 1))
         if drawn.cheaper_at:
-            cheaper = replace(Rules(), seat_stake=UNIT, min_stake_per_gpu=UNIT, bond=UNIT)
+            cheaper = replace(self.pool.rules(0), seat_stake=UNIT, min_stake_per_gpu=UNIT, bond=UNIT)
             self.at(drawn.cheaper_at, lambda: self.pool.propose(cheaper))
         for act in self.strategy.acts:
             self.at(act.at, lambda a=act: self._act(a))
@@ -150,17 +150,17 @@ class World:
             self.at(now + last + 1, lambda: pool.faults.execute(number))
 
     def _rules(self, number: int) -> None:
-        verdict = self.verdicts[number]
-        if self.setting.arbiter == "honest":
+        verdict, arbiter = self.verdicts[number], self.pool.faults.faults[number].rules.arbiter
+        if arbiter == "honest":
             self._ruled(number, verdict.so)
-        elif self.setting.arbiter == "bought":
+        elif arbiter == "bought":
             self._ruled(number, verdict.honest)
 
     def _ruled(self, number: int, stands: bool) -> None:
         self.pool.faults.rule(number, stands)
         fault = self.pool.faults.faults[number]
         if not stands and fault.round:
-            self.pool.seats.overturn(fault.round)
+            self.pool.seats.overturn(fault.round, fault.rules.arbiter)
 
     # --------------------------------------------------------------------------------------------------------- rounds
 
@@ -257,6 +257,7 @@ class World:
                     seat_stake=(500, 1, 0)[cheap] * UNIT,
                     min_stake_per_gpu=(100, 1, 0)[cheap] * UNIT,
                     bond=0 if cheap == 2 else UNIT,
+                    arbiter="bought",
                     committee_size=(3, 5, 15)[act.b % 3],
                     verification_fee=(0, 5)[act.b // 3 % 2] * UNIT,
                     reverify_interval=(0, DAY)[act.c % 2],
