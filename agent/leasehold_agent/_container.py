@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import Deployment, format_lease
-from leasehold.workload import Restart, Runtime, Workload
+from leasehold.workload import Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
@@ -27,7 +27,6 @@ _LEAST_CPUS = 0.01
 _NO_RESOLVER = ("127.0.0.1",)
 """The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
 container's stead, from the host's network: a way out by names that no rule sees."""
-_RESTART = {Restart.NEVER: "no", Restart.ON_FAILURE: "on-failure", Restart.ALWAYS: "unless-stopped"}
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,6 @@ def spec_of(
         mounts=mounts,
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
-        restart=_RESTART[workload.restart],
         grace=workload.grace,
         seccomp=facts.seccomp,
     )

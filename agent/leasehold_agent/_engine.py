@@ -42,6 +42,7 @@ _AT_ONCE, _LONG_AT_ONCE = 16, 128
 a container that is stopped with its grace, an image that comes slowly. None of these may keep the others waiting."""
 _CONFLICT, _NOT_FOUND, _NOT_PAUSED = 409, 404, 500
 _EVENTS_SECONDS = 10
+_LOG_LINES = 512
 _ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
@@ -114,7 +115,6 @@ class ContainerSpec:
     mounts: Sequence[tuple[Path, str]]
     ports: Mapping[tuple[int, str], int]
     dns: Sequence[str]
-    restart: str
     grace: int
     seccomp: str | None = None  # None is the engine's own
 
@@ -371,7 +371,7 @@ class Engine:
         await self._call(forget)
 
     async def stop(self, name: str, grace: int) -> None:
-        """SIGTERM, and SIGKILL after `grace` seconds. Also ends the engine's own restarting of it."""
+        """SIGTERM, and SIGKILL after `grace` seconds."""
         await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), long=True)
 
     async def remove(self, name: str) -> None:
@@ -380,6 +380,17 @@ class Engine:
             ignore=(_NOT_FOUND, _CONFLICT),
             long=True,
         )
+
+    async def log_end(self, name: str, most: int) -> bytes:
+        """The last `most` bytes of what a container wrote, in its last few hundred lines."""
+
+        def read(client: Client) -> bytes:
+            end = b""
+            for chunk in client.logs(name, stream=True, follow=False, tail=_LOG_LINES):
+                end = (end + chunk)[-most:]
+            return end
+
+        return await self._call(read, long=True) or b""
 
     async def copy_out(self, name: str, path: str, target: Path, limit: int) -> bool:
         """Write the tar of `path` inside the container to `target`. False if the path does not exist there.
@@ -511,7 +522,6 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
         dns=list(spec.dns),
-        restart_policy={"Name": spec.restart, "MaximumRetryCount": 0},
         log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
         init=spec.runtime != "runsc",
     )

@@ -7,6 +7,7 @@ AgentError
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── NetworkError        the firewall refused a rule
+├── OtherEngine         the state folder was made beside another engine
 ├── WrongDeployment     the state folder belongs to another chain or pool
 └── Declined            this lease cannot run here, and why
 """
@@ -64,6 +65,10 @@ class NetworkError(AgentError):
 
 class AlreadyRunning(AgentError):
     """Another agent holds the state folder; two would fight over the same containers."""
+
+
+class OtherEngine(AgentError):
+    """The state folder belongs beside another engine: this host may be a copy."""
 
 
 class Declined(AgentError):

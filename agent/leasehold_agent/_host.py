@@ -133,7 +133,9 @@ class Host:
         """Put the firewall in place for every lease that has a folder here."""
         leases: list[LeasePolicy] = []
         for lease, folder in sorted(lease_dirs(self.leases_root).items()):
-            over = folder.load().gone_at is not None
+            if (notes := folder.load()).cleared:
+                continue
+            over = notes.gone_at is not None
             workload = None if over else self.workload(lease)
             leases.append(policy_of(self.names.bridge(lease), workload))
         policy = HostPolicy(

@@ -164,18 +164,6 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
-    @pytest.mark.parametrize(
-        ("fields", "policy"),
-        [
-            ({}, "no"),
-            ({"restart": "on-failure"}, "on-failure"),
-            ({"restart": "always"}, "unless-stopped"),
-            ({"kind": "batch", "restart": "on-failure"}, "on-failure"),
-        ],
-    )
-    def test_who_starts_it_again(self, fields: dict[str, object], policy: str) -> None:
-        assert self.make(workload(**fields)).restart == policy
-
     def test_no_resolver_where_nothing_may_leave(self) -> None:
         """An empty list would be the host's own resolver, asked by the engine from the host's network."""
         assert self.make(workload(egress="none")).dns == ("127.0.0.1",)

@@ -60,7 +60,7 @@ async def began(rig: Rig, lease: int, times: int) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine ends
 @pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
-    rig_of: Callable[..., Any], mortal_engine: Engine, how: str
+    mortal_engine: Engine, rig_of: Callable[..., Any], how: str
 ) -> None:
     """Neither one that ends with 0 when it is asked to, nor one that is killed."""
     rig: Rig = await rig_of(docker=mortal_engine.url, engine_netns=mortal_engine.netns)
