@@ -28,12 +28,14 @@ from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
 from devnet.ledger import transactions
+from devnet.place import PlaceTaken
 from devnet.world import Host, Party, World
 from leasehold.chain import LeaseClosed, LeaseExtended, decode_log
 from leasehold.market import format_amount
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "demo-world"
+LIVE_FOLDER = ROOT / "build" / "live-world"  # a demo does not disturb it
 REPORT = ROOT / "build" / "demo.json"
 PICTURE = ROOT / "build" / "demo.svg"
 ENVIRONMENT = ROOT / "build" / "live.env"
@@ -362,8 +364,9 @@ def main() -> int:
         with story.step(
             "A development chain, two IPFS nodes, a Docker engine; Brownie deploys the contracts"
         ):
-            world = stack.enter_context(World(FOLDER, brownie=True))
-        stack.callback(ENVIRONMENT.unlink, missing_ok=True)
+            world = stack.enter_context(World(LIVE_FOLDER if live else FOLDER, brownie=True))
+        if live:
+            stack.callback(ENVIRONMENT.unlink, missing_ok=True)
         demo = Demo(world, story)
         stack.enter_context(contextlib.closing(demo.host))
         play(demo, live)
@@ -380,4 +383,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except PlaceTaken as error:
+        sys.exit(f"Such a world runs already: {error}")

@@ -13,6 +13,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from leasehold_agent._desired import Desired
 from leasehold_agent._endings import how_it_ended
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import CommandEnded, Declined, DeclineReason, EngineRefused, NotRunning
+from leasehold_agent._etc import write_etc
 from leasehold_agent._identity import write_private
 from leasehold_agent._netns import busy_ports, connect
 from leasehold_agent._notice import MOUNT, prepare
@@ -206,6 +208,7 @@ async def _create(
             ports=ports,
             settings=host.settings,
         )
+        spec = replace(spec, mounts=[*mounts, *write_etc(folder.etc, spec.hostname, spec.dns)])
         await host.engine.ensure_network(spec.network, host.names.bridge(desired.lease), spec.labels)
         try:
             notes.placement = desired.placement

@@ -18,6 +18,7 @@ from leasehold.chain import (
     EventWatcher,
     FaultKind,
     FaultState,
+    IndexBroken,
     Indexer,
     Lease,
     LeaseRecord,
@@ -33,14 +34,19 @@ from leasehold_agent._disk_reserve import DISK_TROUBLE
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._gas import GasState
 from leasehold_agent._standby import standby_digests
+from leasehold_agent._witness import Witnesses
 
 _log = structlog.get_logger("leasehold_agent")
-_BEHIND = 2  # blocks that the index may be behind the head and still count as current
+_BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
 _RETRY_SECONDS = 2.0
 
 
 class PoolGate:
-    """One pool, as the operator of some of its machines sees it. `clock` is monotonic seconds."""
+    """One pool, as the operator of some of its machines sees it.
+
+    witnesses: who is asked, beside the node that was heard, before anything that cannot be undone. clock: monotonic
+    seconds.
+    """
 
     def __init__(
         self,
@@ -49,12 +55,14 @@ class PoolGate:
         index: Indexer,
         operator: str,
         *,
+        witnesses: Witnesses | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rpc = rpc
         self._pool = pool
         self._index = index
         self._operator = operator
+        self._witnesses = witnesses
         self._clock = clock
         self._versions: dict[int, Params] = {}
         self._last = ChainSnapshot(current=False)
@@ -66,9 +74,12 @@ class PoolGate:
         on.
         """
         try:
-            head = await self._rpc.header("latest")
             indexed = await self._index.head()
-            if head is None or indexed is None:
+            if indexed is None:
+                return self._as_of_before()
+            # The second shows that the first is of the branch that was indexed: another chain's time is not ours.
+            head, same = await self._rpc.headers(["latest", indexed.number])
+            if head is None or (same is not None and same.hash != indexed.hash):
                 return self._as_of_before()
             records = await self._index.machines()
             machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
@@ -79,7 +90,7 @@ class PoolGate:
         if head.timestamp > self._seen_time:
             self._seen_at, self._seen_time = self._clock(), head.timestamp
         self._last = ChainSnapshot(
-            current=head.number - indexed.number <= _BEHIND,
+            current=abs(head.number - indexed.number) <= _BEHIND,
             block=head.number,
             now=self._now(),
             machines=machines,
@@ -90,23 +101,23 @@ class PoolGate:
         return self._last
 
     async def is_live(self, lease: int) -> bool:
-        with contextlib.suppress(UnknownLease):
-            found = await self._pool.lease_of(lease)
-            record = Desired(
-                lease=lease,
-                machine=found.machine,
-                tenant=found.tenant,
-                state=found.state,
-                placement=found.placement,
-                workload=b"",
-                start=found.start,
-                end=found.end,
-                window_ends=await self._window_end(found),
-                author=found.tenant,
-            )
-            head = await self._rpc.header("latest")
-            return record.live_at(max(self._now(), head.timestamp if head else 0))
-        return False
+        since = self._seen_time  # of the newest block, which may be long ago on a chain that rests
+        if self._witnesses is None or not self._witnesses.enough:
+            with contextlib.suppress(UnknownLease):
+                found = await self._pool.lease_of(lease)
+                window_ends = await self._window_end(found)
+                head = await self._rpc.header("latest")
+                return _record(found, window_ends).live_at(max(self._now(), head.timestamp if head else 0))
+            return False
+        passed = self._now() - since
+        return not await self._witnesses.agree(
+            lease, lambda look: not _record(look.lease, look.window_ends).live_at(look.now + passed), since
+        )
+
+    async def is_tenant(self, lease: int, tenant: str) -> bool:
+        if self._witnesses is None or not self._witnesses.enough:
+            return True
+        return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
 
     async def start(self, lease: int, endpoint: bytes) -> None:
         if await self._state(lease) is LeaseState.OPENED:
@@ -224,6 +235,22 @@ class PoolGate:
         return replace(self._last, current=False, now=self._now())
 
 
+def _record(lease: Lease, window_ends: int) -> Desired:
+    """A lease as its own node tells it: what was set with it stands in events only."""
+    return Desired(
+        lease=lease.id,
+        machine=lease.machine,
+        tenant=lease.tenant,
+        state=lease.state,
+        placement=lease.placement,
+        workload=b"",
+        start=lease.start,
+        end=lease.end,
+        window_ends=window_ends,
+        author=lease.tenant,
+    )
+
+
 async def follow(
     rpc: Rpc,
     ws: str | None,
@@ -243,6 +270,10 @@ async def follow(
             sources = await Pool(rpc, deployment).event_sources()
             async with EventWatcher(rpc, ws, sources, deployment.block) as watcher:
                 await index.run(watcher, committed)
+        except IndexBroken as error:  # a node kept something back; the chain has it all
+            _log.warning("index", problem=str(error), next="it is built anew")
+            await index.clear()
+            await sleep(_RETRY_SECONDS)
         except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
             await sleep(_RETRY_SECONDS)

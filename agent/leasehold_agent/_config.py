@@ -69,9 +69,28 @@ class AgentSettings(BaseSettings):
     output_limit: ByteCount = 64 * GIB
     dataset_cache: ByteCount = 200 * GIB
 
+    registries: tuple[str, ...] = (
+        "docker.io",
+        "ghcr.io",
+        "quay.io",
+        "gcr.io",
+        "nvcr.io",
+        "public.ecr.aws",
+        "mcr.microsoft.com",
+        "registry.gitlab.com",
+    )
+    """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
+    of one's own network must stand here just so.
+    """
+
+    lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
+    """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
+
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
     egress_deny: tuple[Network, ...] = ()
+    connections_limit: Annotated[int, Field(ge=16)] = 4_096
+    """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: tuple[str, ...] = ("1.1.1.1", "9.9.9.9")
 
     fetch_seconds: Seconds = 120

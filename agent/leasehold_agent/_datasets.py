@@ -2,7 +2,8 @@
 
 A public dataset is shared by all. An encrypted one is kept in clear for the tenant who brought the key and
 for that key only, under a name that says neither: another tenant who knows the CID finds nothing. What is
-complete has its final name, so a fetch that was cut short is taken up again.
+complete has its final name, so a fetch that was cut short is taken up again; until then what it left counts, and is
+the first to go.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from leasehold.errors import (
 )
 from leasehold.workload import DatasetMount
 from leasehold_agent._errors import Declined
+from leasehold_agent._trees import remove_tree, tree_size
 
 _USELESS = (DatasetCorrupt, DatasetUnsafe, InvalidCid, WorkloadError)
 """What will be no better next time: a broken dataset, or a key that does not open it."""
@@ -77,53 +79,73 @@ class DatasetCache:
         self, mount: DatasetMount, name: str, in_use: Collection[str], progress: Progress
     ) -> None:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        partial = self._root / f".part-{name}"
+        partial = self._root / _partial(name)
         try:
             size = await self._source.size(mount.cid, timeout=self._wait)
-            await asyncio.to_thread(self._make_room, size, {*in_use, name})
+            others = await asyncio.to_thread(self._make_room, size, name, in_use)
             # The size is the publisher's word. What is there of it already counts as well as what is free.
-            free = shutil.disk_usage(self._root).free + await asyncio.to_thread(_size, partial)
+            free = shutil.disk_usage(self._root).free + await asyncio.to_thread(tree_size, partial)
             await self._source.fetch(
                 mount.cid,
                 partial,
                 key=mount.key,
-                progress=progress,
+                progress=self._watched(mount.cid, progress),
                 timeout=self._wait,
-                max_bytes=max(0, min(self._room, free - self._reserve)),
+                max_bytes=max(0, min(self._room - others, free - self._reserve)),
             )
+            await asyncio.to_thread(_open_to_all, partial)
+            partial.rename(self.path(name))
         except DatasetUnavailable as error:
             raise Declined("dataset-missing", f"Nobody delivered the dataset {mount.cid} in time.") from error
         except DatasetTooLarge as error:
+            await asyncio.to_thread(remove_tree, partial)
             raise Declined("no-disk", f"The dataset {mount.cid} does not fit: {error}") from error
         except _USELESS as error:
+            await asyncio.to_thread(remove_tree, partial)
             raise Declined("dataset-missing", f"The dataset {mount.cid} is of no use: {error}") from error
-        await asyncio.to_thread(_open_to_all, partial)
-        partial.rename(self.path(name))
 
-    def _make_room(self, size: int, keep: Collection[str]) -> None:
-        """Drop what was used longest ago until `size` fits. Raises Declined("no-disk")."""
-        kept = {name: _size(self.path(name)) for name in self._complete()}
-        oldest = sorted(set(kept) - set(keep), key=lambda name: self.path(name).stat().st_mtime)
+    def _watched(self, cid: str, progress: Progress) -> Progress:
+        """Ends a fetch that, with whatever else is written meanwhile, would take the disk's last."""
+
+        def show(done: int, total: int) -> None:
+            if shutil.disk_usage(self._root).free < self._reserve:
+                raise DatasetTooLarge(f"The dataset {cid}", total, done)
+            progress(done, total)
+
+        return show
+
+    def _make_room(self, size: int, name: str, in_use: Collection[str]) -> int:
+        """Drop what was used longest ago until `size` fits; what was never completed goes first.
+
+        Returns the bytes of what stays. Raises Declined("no-disk").
+        """
+        kept = {each: tree_size(self.path(each)) for each in self._all() - {_partial(name)}}
+        coming = {_partial(each) for each, lock in self._locks.items() if lock.locked()}
+        idle = set(kept) - {*in_use, name} - coming
+        oldest = sorted(idle, key=lambda each: (not each.startswith("."), self.path(each).stat().st_mtime))
 
         def full() -> bool:
-            free = shutil.disk_usage(self._root).free
+            free = shutil.disk_usage(self._root).free + tree_size(self.path(_partial(name)))
             return sum(kept.values()) + size > self._room or free - size < self._reserve
 
         while full():
             if not oldest:
                 raise Declined("no-disk", f"The dataset's {size} bytes do not fit on this host's disk.")
             victim = oldest.pop(0)
-            shutil.rmtree(self.path(victim))
+            remove_tree(self.path(victim))
             del kept[victim]
+        return sum(kept.values())
+
+    def _all(self) -> set[str]:
+        return {path.name for path in self._root.iterdir()} if self._root.is_dir() else set()
 
     def _complete(self) -> list[str]:
-        if not self._root.is_dir():
-            return []
-        return [path.name for path in self._root.iterdir() if not path.name.startswith(".")]
+        return [name for name in self._all() if not name.startswith(".")]
 
 
-def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*"))
+def _partial(name: str) -> str:
+    """What a dataset is called here until it is complete."""
+    return f".part-{name}"
 
 
 def _open_to_all(folder: Path) -> None:

@@ -89,7 +89,13 @@ class ChainGate(Protocol):
         ...
 
     async def is_live(self, lease: int) -> bool:
-        """Whether the lease should be running, asked of the node itself and not of the index."""
+        """Whether the lease should be running, asked of the node itself and not of the index. Where several nodes are
+        configured, it should until two of them say that it should not.
+        """
+        ...
+
+    async def is_tenant(self, lease: int, tenant: str) -> bool:
+        """Whether the lease is that account's. Where several nodes are configured, two of them have to say so."""
         ...
 
     async def start(self, lease: int, endpoint: bytes) -> None: ...

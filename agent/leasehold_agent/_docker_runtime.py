@@ -51,7 +51,7 @@ class DockerRuntime:
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
-            tenant=desired.tenant if desired else notes.tenant,
+            tenant=_let_in(desired, notes),
             machine=desired.machine if desired else notes.machine,
             phase=phase,
             reason=reason,
@@ -72,7 +72,9 @@ class DockerRuntime:
         kept = self._host.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
-            yield ending if tail is None else b"".join(ending.splitlines(keepends=True)[-tail or len(ending) :])
+            yield (
+                ending if tail is None else b"".join(ending.splitlines(keepends=True)[-tail or len(ending) :])
+            )
             return
         container = await self._container(lease)
         async for data in self._host.streams.logs(container.id, tail, follow):
@@ -132,7 +134,7 @@ def phase_of(
     over = desired is None or desired.state not in (LeaseState.OPENED, LeaseState.ACTIVE)
     if notes.gone_at is not None or over:
         busy = container is not None and (container.running or (notes.launched and not notes.published))
-        declined = notes.failure is not None and not notes.launched
+        declined = notes.failure is not None and not notes.billed
         ended: Literal["stopping", "ended", "declined"] = "declined" if declined else "ended"
         still = busy and desired is not None and desired.state is LeaseState.ENDED
         return ("stopping" if still else ended), notes.failure_detail or None
@@ -168,3 +170,12 @@ def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
     return tuple(
         PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in found
     )
+
+
+def _let_in(desired: Desired | None, notes: Notes) -> str:
+    """Whose requests are served. While a lease changes hands, nobody's: the former tenant is out at the first word of
+    it, and the new one is in once that is noted, which takes as many nodes as there are to ask.
+    """
+    if desired is None:
+        return notes.tenant
+    return desired.tenant if notes.tenant in ("", desired.tenant) else ""

@@ -392,20 +392,30 @@ class Engine:
 
         return await self._call(read, long=True) or b""
 
-    async def copy_out(self, name: str, path: str, target: Path, limit: int) -> bool:
-        """Write the tar of `path` inside the container to `target`. False if the path does not exist there.
+    async def run_of(self, name: str) -> str:
+        """Names this run of a container: another once it has been started again. Empty where it is gone."""
 
-        OutputTooLarge when it is larger than `limit` bytes.
+        def ask(client: Client) -> str:
+            with contextlib.suppress(NotFound):
+                raw = client.inspect_container(name)
+                return f"{raw['Id']} {raw['State']['StartedAt']} {raw['State']['FinishedAt']}"
+            return ""
+
+        return await self._call(ask)
+
+    async def copy_out(self, name: str, path: str, limit: int, take: Callable[[BinaryIO], T]) -> T | None:
+        """What `take` makes of the tar of `path` inside the container. None if the path does not exist there.
+
+        OutputTooLarge when it is larger than `limit` bytes. `take` runs in the call's own thread.
         """
 
-        def copy(client: Client) -> bool:
+        def copy(client: Client) -> T | None:
             try:
                 chunks, _ = client.get_archive(name, path, chunk_size=1 << 20)
             except NotFound:
-                return False
-            with contextlib.closing(chunks), open(target, "wb") as file:
-                _write_bounded(chunks, file, limit, path)
-            return True
+                return None
+            with contextlib.closing(chunks), io.BufferedReader(_Bounded(chunks, limit, path)) as source:
+                return take(source)
 
         return await self._call(copy, long=True)
 
@@ -572,10 +582,29 @@ def _folder(path: str) -> bytes:
     return out.getvalue()
 
 
-def _write_bounded(chunks: Iterator[bytes], file: BinaryIO, limit: int, path: str) -> None:
-    written = 0
-    for chunk in chunks:
-        written += len(chunk)
-        if written > limit:
-            raise OutputTooLarge(f"{path} is larger than {limit} bytes, the most this host packs of it.")
-        file.write(chunk)
+class _Bounded(io.RawIOBase):
+    """Chunks as a file to read from. Raises OutputTooLarge beyond `limit` bytes."""
+
+    def __init__(self, chunks: Iterator[bytes], limit: int, path: str) -> None:
+        self._chunks = chunks
+        self._limit = limit
+        self._left = limit
+        self._path = path
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            if (chunk := next(self._chunks, None)) is None:
+                return 0
+            self._rest = memoryview(chunk)
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise OutputTooLarge(
+                    f"{self._path} is larger than {self._limit} bytes, the most this host packs of it."
+                )
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

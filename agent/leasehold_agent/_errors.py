@@ -6,6 +6,7 @@ AgentError
 │   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
+├── ImageDelayed        a registry did not answer the engine
 ├── NetworkError        the firewall refused a rule
 ├── OtherEngine         the state folder was made beside another engine
 ├── WrongDeployment     the state folder belongs to another chain or pool
@@ -43,6 +44,15 @@ class OutputTooLarge(EngineRefused):
     """An output is larger than what this host packs for its lease."""
 
 
+class ImageDelayed(AgentError):
+    """A registry did not answer this host's engine. What exactly went wrong stays in the host's log: a tenant chose the
+    name, and would learn from it what else answers here.
+    """
+
+    def __init__(self, registry: str) -> None:
+        super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
+
+
 class NotRunning(AgentError):
     """The lease has no running container."""
 
@@ -78,3 +88,7 @@ class Declined(AgentError):
         super().__init__(detail)
         self.reason: DeclineReason = reason
         self.detail = detail
+
+
+class NodesDisagree(AgentError):
+    """What one node of the chain says is not what a second one says; it is asked again."""

@@ -20,6 +20,7 @@ from leasehold_agent._bring_up import log_step
 from leasehold_agent._container import limits_of
 from leasehold_agent._desired import Desired
 from leasehold_agent._engine import ContainerFacts
+from leasehold_agent._errors import NodesDisagree
 from leasehold_agent._identity import write_private
 from leasehold_agent._lease_dir import Notes, lease_dirs
 from leasehold_agent._notice import notice_of, write_notice
@@ -167,7 +168,11 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
 
 
 async def hand_over(host: Host, desired: Desired) -> None:
-    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it."""
+    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it.
+    Until it is noted nobody is let in.
+    """
+    if not await host.chain.is_tenant(desired.lease, desired.tenant):
+        raise NodesDisagree(f"The nodes do not agree whose lease {format_lease(desired.lease)} is.")
     folder = host.folder(desired.lease)
     notes = folder.load()
     log_step(desired.lease, "hand-over")

@@ -5,33 +5,53 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+import structlog
 
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
 from leasehold_agent._engine import Engine
-from leasehold_agent._errors import Declined, EngineRefused
+from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed
 from leasehold_agent._identity import write_private
+from leasehold_agent._registries import Registries, registry_of
 
+_log = structlog.get_logger("leasehold_agent")
 _USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
+_NO_SUCH = ("not found", "manifest unknown", "name unknown", "does not exist", "denied", "unauthorized")
+"""What registries say of an image that they do not have for everybody. Whatever else goes wrong may pass."""
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Images:
     """Finds a workload's image. `root` remembers which image each archive of IPFS held. `reserve`: bytes
-    of free space that no archive gets.
+    of free space that no archive gets. `registries`: those that the engine may ask.
     """
 
-    def __init__(self, engine: Engine, source: Ipfs, root: Path, *, wait: float, reserve: int = 0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Ipfs,
+        root: Path,
+        *,
+        wait: float,
+        reserve: int = 0,
+        registries: Sequence[str] = (),
+    ) -> None:
         self._engine = engine
         self._source = source
         self._root = root
         self._wait = wait
         self._reserve = reserve
+        self._registries = Registries(registries)
 
     async def ensure(self, image: str) -> str:
-        """The engine's id or reference of `image`, fetched if need be. Raises Declined("image-unknown")."""
+        """The engine's id or reference of `image`, fetched if need be.
+
+        Raises Declined("image-unknown") or ("unsupported"), ImageDelayed where its registry may answer later.
+        """
         if image.startswith("ipfs:"):
             return await self._from_archive(image.removeprefix("ipfs:"))
         if await self._engine.image_size(image) is not None:
@@ -40,10 +60,16 @@ class Images:
             raise Declined(
                 "image-unknown", f"This host has no image {image}; its contact lists those it has."
             )
+        await self._registries.check(image)
         try:
             await self._engine.pull(image)
         except EngineRefused as error:
-            raise Declined("image-unknown", f"{image} could not be pulled: {error}") from error
+            _log.warning("pull", image=image, problem=str(error))
+            if any(words in str(error).lower() for words in _NO_SUCH):
+                raise Declined(
+                    "image-unknown", f"{registry_of(image)} has no {image} for all to pull."
+                ) from None
+            raise ImageDelayed(registry_of(image)) from None
         return image
 
     async def _from_archive(self, cid: str) -> str:

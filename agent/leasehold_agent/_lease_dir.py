@@ -7,12 +7,12 @@ note is written before the act that it is about, so that an agent killed between
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent._identity import write_private
+from leasehold_agent._trees import remove_tree
 
 
 @dataclass
@@ -80,6 +80,11 @@ class LeaseDir:
         return self.path / "log"
 
     @property
+    def etc(self) -> Path:
+        """The files of the container's `/etc` that the engine would keep itself (`_etc`)."""
+        return self.path / "etc"
+
+    @property
     def exists(self) -> bool:
         return self.path.is_dir()
 
@@ -104,14 +109,15 @@ class LeaseDir:
             if entry.name == "notes.json" or entry in keep:
                 continue
             if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
+                remove_tree(entry)
             else:
                 entry.unlink()
 
     def remove(self) -> None:
         """Take all of it away, the notes last: what a crash leaves is still known to be this lease's."""
         self.clear()
-        shutil.rmtree(self.path, ignore_errors=True)
+        if self.exists:
+            remove_tree(self.path)
 
 
 def lease_dirs(root: Path) -> dict[int, LeaseDir]:

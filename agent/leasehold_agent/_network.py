@@ -12,6 +12,9 @@ The order of the rules is the argument:
 3. Nothing goes to the host's own addresses (hook `input`), to another lease, or to private ranges (hook `forward`;
    destinations are those after Docker's address translation, so a published port of the host is no way around).
 4. The lease's policy decides; a bridge without a policy, such as one whose lease has just ended, drops everything.
+
+A second table counts the connections that each bridge has open, since the kernel remembers a limited number for the
+whole host. It is made once and left as it is: replaced with the first, it would begin to count anew.
 """
 
 from __future__ import annotations
@@ -27,7 +30,13 @@ from typing import Literal
 from leasehold_agent._errors import NetworkError
 
 TABLE = "leasehold"
+COUNTS = "leasehold_counts"
 BRIDGE_PREFIX = "lh-"
+_NAMES = "limit rate 20/second burst 100 packets"
+"""Of questions for names, where only some addresses are allowed: names carry data past any list, but not much of it."""
+_PACE = "200/second burst 2000 packets"
+"""Of new TCP connections. One that is closed counts no more, but the kernel remembers it for two minutes."""
+_THERE = "File exists"
 Network = IPv4Network | IPv6Network
 
 # RFC 6890 and what clouds put beside it: nothing that a tenant rents a host's address to reach.
@@ -144,12 +153,35 @@ table inet {TABLE} {{
 """
 
 
+def render_counts(connections: int) -> str:
+    """The table that refuses a bridge more than `connections` at once; an error ("File exists") where it is there."""
+    return f"""create table inet {COUNTS}
+table inet {COUNTS} {{
+  set connections {{
+    type ifname; size 65535; flags dynamic
+  }}
+  set begun {{
+    type ifname; size 65535; flags dynamic
+  }}
+  chain forward {{
+    type filter hook forward priority filter - 11; policy accept;
+    iifname != "{BRIDGE_PREFIX}*" accept
+    meta l4proto tcp ct state new add @begun {{ iifname limit rate over {_PACE} }} drop
+    ct state new add @connections {{ iifname ct count over {connections} }} drop
+  }}
+}}
+"""
+
+
 def _chain(lease: LeasePolicy, host: HostPolicy) -> str:
     lines: list[str] = []
     if host.internet and lease.mode != "none":
+        pace = f"{_NAMES} " if lease.mode == "allow" else ""
         for server in host.dns:
             family = "ip6" if ip_address(server).version == 6 else "ip"
-            lines += [f"{family} daddr {server} {protocol} dport 53 accept" for protocol in ("udp", "tcp")]
+            lines += [
+                f"{family} daddr {server} {protocol} dport 53 {pace}accept" for protocol in ("udp", "tcp")
+            ]
         if lease.mode == "internet":
             lines.append("accept")
         for rule in lease.allow if lease.mode == "allow" else ():
@@ -169,19 +201,37 @@ def _chain_name(bridge: str) -> str:
     return "from_" + bridge.replace("-", "_")
 
 
-class Firewall:
-    """Puts the table in place, in the engine's network namespace. Applying it again changes nothing."""
+def _without(table: str) -> str:
+    return f"table inet {table} {{}}\ndelete table inet {table}\n"
 
-    def __init__(self, netns: Path | None = None) -> None:
+
+class Firewall:
+    """Puts the tables in place, in the engine's network namespace. Applying them again changes nothing.
+
+    `connections`: the most that a lease has open at once.
+    """
+
+    def __init__(self, netns: Path | None = None, connections: int = 4_096) -> None:
         self._prefix = ["nsenter", f"--net={netns}"] if netns else []
+        self._connections = connections
+        self._counts = False
 
     async def apply(self, leases: Sequence[LeasePolicy], host: HostPolicy) -> None:
         """Raises NetworkError when the kernel or the tool refuses; what was there before then stays."""
         await self._nft(render(leases, host))
+        if not self._counts:  # an earlier run of the agent may have had another limit
+            await self._nft(_without(COUNTS) + render_counts(self._connections))
+            self._counts = True
+            return
+        try:
+            await self._nft(render_counts(self._connections))
+        except NetworkError as error:
+            if _THERE not in str(error):
+                raise
 
     async def remove(self) -> None:
-        """Take the table away. Only for a host that no longer runs leases: without it nothing is blocked."""
-        await self._nft(f"table inet {TABLE} {{}}\ndelete table inet {TABLE}\n")
+        """Take the tables away. Only for a host that no longer runs leases: without them nothing is blocked."""
+        await self._nft(_without(TABLE) + _without(COUNTS))
 
     async def _nft(self, text: str) -> None:
         try:

@@ -18,8 +18,9 @@ import structlog
 
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
-from leasehold.errors import ChainError, RpcUnavailable, SettingsError
+from leasehold.errors import ChainError, SettingsError
 from leasehold_agent import _describe as describe
+from leasehold_agent._admission import Admission, Line
 from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._container import Names
@@ -44,6 +45,7 @@ from leasehold_agent._sentinel import Told
 from leasehold_agent._ssh import SshServer
 from leasehold_agent._status import write_status
 from leasehold_agent._stream import EngineStreams
+from leasehold_agent._witness import Witnesses
 from leasehold_agent._workloads import UploadedWorkloads
 from leasehold_agent.api import ApiServer
 
@@ -58,7 +60,8 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
     """Run until cancelled. Leases keep running afterwards, and the next run takes them over. told: what the process
     beside this one hears.
 
-    Raises SettingsError, WrongChain, AlreadyRunning, and OSError when a port is taken.
+    A node of another chain is waited out like one that does not answer. Raises SettingsError, AlreadyRunning, and
+    OSError when a port is taken.
     """
     if settings.deployment is None or not settings.rpc:
         raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
@@ -71,13 +74,14 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(_only_one(settings.state_dir))
         rpc = await stack.enter_async_context(Rpc(list(settings.rpc)))
-        await _patiently("chain", lambda: rpc.check_chain(deployment), RpcUnavailable)
+        await _patiently("chain", lambda: rpc.check_chain(deployment), ChainError)
         index = Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
         stack.push_async_callback(index.aclose)
         await _patiently("disk", index.open, DISK_TROUBLE, reserve.mend)
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
-        gate = PoolGate(rpc, pool, index, identity.operator.address)
+        witnesses = await stack.enter_async_context(Witnesses.of(settings.rpc, deployment))
+        gate = PoolGate(rpc, pool, index, identity.operator.address, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
@@ -119,7 +123,7 @@ async def make_host(
         engine=engine,
         limits=DiskLimits(layers if facts.quota and layers.is_dir() else None),
         streams=streams,
-        firewall=Firewall(settings.engine_netns),
+        firewall=Firewall(settings.engine_netns, settings.connections_limit),
         chain=gate,
         uploads=UploadedWorkloads(settings.state_dir / "workloads"),
         data=ipfs,
@@ -130,6 +134,7 @@ async def make_host(
             settings.state_dir / "images",
             wait=settings.fetch_seconds,
             reserve=settings.disk_reserve,
+            registries=settings.registries,
         ),
         pack=packer(ipfs),
         age_identity=identity.age_identity,
@@ -168,11 +173,12 @@ async def _servers(
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
     )
-    api = await _patiently("disk", lambda: ApiServer.open(context), DISK_TROUBLE)
+    admission = Admission(line=Line(settings.lease_bandwidth))
+    api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context)
+    ssh = SshServer(context, admission=admission)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
 

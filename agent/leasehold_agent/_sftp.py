@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import posixpath
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, NoReturn, TypeVar, cast
 
 import asyncssh
+from asyncssh.stream import SSHStreamSession
 
 from leasehold.errors import AgentError
+from leasehold.market.wire import TooManyRequests
+from leasehold_agent._admission import Admission
 from leasehold_agent._runtime import ExecStream, LeaseRuntime
 from leasehold_agent._sftp_shell import Reading, Shell, ShellFailed, Writing, quoted
+from leasehold_agent._ssh_guard import GuardedConnection
 
 T = TypeVar("T")
 
@@ -25,8 +29,10 @@ Hold = Callable[[int], AbstractContextManager[None]]
 
 # Numbers only, then the name between "./" and "/": a name can hold anything but a slash.
 _STAT: Final = b"'%f %h %s %u %g %X %Y ./%n/'"
-_MOST_READ: Final = 4 * 1024 * 1024
+_MOST_READ: Final = 256 * 1024
+"""OpenSSH asks for as much at once; what is left of a longer read is asked for again."""
 _OPEN_FILES: Final = 64
+_MOST_PATH: Final = 4096
 
 _MEANINGS: Final[Mapping[str, Callable[[str], asyncssh.SFTPError]]] = {
     "no such file": asyncssh.SFTPNoSuchFile,
@@ -63,9 +69,28 @@ class _File:
         self.writing = writing
 
 
+class _Held:
+    """An `ExecStream` that gives the lease's slot back when it is closed."""
+
+    def __init__(self, stream: ExecStream, held: ExitStack) -> None:
+        self._stream = stream
+        self._held = held
+        self.write, self.write_eof = stream.write, stream.write_eof
+        self.resize, self.wait = stream.resize, stream.wait
+
+    def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        return aiter(self._stream)
+
+    async def close(self) -> None:
+        try:
+            await self._stream.close()
+        finally:
+            self._held.close()
+
+
 class ContainerSftp(asyncssh.SFTPServer):
     """One SFTP session. `lease_of` answers which lease it may use now, or None; `hold` takes one of
-    the lease's streams."""
+    the lease's streams. Nothing is answered while answers wait that the client has not fetched."""
 
     def __init__(
         self,
@@ -73,25 +98,46 @@ class ContainerSftp(asyncssh.SFTPServer):
         runtime: LeaseRuntime,
         lease_of: LeaseOf,
         hold: Hold,
+        connection: GuardedConnection,
+        admission: Admission,
     ) -> None:
         super().__init__(channel)
         self._runtime = runtime
         self._lease_of = lease_of
         self._hold = hold
-        self._held = ExitStack()
-        self._lease: int | None = None
+        self._connection = connection
+        self._admission = admission
         self._files = 0
         self._shell = Shell(self._exec)
         self._home: bytes | None = None
 
     async def _exec(self, command: Sequence[str]) -> ExecStream:
+        """A command in the container, which takes one of the lease's streams until it is closed."""
+        lease = await self._own_lease()
+        held = ExitStack()
+        try:
+            held.enter_context(self._hold(lease))
+            async with self._admission.opening.turn(lease):
+                stream = await self._runtime.exec(lease, command)
+        except BaseException:
+            held.close()
+            raise
+        return _Held(stream, held)
+
+    async def _own_lease(self) -> int:
         lease = await self._lease_of()
         if lease is None:
             raise asyncssh.SFTPPermissionDenied("Your key was taken off this lease.")
-        if self._lease is None:
-            self._held.enter_context(self._hold(lease))
-            self._lease = lease
-        return await self._runtime.exec(lease, command)
+        return lease
+
+    async def _fetched(self, count: int = 0) -> None:
+        """Wait until the client has taken the answers so far; the next one may be as long as `count`."""
+        await self._connection.flushed()
+        session = cast("SSHStreamSession[bytes] | None", self.channel._session)
+        if session is not None:
+            await session.drain(None)
+        if count and self._connection.visitor.lease is not None:
+            await self._admission.line.carry(self._connection.visitor.lease, count)
 
     async def _asked(self, work: Awaitable[T]) -> T:
         try:
@@ -102,12 +148,16 @@ class ContainerSftp(asyncssh.SFTPServer):
             raise asyncssh.SFTPFailure(str(error) or type(error).__name__) from None
 
     async def _run(self, script: bytes) -> bytes:
+        await self._fetched()
         return await self._asked(self._shell.run(script))
 
     async def _path(self, path: bytes) -> bytes:
         """`path` made absolute: relative ones count from where the container's commands start."""
         if b"\0" in path:
             raise asyncssh.SFTPInvalidFilename("A path cannot hold a zero byte.")
+        if len(path) > _MOST_PATH:
+            raise asyncssh.SFTPInvalidFilename(f"A path has at most {_MOST_PATH} bytes.")
+        await self._fetched()
         if self._home is None and not path.startswith(b"/"):
             self._home = (await self._run(b"pwd")).rstrip(b"\n")
         return posixpath.join(self._home or b"/", path)
@@ -141,14 +191,17 @@ class ContainerSftp(asyncssh.SFTPServer):
         file = cast(_File, file_obj)
         if file.reading is None:
             raise asyncssh.SFTPPermissionDenied("The file is not open for reading.")
+        size = min(size, _MOST_READ)
+        await self._fetched(size)
         if file.writing is not None:
             await self._asked(file.writing.finish())
-        return await self._asked(file.reading.read(offset, min(size, _MOST_READ)))
+        return await self._asked(file.reading.read(offset, size))
 
     async def write(self, file_obj: object, offset: int, data: bytes) -> int:
         file = cast(_File, file_obj)
         if file.writing is None:
             raise asyncssh.SFTPPermissionDenied("The file is not open for writing.")
+        await self._fetched(len(data))
         await self._asked(file.writing.write(offset, data))
         return len(data)
 
@@ -206,17 +259,35 @@ class ContainerSftp(asyncssh.SFTPServer):
 
     async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
         word = await self._word(path)
+        with self._listing(await self._own_lease()):
+            found = await self._list(word)
+            start = 0
+            while (end := found.find(b"/\n", start)) >= 0:
+                numbers, mark, name = found[start:end].partition(b" ./")
+                start = end + 2
+                if mark:
+                    yield asyncssh.SFTPName(name, attrs=_attributes(numbers))
+
+    @contextmanager
+    def _listing(self, lease: int) -> Iterator[None]:
+        """One of the lease's few listings: each is kept whole until the client has read it or closed it."""
+        try:
+            self._admission.listings.acquire(lease)
+        except TooManyRequests as error:
+            raise asyncssh.SFTPFailure(str(error)) from None
+        try:
+            yield
+        finally:
+            self._admission.listings.release(lease)
+
+    async def _list(self, word: bytes) -> bytes:
         # A file that goes while it is being listed is no failure of the listing.
-        found = await self._run(
+        return await self._run(
             b"cd " + word + b" && for f in * .[!.]* ..?*; do "
             b'{ [ -e "$f" ] || [ -L "$f" ]; } && printf "%s\\0" "$f"; done'
             b" | xargs -0 -r stat -c " + _STAT + b" -- 2>/dev/null; "
             b"cd " + word + b" && stat -c '%f %h %s %u %g %X %Y ./%n/' -- . .."
         )
-        for entry in found.split(b"/\n"):
-            numbers, mark, name = entry.partition(b" ./")
-            if mark:
-                yield asyncssh.SFTPName(name, attrs=_attributes(numbers))
 
     async def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         word = await self._word(path)
@@ -306,7 +377,6 @@ class ContainerSftp(asyncssh.SFTPServer):
         try:
             await self._shell.close()
         finally:
-            self._held.close()
             if (
                 self.channel.get_subsystem() == "sftp"
             ):  # asyncssh sends no exit status, which scp takes for a failure

@@ -23,7 +23,7 @@ HELPER: Final = "/.leasehold/busybox"
 SHELLS: Final[tuple[tuple[str, ...], ...]] = ((HELPER, "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
 
 ANSWER_SECONDS: Final = 60.0
-MOST_ANSWER: Final = 32 * 1024 * 1024
+MOST_ANSWER: Final = 16 * 1024 * 1024
 MOST_COMPLAINT: Final = 4096
 PIECE: Final = 64 * 1024
 

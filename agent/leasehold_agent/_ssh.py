@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, cast
 
 import asyncssh
@@ -23,19 +23,19 @@ from asyncssh.stream import SSHTCPStreamSession
 
 from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
+from leasehold.market.wire import TooManyRequests
+from leasehold_agent._admission import Admission
+from leasehold_agent._door import Door, Visitor
 from leasehold_agent._runtime import ExecStream, LeaseRuntime, ServeContext
 from leasehold_agent._sftp import ContainerSftp
-from leasehold_agent._slots import Slots
+from leasehold_agent._ssh_guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 
 _log = structlog.get_logger("leasehold_agent.ssh")
 
 LOGIN_SECONDS: Final = 30
 CLOSE_SECONDS: Final = 5.0
 RECHECK_SECONDS: Final = 3.0
-WAITING_PER_ADDRESS: Final = 16  # connections of one address that have not shown a key yet
-WAITING_ALTOGETHER: Final = 256
 TRIES: Final = 20  # keys that one connection may offer
-STREAMS_PER_LEASE: Final = 64
 CHUNK: Final = 64 * 1024
 OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
@@ -56,27 +56,26 @@ class SshServer:
         self,
         context: ServeContext,
         *,
-        slots: Slots | None = None,
+        admission: Admission | None = None,
         recheck_seconds: float = RECHECK_SECONDS,
     ) -> None:
         self._runtime: LeaseRuntime = context.runtime
         self._recheck_seconds = recheck_seconds
         self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
-        self._slots = slots or Slots(STREAMS_PER_LEASE)
-        self._waiting: Counter[str] = Counter()
-        self._acceptor: asyncssh.SSHAcceptor | None = None
-        self._connections: set[asyncssh.SSHServerConnection] = set()
+        self.admission = admission or Admission()
+        self.door = Door(limits=self.admission.door, connections=self.admission.connections)
+        self._options: asyncssh.SSHServerConnectionOptions | None = None
+        self._connections: set[GuardedConnection] = set()
         self._live = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises `OSError` when it is taken."""
-        self._acceptor = await asyncssh.create_server(
-            lambda: _Connection(self),
-            host,
-            port,
+        self._options = await asyncssh.SSHServerConnectionOptions.construct(
+            config=None,
+            server_factory=lambda: _Client(self),
             server_host_keys=[str(self._host_key)],
             server_version="Leasehold",
             process_factory=self._serve_process,
@@ -84,6 +83,7 @@ class SshServer:
             allow_scp=True,
             encoding=None,
             line_editor=False,
+            window=WINDOW,
             password_auth=False,
             kbdint_auth=False,
             host_based_auth=False,
@@ -92,23 +92,24 @@ class SshServer:
             agent_forwarding=False,
             x11_forwarding=False,
             compression_algs=None,
+            kex_algs=KEX,
+            encryption_algs=CIPHERS,
+            mac_algs=MACS,
             login_timeout=LOGIN_SECONDS,
             keepalive_interval=30,
             keepalive_count_max=4,
         )
+        listening = self.door.open(host, port, self._greet)
         self._rechecking = asyncio.create_task(self._recheck())
-        return self._acceptor.get_port()
+        return listening
 
     async def close(self) -> None:
         """Stop listening and end every connection, which kills what runs over them."""
         if self._rechecking is not None:
             self._rechecking.cancel()
             await asyncio.gather(self._rechecking, return_exceptions=True)
-        if self._acceptor is not None:
-            self._acceptor.close()
-            await self._acceptor.wait_closed()
-            self._acceptor = None
         connections = list(self._connections)
+        await self.door.close()
         for connection in connections:
             connection.abort()
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
@@ -116,10 +117,21 @@ class SshServer:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._idle.wait()
 
+    def _greet(self, visitor: Visitor) -> GuardedConnection:
+        assert self._options is not None
+        return GuardedConnection(
+            asyncio.get_running_loop(),
+            self._options,
+            visitor=visitor,
+            door=self.door,
+            ration=self.admission.ration,
+            channels=self.admission.channels,
+        )
+
     @contextlib.contextmanager
     def hold(self, lease: int) -> Iterator[None]:
         """One stream of `lease`, which `close` waits for. Raises `TooManyRequests`."""
-        with self._slots.take(lease):
+        with self.admission.streams.take(lease):
             self._live += 1
             self._idle.clear()
             try:
@@ -137,40 +149,35 @@ class SshServer:
             return set()
         if handle is None:
             return set()
-        keys = set()
-        for text in handle.ssh_keys:
-            with contextlib.suppress(asyncssh.KeyImportError):
-                keys.add(asyncssh.import_public_key(text).public_data)
-        return keys
+        return {key for text in handle.ssh_keys if (key := _public_data(text)) is not None}
 
     async def _recheck(self) -> None:
         """End the connections whose key no longer opens their lease, and with them all that they carry."""
         while True:
             await asyncio.sleep(self._recheck_seconds)
-            for connection in list(self._connections):
-                shown = connection.get_extra_info("leasehold_key") is not None
-                if shown and await self._lease_of(connection) is None:
-                    connection.abort()
+            shown: defaultdict[str, list[GuardedConnection]] = defaultdict(list)
+            for connection in self._connections:
+                if connection.get_extra_info("leasehold_key") is not None:
+                    shown[str(connection.get_extra_info("username"))].append(connection)
+            for username, connections in shown.items():
+                keys = await self.keys_of(username)
+                for connection in connections:
+                    if connection.get_extra_info("leasehold_key") not in keys:
+                        connection.abort()
 
-    # Before a key was shown
-
-    def admit(self, connection: asyncssh.SSHServerConnection) -> str | None:
-        """Count a new connection; None if there are too many that have not shown a key."""
-        address = str((connection.get_extra_info("peername") or ("?",))[0])
-        if self._waiting[address] >= WAITING_PER_ADDRESS or self._waiting.total() >= WAITING_ALTOGETHER:
-            return None
-        self._waiting[address] += 1
+    def join(self, connection: GuardedConnection) -> None:
         self._connections.add(connection)
-        return address
 
-    def settle(self, address: str) -> None:
-        """A connection showed its key, or went away."""
-        self._waiting[address] -= 1
-        if self._waiting[address] <= 0:
-            del self._waiting[address]
-
-    def forget(self, connection: asyncssh.SSHServerConnection) -> None:
+    def forget(self, connection: GuardedConnection) -> None:
         self._connections.discard(connection)
+
+    def accept(self, connection: GuardedConnection) -> None:
+        """It has shown a lease's key. Ends it when the lease has too many connections."""
+        try:
+            self.door.know(connection.visitor, parse_lease(str(connection.get_extra_info("username"))))
+        except TooManyRequests as error:
+            _log.info("ssh.refused", lease=connection.get_extra_info("username"), problem=str(error))
+            connection.disconnect(asyncssh.DISC_TOO_MANY_CONNECTIONS, str(error))
 
     # With a key
 
@@ -181,13 +188,13 @@ class SshServer:
         return parse_lease(username) if key in await self.keys_of(username) else None
 
     async def _serve_process(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
-        connection = process.channel.get_connection()
-        lease = await self._lease_of(cast(asyncssh.SSHServerConnection, connection))
+        connection = cast(GuardedConnection, process.channel.get_connection())
+        lease = await self._lease_of(connection)
         try:
             if lease is None:
                 raise AgentError("Your key was taken off this lease.")
             with self.hold(lease):
-                code = await self._run(process, lease)
+                code = await self._run(process, connection, lease)
         except (AgentError, OSError) as error:
             process.stderr.write(f"leasehold: {error}\r\n".encode())
             code = 255
@@ -196,7 +203,9 @@ class SshServer:
         with contextlib.suppress(OSError, asyncssh.Error):
             process.exit(code)
 
-    async def _run(self, process: asyncssh.SSHServerProcess[bytes], lease: int) -> int:
+    async def _run(
+        self, process: asyncssh.SSHServerProcess[bytes], connection: GuardedConnection, lease: int
+    ) -> int:
         if process.subsystem is not None:
             raise AgentError(f"There is no subsystem {process.subsystem!r} here.")
         terminal = process.term_type
@@ -205,22 +214,30 @@ class SshServer:
             env["TERM"] = terminal
         columns, rows = process.term_size[:2]
         command = ["/bin/sh", "-c", process.command] if process.command is not None else list(SHELL)
-        stream = await self._runtime.exec(
-            lease,
-            command,
-            tty=terminal is not None,
-            env=env,
-            size=(rows, columns) if terminal and rows and columns else None,
-        )
+        async with self.admission.opening.turn(lease):
+            stream = await self._runtime.exec(
+                lease,
+                command,
+                tty=terminal is not None,
+                env=env,
+                size=(rows, columns) if terminal and rows and columns else None,
+            )
         _log.info("ssh.exec", lease=format_lease(lease), shell=process.command is None, tty=bool(terminal))
-        return await relay(process, stream)
+        return await relay(process, stream, partial(self._sent, connection, lease))
+
+    async def _sent(self, connection: GuardedConnection, lease: int, count: int) -> None:
+        """`count` bytes were written to a client: wait until more may follow."""
+        await connection.flushed()
+        await self.admission.line.carry(lease, count)
 
     def _serve_sftp(self, channel: asyncssh.SSHServerChannel[bytes]) -> asyncssh.SFTPServer:
-        connection = cast(asyncssh.SSHServerConnection, channel.get_connection())
-        return ContainerSftp(channel, self._runtime, partial(self._lease_of, connection), self.hold)
+        connection = cast(GuardedConnection, channel.get_connection())
+        return ContainerSftp(
+            channel, self._runtime, partial(self._lease_of, connection), self.hold, connection, self.admission
+        )
 
     async def forward(
-        self, connection: asyncssh.SSHServerConnection, host: str, port: int
+        self, connection: GuardedConnection, host: str, port: int
     ) -> asyncssh.SSHTCPSession[bytes]:
         """Open a forwarded connection into the container. Raises `asyncssh.ChannelOpenError`."""
         lease = await self._lease_of(connection)
@@ -229,28 +246,56 @@ class SshServer:
                 asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED,
                 "Only the container's own ports can be forwarded: use -L PORT:localhost:PORT.",
             )
+        # The slot first, so that nobody has more connections into a container on the way than may be open.
+        held = contextlib.ExitStack()
         try:
-            reader, writer = await self._runtime.connect(lease, port)
-        except (AgentError, OSError) as error:
-            raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, str(error)) from None
-        return cast(
-            "asyncssh.SSHTCPSession[bytes]", SSHTCPStreamSession(partial(self._pipe, lease, reader, writer))
-        )
+            held.enter_context(self.hold(lease))
+            async with self.admission.opening.turn(lease):
+                reader, writer = await self._runtime.connect(lease, port)
+            if connection.ended:  # nobody would ever close it
+                writer.close()
+                raise ConnectionResetError("The client has gone.")
+        except BaseException as error:
+            held.close()
+            if isinstance(error, TooManyRequests):
+                raise asyncssh.ChannelOpenError(asyncssh.OPEN_RESOURCE_SHORTAGE, str(error)) from None
+            if isinstance(error, AgentError | OSError):
+                raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, str(error)) from None
+            raise
+        pipe = partial(self._pipe, held, connection, lease, reader, writer)
+        return cast("asyncssh.SSHTCPSession[bytes]", SSHTCPStreamSession(pipe))
 
     async def _pipe(
         self,
+        held: contextlib.ExitStack,
+        connection: GuardedConnection,
         lease: int,
         inside_reader: asyncio.StreamReader,
         inside_writer: asyncio.StreamWriter,
         reader: asyncssh.SSHReader[bytes],
         writer: asyncssh.SSHWriter[bytes],
     ) -> None:
+        line = self.admission.line
+
+        async def in_() -> None:
+            while data := await reader.read(CHUNK):
+                inside_writer.write(data)
+                await inside_writer.drain()
+                await line.carry(lease, len(data))
+            with contextlib.suppress(OSError):  # the other side has closed for good
+                inside_writer.write_eof()
+
+        async def out() -> None:
+            while data := await inside_reader.read(CHUNK):
+                writer.write(data)
+                await writer.drain()
+                await self._sent(connection, lease, len(data))
+            with contextlib.suppress(OSError):
+                writer.write_eof()
+
         try:
-            with self.hold(lease):
-                await asyncio.gather(
-                    _copy(reader.read, inside_writer.write, inside_writer.drain, inside_writer.write_eof),
-                    _copy(inside_reader.read, writer.write, writer.drain, writer.write_eof),
-                )
+            with held:
+                await asyncio.gather(in_(), out())
         except (AgentError, OSError, asyncssh.Error):
             _log.debug("ssh.forward.ended", lease=format_lease(lease))
         finally:
@@ -260,14 +305,27 @@ class SshServer:
                 await inside_writer.wait_closed()
 
 
-async def relay(process: asyncssh.SSHServerProcess[bytes], stream: ExecStream) -> int:
+@lru_cache(maxsize=1024)
+def _public_data(text: str) -> bytes | None:
+    """The key of an OpenSSH line; None for what is none."""
+    try:
+        return asyncssh.import_public_key(text).public_data
+    except asyncssh.KeyImportError:
+        return None
+
+
+async def relay(
+    process: asyncssh.SSHServerProcess[bytes], stream: ExecStream, sent: Callable[[int], Awaitable[None]]
+) -> int:
     """Carry bytes between a client and a command until one of them ends; the command's exit code.
+
+    `sent` is told how many bytes were written to the client, and comes back when more may follow.
 
     A client that goes away is told apart from one that has closed its standard input: the first kills the
     command.
     """
     feeding = asyncio.create_task(_feed(process, stream))
-    draining = asyncio.create_task(_drain(process, stream))
+    draining = asyncio.create_task(_drain(process, stream, sent))
     leaving = asyncio.create_task(process.wait_closed())
     try:
         await asyncio.wait({draining, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -279,11 +337,14 @@ async def relay(process: asyncssh.SSHServerProcess[bytes], stream: ExecStream) -
         await stream.close()
 
 
-async def _drain(process: asyncssh.SSHServerProcess[bytes], stream: ExecStream) -> int:
+async def _drain(
+    process: asyncssh.SSHServerProcess[bytes], stream: ExecStream, sent: Callable[[int], Awaitable[None]]
+) -> int:
     async for fd, data in stream:
         writer = process.stderr if fd == 2 else process.stdout
         writer.write(data)
         await writer.drain()
+        await sent(len(data))
     return await stream.wait()
 
 
@@ -310,19 +371,6 @@ async def _feed(process: asyncssh.SSHServerProcess[bytes], stream: ExecStream) -
             await stream.write(data)
 
 
-async def _copy(
-    read: Callable[[int], Awaitable[bytes]],
-    write: Callable[[bytes], None],
-    drain: Callable[[], Awaitable[None]],
-    write_eof: Callable[[], None],
-) -> None:
-    while data := await read(CHUNK):
-        write(data)
-        await drain()
-    with contextlib.suppress(OSError):  # the other side has closed for good
-        write_eof()
-
-
 def _environment(process: asyncssh.SSHServerProcess[bytes]) -> dict[str, str]:
     """What the client sent, less what is malformed or past 64 KiB."""
     kept: dict[str, str] = {}
@@ -334,35 +382,29 @@ def _environment(process: asyncssh.SSHServerProcess[bytes]) -> dict[str, str]:
     return kept
 
 
-class _Connection(asyncssh.SSHServer):
-    """One client, from its first byte."""
+class _Client(asyncssh.SSHServer):
+    """What one client asks, from its first byte."""
 
     def __init__(self, server: SshServer) -> None:
         self._server = server
-        self._connection: asyncssh.SSHServerConnection | None = None
-        self._address: str | None = None
+        self._connection: GuardedConnection | None = None
         self._tries = 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
-        self._connection = conn
-        self._address = self._server.admit(conn)
-        if self._address is None:
-            conn.abort()
+        self._connection = cast(GuardedConnection, conn)
+        self._server.join(self._connection)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._settle()
         if self._connection is not None:
             self._server.forget(self._connection)
 
     def auth_completed(self) -> None:
-        self._settle()
-
-    def _settle(self) -> None:
-        if self._address is not None:
-            self._server.settle(self._address)
-            self._address = None
+        assert self._connection is not None
+        self._server.accept(self._connection)
 
     def begin_auth(self, username: str) -> bool:
+        if self._connection is not None:
+            self._connection.exchanged()
         return True
 
     def public_key_auth_supported(self) -> bool:

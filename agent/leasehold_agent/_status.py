@@ -27,6 +27,7 @@ async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None)
         "at": int(time.time()),
         "current": host.snapshot.current,
         "block": host.snapshot.block,
+        "nodes": len(set(host.settings.rpc)),
         "chain_time": host.snapshot.now,
         "machines": [
             {

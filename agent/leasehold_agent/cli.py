@@ -81,6 +81,11 @@ def status(as_json: Json = False) -> None:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
     if not found["current"]:
         console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    if found.get("nodes", 2) < 2:
+        console.print(
+            "[yellow]One node of the chain is asked, and what it says is believed: name a second one of somebody "
+            "else's in `rpc`, and leases end or change hands only when both say so.[/yellow]"
+        )
     for machine in found["machines"]:
         if machine["down_since"]:
             since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["down_since"]))

@@ -56,7 +56,7 @@ SENTENCES: dict[str, str] = {
     ),
     "DurationOutOfRange": "{duration:span} is outside the machine's {min:span} to {max:span}: choose a duration between them.",
     "NotAvailableUntil": "The lease would end {end:utc}, after the machine leaves at {available_until:utc}: choose a shorter one.",
-    "StartWindowPassed": "Lease {lease:lease} had to be started by {deadline:utc}: cancel it for a full refund and rent again.",
+    "StartWindowPassed": "Lease {lease:lease} had to be started by {deadline:utc}: close it for a full refund and rent again.",
     "StartWindowOpen": "Lease {lease:lease} may still be started until {deadline:utc}: wait until then, or reject it.",
     "TrialOver": "The trial of lease {lease:lease} ended {deadline:utc}: close it instead, which pays for the seconds used.",
     "LeaseNotOver": "Lease {lease:lease} runs until {end:utc}: only its tenant can close it before.",

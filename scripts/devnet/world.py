@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,6 +25,7 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy, deploy_fast
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.place import own
 
 BIN = Path(sys.executable).parent
 PASSWORD = "correct horse battery staple"
@@ -242,7 +242,7 @@ def free_port() -> int:
 
 
 class World:
-    """Chain, pool, two IPFS nodes and a Docker engine, as a context manager; `folder` is removed at the end.
+    """Chain, pool, two IPFS nodes and a Docker engine, as a context manager; `folder` is its own and goes at the end.
 
     brownie: deploy as a real deployment goes; otherwise from forge's artifacts, which is quicker.
     block_time: seconds from block to block, or None to mine a block with each transaction.
@@ -260,10 +260,8 @@ class World:
         self.facts: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
         with contextlib.ExitStack() as undo:
-            undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            undo.enter_context(own(self.folder))
             undo.enter_context(self.anvil)
             undo.enter_context(self.renter_ipfs)
             undo.enter_context(self.provider_ipfs)

@@ -94,6 +94,33 @@ class TestDatasets:
         assert first.is_dir()  # in use
         assert not second.is_dir()
 
+    async def test_what_was_cut_short_counts_and_goes_first(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        """Leases that are declined for datasets that nobody delivers in full do not fill the disk."""
+        cache = self.cache(tmp_path, ipfs, room=250_000)
+        cids = [(await ipfs.add_folder(folder(tmp_path, name, 50_000))).cid for name in ("aa", "bb")]
+        first = await cache.get(DatasetMount(cid=cids[0], path="/data"), ALICE, (), nothing)
+        remains = [tmp_path / "cache" / f".part-{name}" for name in ("one", "two")]
+        for part in remains:
+            part.mkdir()
+            (part / "file").write_bytes(bytes(60_000))
+        await cache.get(DatasetMount(cid=cids[1], path="/data"), ALICE, (), nothing)
+        assert not all(part.exists() for part in remains)
+        assert first.is_dir()
+
+    async def test_of_what_is_useless_nothing_remains(self, tmp_path: Path, ipfs: Ipfs) -> None:
+        added = await ipfs.add_folder(folder(tmp_path, "big", 50_000))
+        cache = self.cache(tmp_path, ipfs)
+        locked = await ipfs.add_folder(folder(tmp_path, "locked"), encrypt=True)
+        other = (await ipfs.add_folder(folder(tmp_path, "other"), encrypt=True)).key
+        with pytest.raises(Declined):
+            await cache.get(DatasetMount(cid=locked.cid, path="/data", key=other), ALICE, (), nothing)
+        full = self.cache(tmp_path, ipfs, reserve=1 << 60)
+        full._make_room = lambda *_: 0  # type: ignore[method-assign, assignment]  # somebody fills the disk after it
+        with pytest.raises(Declined) as refused:
+            await full.get(DatasetMount(cid=added.cid, path="/data"), ALICE, (), nothing)
+        assert refused.value.reason == "no-disk"
+        assert list((tmp_path / "cache").iterdir()) == []
+
     async def test_too_large_for_what_is_left(self, tmp_path: Path, ipfs: Ipfs) -> None:
         cid = (await ipfs.add_folder(folder(tmp_path, "large", 50_000))).cid
         mount = DatasetMount(cid=cid, path="/data")

@@ -199,6 +199,9 @@ class TestRules:
         assert text == render(leases, host)
         assert _chain(text, "lh_b") == ["drop"]
         assert _chain(text, "lh_a")[-2:] == ["accept", "drop"]
+        paced = "ip daddr 1.1.1.1 udp dport 53 limit rate 20/second burst 100 packets accept"
+        assert _chain(text, "lh_c")[0] == paced
+        assert _chain(text, "lh_a")[0] == "ip daddr 1.1.1.1 udp dport 53 accept"
         assert _chain(text, "lh_c")[-4:] == [
             "ip daddr 203.0.113.0/24 accept",
             "ip6 daddr 2001:db8::1/128 tcp dport 53 accept",

@@ -47,7 +47,7 @@ async def declined(rig: Rig, lease: int) -> str:
 WORKLOADS: dict[str, tuple[dict[str, object], str]] = {
     "image nobody has": ({"image": NO_SUCH_IMAGE}, "image-unknown"),
     "archive nobody has": ({"image": f"ipfs:{NOBODY_HAS}"}, "image-unknown"),
-    "registry that does not answer": ({"image": "127.0.0.1:1/x@" + NO_SUCH_IMAGE}, "image-unknown"),
+    "registry nobody named": ({"image": "127.0.0.1:1/x@" + NO_SUCH_IMAGE}, "unsupported"),
     "dataset nobody has": ({"datasets": [{"cid": NOBODY_HAS, "path": "/data"}]}, "dataset-missing"),
     "never ready": ({"readiness": {"command": ["false"], "timeout": 1}}, "not-ready"),
     "port that nobody serves": ({"readiness": {"http": {"port": 80}, "timeout": 1}}, "not-ready"),

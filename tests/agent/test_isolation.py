@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devnet.engine import Engine
-from leasehold.chain import LeaseState
+from leasehold.chain import LeaseState, format_lease
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PUBLIC = "203.0.113.7"  # TEST-NET-3: no private range, and nobody's
 PRIVATE = ("10.99.0.7", "172.20.0.7", "192.168.77.7", "100.64.0.7", "169.254.169.254", "198.18.0.7")
 PORT = 8080
+_NOT_DISKS = ("proc", "tmpfs", "devpts", "mqueue", "sysfs", "cgroup", "cgroup2", "devtmpfs")
 _SERVER = """
 import selectors, socket, sys
 chosen = selectors.DefaultSelector()
@@ -151,12 +152,35 @@ class TestNetwork:
 
         await rig.until(closed)
 
+    async def test_one_lease_does_not_take_all_connections(
+        self, rig_of: Callable[..., Any], docker_engine: Engine
+    ) -> None:
+        """The kernel remembers a limited number for the whole host; a socket that sends to every port is one each."""
+        rig: Rig = await rig_of(connections_limit=16)
+        lease, other = await running(rig), await running(rig)
+        before = _connections(docker_engine)
+        spray = f"for i in $(seq 40); do timeout 1 nslookup name {PUBLIC} >/dev/null 2>&1 & done; wait"
+        await rig.inside(lease, spray)
+        await rig.reconciler.tick()  # rules put in place again do not begin to count anew
+        await rig.inside(lease, spray)
+        assert 8 < _connections(docker_engine) - before <= 16
+        assert not await reached(rig, lease, PUBLIC)
+        assert await reached(rig, other, PUBLIC)
+
     async def test_rules_go_with_the_lease(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await running(rig)
         bridge = rig.host.names.bridge(lease)
         assert bridge in _rules(docker_engine)
         await rig.chain.pool(2).close(lease)
         await rig.until(lambda: f'"{bridge}" : jump' not in _rules(docker_engine))
+
+
+def _connections(engine: Engine) -> int:
+    """How many connections to `PUBLIC` the kernel remembers in the engine's namespace."""
+    listed = subprocess.run(
+        engine.in_netns("cat", "/proc/net/nf_conntrack"), capture_output=True, text=True, check=True
+    )
+    return sum(f"dst={PUBLIC} " in line for line in listed.stdout.splitlines())
 
 
 def _rules(engine: Engine) -> str:
@@ -207,6 +231,23 @@ class TestLimits:
         assert code == 0, text
         code, text = await rig.inside(lease, "dd if=/dev/zero of=/big bs=1M count=128 2>&1; sync")
         assert "quota exceeded" in text.lower() or "no space" in text.lower()
+
+    async def test_disk_has_no_other_door(self, rig: Rig) -> None:
+        """What can be written to is the container's own layer, which its limit holds, or memory."""
+        lease = await running(rig, disk="64MiB", egress="none")
+        for name in ("hosts", "hostname", "resolv.conf"):
+            code, text = await rig.inside(lease, f"echo more >> /etc/{name}")
+            assert code != 0, name
+            assert "Read-only" in text, name
+        _, text = await rig.inside(lease, "cat /proc/mounts")
+        mounts = [line.split()[:4] for line in text.splitlines()]
+        doors = [at for _, at, kind, how in mounts if how.startswith("rw") and kind not in _NOT_DISKS]
+        assert doors == ["/"]
+        name = f"lease-{format_lease(lease).replace('.', '-')}"
+        _, text = await rig.inside(
+            lease, "cat /etc/hostname /etc/resolv.conf; hostname; grep -c $(hostname) /etc/hosts"
+        )
+        assert text.splitlines() == [name, "nameserver 127.0.0.1", name, "1"]
 
     async def test_processors(self, rig: Rig) -> None:
         """The engine was told; that the kernel holds to it is the kernel's, and cannot be timed on a busy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import shutil
 import subprocess
@@ -132,3 +133,24 @@ class TestProfile:
     def test_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(ProfileMissing, match="No such file"):
             profile(tmp_path / "none")
+
+    def test_no_call_is_left_to_the_engine(self) -> None:
+        """Some engines answer "forbidden" for what no rule names, where the profile says that it does not exist."""
+        named = {name for rule in json.loads(profile())["syscalls"] for name in rule["names"]}
+        library = ctypes.CDLL("libseccomp.so.2")
+        library.seccomp_syscall_resolve_num_arch.restype = ctypes.c_char_p
+        native = ctypes.c_uint32(0)
+        found = (library.seccomp_syscall_resolve_num_arch(native, number) for number in range(455))
+        assert {name.decode() for name in found if name} <= named
+
+    def test_what_does_not_exist_says_so(self) -> None:
+        rules = json.loads(profile())["syscalls"]
+        for name in ("clone3", "io_uring_setup"):
+            assert [rule.get("errnoRet") for rule in rules if name in rule["names"]] == [38]
+
+    def test_a_profile_that_knows_newer_calls(self, tmp_path: Path) -> None:
+        allowed = {"names": ["ioctl", "clone3", "cachestat"], "action": "SCMP_ACT_ALLOW"}
+        (tmp_path / "seccomp.json").write_text(json.dumps({"syscalls": [allowed]}))
+        rules = json.loads(profile(tmp_path / "seccomp.json"))["syscalls"]
+        assert [rule["action"] for rule in rules if "cachestat" in rule["names"]] == ["SCMP_ACT_ALLOW"]
+        assert [rule["action"] for rule in rules if "clone3" in rule["names"]] == ["SCMP_ACT_ERRNO"]

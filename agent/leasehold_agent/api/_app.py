@@ -42,8 +42,9 @@ from leasehold.market.wire import (
     Results,
     SignedReceipt,
 )
+from leasehold_agent._admission import Admission
+from leasehold_agent._door import Door
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent._slots import Slots
 
 from ._auth import Authorizer, Call, Grant
 from ._exec import serve_exec
@@ -58,7 +59,6 @@ _log = structlog.get_logger("leasehold_agent.api")
 RECEIPT_SECONDS: Final = 3600
 UPLOAD_SECONDS: Final = 30.0
 RECHECK_SECONDS: Final = 3.0
-STREAMS_PER_LEASE: Final = 64
 MOST_TAIL: Final = 100_000
 
 LeaseText = Annotated[
@@ -96,13 +96,16 @@ and `{"eof": true}`; the last frame of the agent is `{"exit": n}`, or `{"error":
 
 @dataclass
 class Api:
-    """What the routes share. `limits` and `slots` may be set by a test."""
+    """What the routes share. `limits` and `admission` may be set by a test."""
 
     context: ServeContext
     authorizer: Authorizer
+    admission: Admission = field(default_factory=Admission)
     limits: UploadLimits = field(default_factory=lambda: UploadLimits(UploadRates(), time.monotonic))
-    slots: Slots = field(default_factory=lambda: Slots(STREAMS_PER_LEASE))
     recheck_seconds: float = RECHECK_SECONDS
+
+    def __post_init__(self) -> None:
+        self.door = Door(limits=self.admission.door, connections=self.admission.connections)
 
     @property
     def domain(self) -> Domain:
@@ -266,7 +269,7 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
             headers[LOG_OFFSET] = str(stream.offset)
         return HeldResponse(
             until(partial(api.until_revoked, grant), stream.chunks),
-            api.slots,
+            api.admission.streams,
             handle.lease,
             media_type="text/plain; charset=utf-8",
             headers=headers,
@@ -278,7 +281,7 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
             grant, handle = await api.grant(socket, lease, "lease.exec")
             if handle.container_id is None:
                 raise NotRunning(f"The lease is {handle.phase}; nothing can be run in it yet.")
-            with api.slots.take(handle.lease):
+            with api.admission.streams.take(handle.lease):
                 asked = socket.scope.get("subprotocols", [])
                 await socket.accept(EXEC_PROTOCOL if EXEC_PROTOCOL in asked else None)
                 await cut(

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import ssl
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leasehold.market.wire import MAX_FRAME
+from leasehold_agent._admission import Admission
+from leasehold_agent._door import Door, Visitor
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent._slots import Slots
 
 from ._app import Api, create_app, create_authorizer
 from ._limits import UploadLimits
 from ._nonces import NonceStore
+from ._protocols import protocols
 
 HEADER_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
 MOST_HEADER: Final = 32 * 1024
-MOST_CONNECTIONS: Final = 1024
 NONCES: Final = "nonces.sqlite"
 
 
@@ -39,22 +37,25 @@ class ApiServer:
 
     @classmethod
     async def open(
-        cls, context: ServeContext, *, slots: Slots | None = None, limits: UploadLimits | None = None
+        cls,
+        context: ServeContext,
+        *,
+        admission: Admission | None = None,
+        limits: UploadLimits | None = None,
     ) -> ApiServer:
         nonces = await NonceStore.open(context.state_dir / NONCES)
-        api = Api(context, create_authorizer(context, nonces))
-        api.slots = slots or api.slots
+        api = Api(context, create_authorizer(context, nonces), admission or Admission())
         api.limits = limits or api.limits
         return cls(api, nonces)
 
     async def start(self, host: str, port: int, *, header_seconds: float = HEADER_SECONDS) -> int:
         """Listen; returns the port. Raises `OSError` when it is taken, `ssl.SSLError` for a wrong key."""
-        listening = _listen(host, port)
-        context = self.api.context
+        context, admission = self.api.context, self.api.admission
+        http, websocket = protocols(header_seconds, self.api.door, admission.ration)
         config = uvicorn.Config(
             create_app(self.api),
-            http=_protocol(header_seconds),
-            ws="websockets-sansio",
+            http=http,
+            ws=websocket,
             ws_max_size=MAX_FRAME,
             # A client that holds its output back reads no pings; who has vanished, TCP's keep-alive finds out.
             ws_ping_interval=None,
@@ -64,7 +65,6 @@ class ApiServer:
             ssl_keyfile=str(context.tls_key),
             ssl_version=ssl.PROTOCOL_TLS_SERVER,
             h11_max_incomplete_event_size=MOST_HEADER,
-            limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=2,
             # A header that names another address than the connection's is not believed.
@@ -75,19 +75,16 @@ class ApiServer:
             log_level="error",
             lifespan="off",
         )
-        try:
-            config.load()
-        except BaseException:
-            listening.close()
-            raise
-        self._server = _Server(config)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listening]))
+        config.load()
+        self._server = _Server(config, self.api.door)
+        listening = self._server.open(host, port)
+        self._serving = asyncio.create_task(self._server.serve(sockets=[]))
         up = asyncio.create_task(self._server.up.wait())
         await asyncio.wait({self._serving, up}, return_when=asyncio.FIRST_COMPLETED)
         up.cancel()
         if self._serving.done():
             self._serving.result()
-        return int(listening.getsockname()[1])
+        return listening
 
     @property
     def alive(self) -> bool:
@@ -105,11 +102,15 @@ class ApiServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn inside somebody else's event loop: signals are the agent's to handle."""
+    """uvicorn inside somebody else's event loop, behind a door: signals are the agent's to handle."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
+        self._door = door
+
+    def open(self, host: str, port: int) -> int:
+        return self._door.open(host, port, self._greet, self.config.ssl)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -117,73 +118,16 @@ class _Server(uvicorn.Server):
 
     async def hang_up(self) -> None:
         """Drop every connection: streams may be quiet for days, so that there is no use in waiting for their end."""
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
+        await self._door.close()
         if self.server_state.tasks:
             await asyncio.wait(list(self.server_state.tasks), timeout=CLOSE_SECONDS)
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+    async def startup(self, sockets: object = None) -> None:
+        self.servers = []
+        self.started = True
         self.up.set()
 
-
-def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket whose connections notice within minutes that the other side has vanished."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 20)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
-        listening.bind((host, port))
-        listening.listen(256)
-        listening.setblocking(False)
-    except OSError:
-        listening.close()
-        raise
-    return listening
-
-
-def _protocol(header_seconds: float) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP/1.1 with a deadline for each request's header, which uvicorn itself does not have."""
-
-    class Impatient(H11Protocol):
-        _deadline: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._expect_header()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            # SEND_BODY and DONE mean that a whole header has come; IDLE that one is on its way.
-            if self.conn.their_state is not h11.IDLE:
-                self._no_deadline()
-            elif self._deadline is None:
-                self._expect_header()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            self._no_deadline()
-            self._expect_header()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._no_deadline()
-            super().connection_lost(exc)
-
-        def _expect_header(self) -> None:
-            self._deadline = self.loop.call_later(header_seconds, self._give_up)
-
-        def _give_up(self) -> None:
-            self._deadline = None
-            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-                self.transport.close()
-
-        def _no_deadline(self) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-
-    return Impatient
+    def _greet(self, visitor: Visitor) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state={}
+        )

@@ -23,6 +23,7 @@ from leasehold.chain._keystore import KeyInfo, Keystore
 from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
 from leasehold.chain._log import Event, LogMeta
+from leasehold.chain._ordered import Applied, Block, RolledBack
 from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
 from leasehold.chain._records import (
     ChallengeRecord,
@@ -75,7 +76,7 @@ from leasehold.chain._types import (
     commitment,
     cost,
 )
-from leasehold.chain._watcher import Applied, Block, EventWatcher, Item, RolledBack
+from leasehold.chain._watcher import EventWatcher, Item
 
 __all__ = [
     "CELLS_PER_GPU",

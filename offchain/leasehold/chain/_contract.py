@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from eth_abi.exceptions import DecodingError
+
 from leasehold.chain._abi import Function, functions
 from leasehold.chain._decode import decode_log
 from leasehold.chain._eip712 import Call
@@ -53,7 +55,13 @@ class Contract:
             raise ChainError(
                 f"There is no contract at {self.address}: check the deployment file and the RPC address."
             )
-        decoded = function.decode(answer)
+        try:
+            decoded = function.decode(answer)
+        except (DecodingError, ValueError, OverflowError) as error:
+            raise ChainError(
+                f"The contract at {self.address} answered `{name}` with something else than it should: check the "
+                "deployment file, or use another RPC address."
+            ) from error
         return decoded[0] if len(decoded) == 1 else decoded
 
     async def _write(self, name: str, *values: object) -> Receipt:

@@ -10,6 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from leasehold.chain._rpc import BlockHeader
+from leasehold.chain._shapes import Misshapen
 
 _SUBSCRIBE = orjson.dumps(
     {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
@@ -61,7 +62,7 @@ class HeadListener:
         for url in itertools.cycle(self._urls):
             try:
                 await self._subscribed(url)
-            except (OSError, TimeoutError, WebSocketException, ValueError, KeyError, TypeError):
+            except (OSError, TimeoutError, WebSocketException, ValueError, KeyError, TypeError, Misshapen):
                 pass  # closed, refused, silent, or no node at all: the next one, and polling meanwhile
             finally:
                 self.live = False
@@ -83,5 +84,5 @@ class HeadListener:
             self.live = True
             self.wake()  # what came before the subscription is looked up now
             async for frame in socket:
-                self._head = BlockHeader.of(orjson.loads(frame)["params"]["result"])
+                self._head = BlockHeader.announced(orjson.loads(frame)["params"]["result"])
                 self._news.set()

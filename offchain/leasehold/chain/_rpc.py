@@ -1,78 +1,75 @@
 """JSON-RPC over HTTP, asynchronous, with several endpoints.
 
-The endpoint that answered last is asked first. One that does not answer (refused, timed out, 5xx,
-rate-limited, no JSON) rests for a while, and the next is asked at once; an error that a node *answers* is
-the caller's. Once
-`check_chain` has named the chain, an endpoint is asked which chain it serves before it is trusted with
-anything else, and again after every failure: a development chain that was restarted is another chain.
+The endpoint that answered last is asked first. One that does not answer (refused, timed out, 5xx, rate-limited, no
+JSON, an answer that is none) rests for a while, and the next is asked at once; an error that a node *answers* is the
+caller's.
+When none is left, those that may yet come round are asked again, with pauses that double or as long as they say, until
+`patience` is used up. Calls that go out together are sent again in shorter batches where a node refuses the long one.
+
+Once `check_chain` has named the chain, an endpoint is asked which chain it serves before it is trusted with
+anything else, again after every failure, and in the same request as anything that is asked with `prove`: behind one
+address there may be several nodes, and a development chain that was restarted is another chain.
 """
 
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
-import orjson
 
 from leasehold.chain._deployment import Deployment
-from leasehold.errors import (
-    ChainError,
-    ContractError,
-    Reverted,
-    RpcError,
-    RpcUnavailable,
-    UnknownRevert,
-    WrongChain,
-    decode_revert,
-)
+from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, Outcome, Request, Unanswered
+from leasehold.chain._shapes import check_header
+from leasehold.errors import ChainError, RpcUnavailable, WrongChain
 
 _REST_SECONDS = 5.0  # how long an endpoint that failed is asked last
-_RATE_LIMITED = frozenset({-32005, -32029, 429})
+_FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
+_ROUNDS = 3  # in which nodes that answer nonsense are asked
 _LOOPBACK: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-
-
-@dataclass(slots=True)
-class _Endpoint:
-    url: str
-    resting_until: float = 0.0
-    checked: bool = False
-
-
-class _Unanswered(Exception):
-    """An endpoint did not answer. Never leaves this module."""
+_IDENTITY = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
 
 
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
-    """A block. Hashes are `0x` and 64 lower-case hex digits; base_fee is wei, None before EIP-1559."""
+    """A block. Hashes are `0x` and 64 lower-case hex digits; base_fee is wei, None before EIP-1559. `bloom` is
+    empty where the node does not tell it."""
 
     number: int
     hash: str
     parent: str
     timestamp: int
     base_fee: int | None
+    bloom: str = ""
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> "BlockHeader":
-        """From a block or a header as JSON-RPC gives it."""
-        fee = raw.get("baseFeePerGas")
+        """From a block or a header as JSON-RPC gives it, once `check_header` has passed it."""
+        fee, bloom = raw.get("baseFeePerGas"), raw.get("logsBloom")
         return cls(
             int(raw["number"], 16),
             raw["hash"],
             raw["parentHash"],
             int(raw["timestamp"], 16),
             None if fee is None else int(fee, 16),
+            bloom if isinstance(bloom, str) else "",
         )
+
+    @classmethod
+    def announced(cls, raw: object) -> "BlockHeader":
+        """From what nobody has looked at yet. Raises Misshapen."""
+        return cls.of(check_header(raw))
 
 
 class Rpc:
     """The client. Use as an async context manager, or `aclose()` it.
 
-    urls: endpoints, the preferred first. timeout: seconds for one answer. transport: for tests.
+    urls: endpoints, the preferred first. timeout: seconds for one answer. patience: seconds that a call waits in all
+    for nodes that want to be asked later. report: is told what is waited for. clock, sleep and transport: for tests.
     """
 
     def __init__(
@@ -80,14 +77,20 @@ class Rpc:
         urls: Sequence[str],
         *,
         timeout: float = 15.0,
+        patience: float = 20.0,
+        report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         if not urls:
             raise RpcUnavailable(("no address is set",))
-        self._endpoints = [_Endpoint(url) for url in urls]
+        self._endpoints = [Endpoint(url) for url in urls]
         self._timeout = timeout
+        self._patience = patience
+        self._report = report
         self._clock = clock
+        self._sleep = sleep
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
         self._ids = itertools.count(1)
@@ -117,25 +120,25 @@ class Rpc:
         Raises RpcUnavailable when no endpoint answers, ContractError when a contract reverts, RpcError for
         every other error that a node answers, WrongChain when the only node that answers is on another chain.
         """
-        request = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
-        answer = await self._ask(request)
-        if not isinstance(answer, dict):
-            raise RpcUnavailable(("an endpoint answered a call with a list",))
-        return _result(answer, method)
+        return (await self._results([(method, params)], prove=False))[0]
 
-    async def batch(self, calls: Sequence[tuple[str, Sequence[object]]]) -> list[Any]:
-        """The results of several calls in one round trip, in order. Raises as `call` does, for the first."""
-        if not calls:
-            return []
-        requests = [
-            {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
-            for method, params in calls
-        ]
-        answer = await self._ask(requests)
-        if isinstance(answer, dict):  # refused as a whole
-            return [_result(answer, "batch")]
-        answers = {part["id"]: part for part in answer}
-        return [_result(answers[request["id"]], str(request["method"])) for request in requests]
+    async def batch(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool = False) -> list[Any]:
+        """The results of several calls in one round trip, in order. Raises as `call` does, for the first.
+
+        prove: let the nodes that answer show in the same request that they serve the deployment's chain.
+        """
+        return await self._results(calls, prove=prove)
+
+    async def _results(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool) -> list[Any]:
+        requests = [Request(next(self._ids), method, params) for method, params in calls]
+        found: dict[int, Outcome] = {}
+        while left := [each for each in requests if each.id not in found]:
+            found |= await self._somewhere(left, prove)
+        outcomes = [found[each.id] for each in requests]
+        for outcome in outcomes:
+            if isinstance(outcome, ChainError):
+                raise outcome
+        return outcomes
 
     # ---------------------------------------------------------------------------------------------- typed
     # calls
@@ -165,6 +168,12 @@ class Rpc:
             raw = await self.call("eth_getBlockByNumber", [tag, False])
         return None if raw is None else BlockHeader.of(raw)
 
+    async def headers(self, blocks: Sequence[int | str], *, prove: bool = False) -> list[BlockHeader | None]:
+        """Several blocks' headers at once; see `batch` for `prove`."""
+        tags = [hex(block) if isinstance(block, int) else block for block in blocks]
+        raw = await self.batch([("eth_getBlockByNumber", (tag, False)) for tag in tags], prove=prove)
+        return [None if each is None else BlockHeader.of(each) for each in raw]
+
     async def balance(self, account: str) -> int:
         """The account's wei."""
         return int(await self.call("eth_getBalance", [account, "latest"]), 16)
@@ -180,55 +189,86 @@ class Rpc:
 
     # ---------------------------------------------------------------------------------------------- transport
 
-    async def _ask(self, request: object) -> Any:
-        body = orjson.dumps(request)
-        reasons: list[str] = []
-        strangers: list[WrongChain] = []
-        for endpoint in self._in_order():
-            try:
-                if self._expected is not None and not endpoint.checked:
-                    await self._verify(endpoint)
-                return await self._post(endpoint, body)
-            except _Unanswered as error:
-                reasons.append(f"{endpoint.url}: {error}")
-            except WrongChain as error:
-                strangers.append(error)
-                reasons.append(f"{endpoint.url}: {error.actual}")
-            endpoint.checked = False
-            endpoint.resting_until = self._clock() + _REST_SECONDS
-        if len(strangers) == len(reasons):
-            raise strangers[0]
-        raise RpcUnavailable(tuple(reasons))
+    async def _somewhere(self, requests: Sequence[Request], prove: bool) -> dict[int, Outcome]:
+        """Outcomes of some of the requests, from the first endpoint that gives any.
 
-    def _in_order(self) -> list[_Endpoint]:
+        Raises WrongChain, or RpcUnavailable when there is no use in waiting any longer.
+        """
+        waited, pause = 0.0, _FIRST_PAUSE
+        for rounds in itertools.count(1):
+            problems: list[tuple[Endpoint, Unanswered | WrongChain]] = []
+            for endpoint in self._in_order():
+                try:
+                    return await self._exchange(endpoint, requests, prove)
+                except (Unanswered, WrongChain) as error:
+                    problems.append((endpoint, error))
+                    self._leave(endpoint, error)
+            seconds = _seconds_until([error for _, error in problems], rounds, pause)
+            if seconds is None or waited + seconds > self._patience:
+                break
+            self._report(f"{_told(problems[0][0], problems[0][1])}; asking again in {seconds:.0f} s")
+            await self._sleep(seconds)
+            waited, pause = waited + seconds, min(pause * 2, _LAST_PAUSE)
+        strangers = [error for _, error in problems if isinstance(error, WrongChain)]
+        if len(strangers) == len(problems):
+            raise strangers[0]
+        raise RpcUnavailable(tuple(_reason(endpoint, error) for endpoint, error in problems))
+
+    def _leave(self, endpoint: Endpoint, error: Unanswered | WrongChain) -> None:
+        seconds = error.seconds if isinstance(error, Limited) and error.seconds else _REST_SECONDS
+        endpoint.checked = endpoint.checked and isinstance(error, Limited)
+        endpoint.resting_until = self._clock() + seconds
+
+    def _in_order(self) -> list[Endpoint]:
         now = self._clock()
         return sorted(
             self._endpoints, key=lambda e: max(e.resting_until - now, 0.0)
         )  # stable: preferred first
 
-    async def _verify(self, endpoint: _Endpoint) -> None:
-        assert self._expected is not None
-        chain_id, genesis = self._expected
-        calls = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
-        requests = [
-            {"jsonrpc": "2.0", "id": i, "method": method, "params": params}
-            for i, (method, params) in enumerate(calls)
-        ]
-        answers = [await self._post(endpoint, orjson.dumps(request)) for request in requests]
-        try:
-            actual = int(_result(answers[0], "eth_chainId"), 16)
-            block = _result(answers[1], "eth_getBlockByNumber")
-        except ChainError as error:
-            raise _Unanswered(str(error)) from error
-        if actual != chain_id:
-            raise WrongChain(f"chain {chain_id}", f"chain {actual}")
-        if block is not None and block["hash"] != genesis:  # a pruned node may not have block 0
-            raise WrongChain(
-                f"chain {chain_id} with genesis {genesis[:10]}…", f"one with genesis {block['hash'][:10]}…"
-            )
-        endpoint.checked = True
+    async def _exchange(
+        self, endpoint: Endpoint, requests: Sequence[Request], prove: bool
+    ) -> dict[int, Outcome]:
+        """What one endpoint says, in batches as short as it wants them. Raises Unanswered, WrongChain."""
+        while True:
+            part = requests[: endpoint.most]
+            riders = self._identity(endpoint, prove)
+            try:
+                if riders and endpoint.most == 1:
+                    _judge(self._expected, riders, await self._one_by_one(endpoint, riders))
+                    endpoint.checked, riders = True, []
+                found = await endpoint.ask(self._opened(), [*riders, *part], self._timeout)
+            except BatchRefused as error:
+                if endpoint.most == 1 or len(riders) + len(part) == 1:
+                    raise
+                endpoint.split(len(riders) + len(part))
+                self._report(f"{_told(endpoint, error)}; asking for {endpoint.most} at a time")
+                continue
+            except Limited:
+                if part[1:]:
+                    endpoint.split(len(part))
+                raise
+            if riders:
+                _judge(self._expected, riders, found)
+                endpoint.checked = True
+                found = {number: found[number] for number in found.keys() - {each.id for each in riders}}
+            if not found:
+                raise Unanswered("it says which chain it serves, and nothing else")
+            return found
 
-    async def _post(self, endpoint: _Endpoint, body: bytes) -> Any:
+    async def _one_by_one(self, endpoint: Endpoint, requests: Sequence[Request]) -> dict[int, Outcome]:
+        found: dict[int, Outcome] = {}
+        for each in requests:
+            found |= await endpoint.ask(self._opened(), [each], self._timeout)
+        return found
+
+    def _identity(self, endpoint: Endpoint, prove: bool) -> list[Request]:
+        """What an endpoint has to answer beside what it is asked."""
+        if self._expected is None or (endpoint.checked and not prove):
+            return []
+        wanted = _IDENTITY[-1:] if endpoint.checked else _IDENTITY
+        return [Request(next(self._ids), method, params) for method, params in wanted]
+
+    def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(
                 transport=self._transport,
@@ -236,50 +276,41 @@ class Rpc:
                 mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
                 headers={"content-type": "application/json"},
             )
-        try:
-            async with asyncio.timeout(self._timeout):
-                response = await self._client.post(endpoint.url, content=body)
-            if response.status_code == 429 or response.status_code >= 500:
-                raise _Unanswered(f"HTTP {response.status_code}")
-            answer = orjson.loads(response.content)
-        except TimeoutError:
-            raise _Unanswered(f"no answer within {self._timeout:g} s") from None
-        except httpx.HTTPError as error:
-            raise _Unanswered(str(error) or type(error).__name__) from error
-        except httpx.InvalidURL as error:
-            raise _Unanswered(f"not an address: {error}") from error
-        except orjson.JSONDecodeError as error:
-            raise _Unanswered(f"HTTP {response.status_code} without JSON") from error
-        if isinstance(answer, dict) and _error_code(answer) in _RATE_LIMITED:
-            raise _Unanswered(str(answer["error"].get("message", "rate-limited")))
-        return answer
+        return self._client
 
 
-def _error_code(answer: Mapping[str, Any]) -> int | None:
-    error = answer.get("error")
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) else None
+def _judge(expected: tuple[int, str] | None, asked: Sequence[Request], found: Mapping[int, Outcome]) -> None:
+    """Raises WrongChain for a stranger, Unanswered for who will not say."""
+    assert expected is not None
+    chain_id, genesis = expected
+    answers = [found.get(each.id, Unanswered("it does not say which chain it serves")) for each in asked]
+    for answer in answers:
+        if isinstance(answer, ChainError):
+            raise Unanswered(str(answer)) from answer
+        if isinstance(answer, Unanswered):
+            raise answer
+    block = answers[-1]
+    if len(answers) > 1 and (actual := int(answers[0], 16)) != chain_id:
+        raise WrongChain(f"chain {chain_id}", f"chain {actual}")
+    if block is not None and block["hash"] != genesis.lower():  # a pruned node may not have block 0
+        raise WrongChain(
+            f"chain {chain_id} with genesis {genesis[:10]}…", f"one with genesis {block['hash'][:10]}…"
+        )
 
 
-def _result(answer: Mapping[str, Any], method: str) -> Any:
-    error = answer.get("error")
-    if error is None:
-        return answer.get("result")
-    reverted = revert_of(error)
-    if reverted is not None:
-        raise reverted
-    raise RpcError(int(error.get("code", 0)), str(error.get("message", error)), error.get("data"), method)
+def _seconds_until(problems: Sequence[Unanswered | WrongChain], rounds: int, pause: float) -> float | None:
+    """How long to wait before all are asked again; None when that is of no use."""
+    limits = [error for error in problems if isinstance(error, Limited)]
+    if limits:
+        return min(pause if error.seconds is None else max(error.seconds, pause) for error in limits)
+    passing = any(isinstance(error, Unanswered) and error.again for error in problems)
+    return pause if passing and rounds < _ROUNDS else None
 
 
-def revert_of(error: Mapping[str, Any]) -> ContractError | None:
-    """The contract's error in a JSON-RPC error, or None when it is not about a revert."""
-    data = error.get("data")
-    while isinstance(data, dict):  # some nodes wrap it
-        data = data.get("data") or data.get("result") or data.get("originalError")
-    message = str(error.get("message", ""))
-    if isinstance(data, str) and data.startswith("0x") and (len(data) >= 10 or "revert" in message):
-        return decode_revert(bytes.fromhex(data[2:]))
-    if error.get("code") == 3 or "execution reverted" in message:
-        reason = message.partition("execution reverted")[2].strip(": ")
-        return Reverted(reason) if reason else UnknownRevert("0x")
-    return None
+def _told(endpoint: Endpoint, error: Exception) -> str:
+    """For people. The host alone: an address may hold the key of whoever pays for it."""
+    return f"The node {urlsplit(endpoint.url).hostname or endpoint.url} says: {error}"
+
+
+def _reason(endpoint: Endpoint, error: Unanswered | WrongChain) -> str:
+    return f"{endpoint.url}: {error.actual if isinstance(error, WrongChain) else error}"

@@ -9,26 +9,27 @@ polling makes it come anyway, so nothing depends on a notice having arrived.
 the block before it and its last block have the same hashes before and after the logs were read.
 * Within `WINDOW` blocks of the head, headers are linked by their parents' hashes and logs are asked for by
 block hash, so that a reorganisation between two requests cannot mix two branches.
+* Before anything is rolled back, the node that contradicts us shows in the same request that it serves our chain.
+* A block whose header says that it may hold events of ours, and of which the node gives none, is asked for again.
 * What fails is tried again, elsewhere if there is an elsewhere, for ever; `stale_since` says since when
-nothing has come. Only the consumer ends the iteration.
+nothing has come, `last_error` why. Only the consumer ends the iteration.
 
 A node whose head lies *behind* ours on the same branch is taken to lag: nothing is rolled back until a block
-contradicts one of ours.
+contradicts one of ours, or until the node has not known our last block for `lag` seconds.
 """
 
 import asyncio
 import contextlib
-import itertools
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from leasehold.chain._decode import decode_log
+from leasehold.chain._bloom import may_hold
 from leasehold.chain._heads import HeadListener
-from leasehold.chain._log import Event
+from leasehold.chain._ordered import Applied, Block, Reorganised, RolledBack, decoded, grouped
 from leasehold.chain._rpc import BlockHeader, Rpc
 from leasehold.errors import ChainError, RpcError, RpcUnavailable
 
@@ -37,32 +38,9 @@ _REMEMBERED = 4096
 _LOGS_WANTED = 5_000  # for each range: some 3 MB
 _FIRST_SPAN, _LAST_SPAN = 1_000, 1 << 20
 _RANGES_UNTIL_REGROWTH = 16
-_DECODE_AT_ONCE = 1_000  # logs, about 5 ms, before other coroutines get their turn
+_DOUBTS = 4  # times that a block is asked about again whose header speaks of events
+_TORN = "the blocks that the node names do not follow one another"
 _FIRST_RETRY, _LAST_RETRY = 0.05, 5.0  # seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block that the watcher has looked at. timestamp: unix seconds."""
-
-    number: int
-    hash: str
-    timestamp: int
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A block joined the canonical chain, with its events. Far behind the head, blocks without events are left out."""
-
-    block: Block
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RolledBack:
-    """A block, and everything above it, is no longer part of the canonical chain."""
-
-    block: Block
 
 
 Item = Applied | RolledBack
@@ -77,10 +55,6 @@ class _Fetched:
     end: Block
 
 
-class _Reorganised(Exception):
-    """The chain changed between two requests. Never leaves this module."""
-
-
 class EventWatcher:
     """Watches some contracts, from a block on.
 
@@ -89,7 +63,8 @@ class EventWatcher:
 
     ws_url: one or several WebSocket addresses that announce heads, or None to poll. confirmations: how
     many blocks behind the head it stays. poll: seconds between looks without a WebSocket; with one, it
-    looks ten times as seldom. clock: for `stale_since`.
+    looks ten times as seldom. lag: seconds for which a node with a lower head may not know our last block. clock: for
+    `stale_since`, and for that.
     """
 
     def __init__(
@@ -101,6 +76,7 @@ class EventWatcher:
         confirmations: int = 0,
         *,
         poll: float = 1.0,
+        lag: float = 60.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         urls = [ws_url] if isinstance(ws_url, str) else list(ws_url or ())
@@ -109,12 +85,15 @@ class EventWatcher:
         self._from = from_block
         self._confirmations = confirmations
         self._poll = poll
+        self._lag = lag
         self._clock = clock
         self._heads = HeadListener(urls)
         self._chain: deque[Block] = deque(maxlen=_REMEMBERED)
         self._remembers_all = True
         self._span = _FIRST_SPAN
         self._no_growth = 0
+        self._doubts: Counter[str] = Counter()
+        self._unknown_since: float | None = None
         self._running: AsyncGenerator[list[Item], None] | None = None
         self.stale_since: float | None = None
         self.last_error: ChainError | None = None
@@ -176,12 +155,10 @@ class EventWatcher:
                         async for batch in batches:
                             self.stale_since = self.last_error = None
                             yield batch
-                except _Reorganised:
-                    continue
-                except ChainError as error:
+                except (Reorganised, ChainError) as error:
                     if self.stale_since is None:
                         self.stale_since = self._clock()
-                    self.last_error = error
+                    self.last_error = error if isinstance(error, ChainError) else RpcUnavailable((_TORN,))
                     await asyncio.sleep(retry)
                     retry = min(retry * 2, _LAST_RETRY)
                     continue
@@ -215,11 +192,13 @@ class EventWatcher:
         tip = self._chain[-1] if self._chain else None
         if hinted and tip and not self._confirmations and hinted.parent == tip.hash:
             return hinted  # the usual case: no request needed
-        head = await self._rpc.header("latest")
+        # The first block of all is followed wherever it leads, so it has to be one of our chain.
+        [head] = await self._rpc.headers(["latest"], prove=tip is None)
         if head is not None and self._confirmations:
             number = head.number - self._confirmations
             head = await self._rpc.header(number) if number >= 0 else None
         if head is None or (tip and head.hash == tip.hash):
+            self._unknown_since = None
             return None
         return head
 
@@ -227,21 +206,39 @@ class EventWatcher:
         """Takes off every block that is not an ancestor of what the node holds canonical."""
         if not self._chain or head.parent == self._chain[-1].hash:
             return []
-        if head.number < self._chain[-1].number:
-            ours = next((b for b in reversed(self._chain) if b.number <= head.number), None)
-            if ours is None or ours.number < head.number or ours.hash == head.hash:
-                return []  # it lags behind us, as far as we can tell
+        if head.number < self._chain[-1].number and not await self._on_another_branch(head):
+            return []
+        self._unknown_since = None
         undone: list[Item] = []
+        at_once = 1
         while self._chain:
-            tip = self._chain[-1]
-            canonical = head if tip.number == head.number else await self._rpc.header(tip.number)
-            if canonical is not None and canonical.hash == tip.hash:
-                return undone
-            undone.append(RolledBack(self._chain.pop()))
+            tips = list(self._chain)[-at_once:]
+            canonical = await self._rpc.headers([tip.number for tip in tips], prove=True)
+            for tip, header in zip(reversed(tips), reversed(canonical), strict=True):
+                if header is not None and header.hash == tip.hash:
+                    return undone
+                undone.append(RolledBack(self._chain.pop()))
+            at_once = min(at_once * 2, WINDOW)
         if not self._remembers_all:
             undone.append(RolledBack(Block(self._from, "", 0)))
             self._remembers_all = True
         return undone
+
+    async def _on_another_branch(self, head: BlockHeader) -> bool:
+        """Whether a head below ours is of another branch. A node that lags does not know our last block either, but it
+        will in a while.
+        """
+        ours = next((b for b in reversed(self._chain) if b.number <= head.number), None)
+        if ours is not None:
+            theirs = head if ours.number == head.number else await self._rpc.header(ours.number)
+            if theirs is not None and theirs.hash != ours.hash:
+                return True
+        if await self._rpc.header(self._chain[-1].hash) is not None:
+            self._unknown_since = None
+            return False
+        if self._unknown_since is None:
+            self._unknown_since = self._clock()
+        return self._clock() - self._unknown_since >= self._lag
 
     def _append(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -258,24 +255,39 @@ class EventWatcher:
         parent = self._chain[-1].hash if self._chain else headers[0].parent
         for header in headers:
             if header.parent != parent:
-                raise _Reorganised
+                raise Reorganised
             parent = header.hash
         answers = await self._rpc.batch(
             [("eth_getLogs", [{"blockHash": header.hash, "address": self._addresses}]) for header in headers]
         )
         items: list[Item] = []
         for header, raw in zip(headers, answers, strict=True):
+            if not raw:
+                self._doubt(header)
             block = Block(header.number, header.hash, header.timestamp)
-            items.append(Applied(block, tuple(await _decoded(raw, {header.hash: header.timestamp}))))
+            times = {header.hash: header.timestamp}
+            for log in raw:
+                log.pop("blockTimestamp", None)  # the header is the better witness
+            items.append(Applied(block, tuple(await decoded(raw, times))))
+        self._doubts.clear()
         self._append(items)
         return items
 
+    def _doubt(self, header: BlockHeader) -> None:
+        """The node gave no events of this block. Raises RpcUnavailable while that is not believed: one that has just
+        learnt of a block, or another one behind the same address, may not have its events yet.
+        """
+        if self._doubts[header.hash] < _DOUBTS and may_hold(header.bloom, self._addresses):
+            self._doubts[header.hash] += 1
+            problem = f"block {header.number} should hold events, and the node gives none"
+            raise RpcUnavailable((problem,))
+
     async def _headers(self, first: int, head: BlockHeader) -> list[BlockHeader]:
-        calls = [("eth_getBlockByNumber", (hex(n), False)) for n in range(first, head.number)]
-        raw = await self._rpc.batch(calls)
-        if any(block is None for block in raw):
-            raise _Reorganised
-        return [*(BlockHeader.of(block) for block in raw), head]
+        found = await self._rpc.headers(range(first, head.number))
+        headers = [header for header in found if header is not None]
+        if len(headers) < len(found):
+            raise Reorganised
+        return [*headers, head]
 
     # ------------------------------------------------------------------------------------------------ far
     # behind
@@ -292,14 +304,14 @@ class EventWatcher:
                 end = fetched.end
                 if end.number < last:
                     task = asyncio.create_task(self._range(end, end.number + 1, last))
-                items = _grouped(await _decoded(fetched.logs, fetched.times), end)
+                items = grouped(await decoded(fetched.logs, fetched.times), end)
                 self._append(items)
                 yield items
                 if end.number >= last:
                     return
         finally:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ChainError, _Reorganised):
+            with contextlib.suppress(asyncio.CancelledError, ChainError, Reorganised):
                 await task
 
     async def _range(self, after: Block | None, first: int, last: int) -> _Fetched:
@@ -311,26 +323,26 @@ class EventWatcher:
                 query = {"fromBlock": hex(first), "toBlock": hex(end), "address": self._addresses}
                 raw = await self._rpc.call("eth_getLogs", [query])
                 if await self._anchors(after, end) != before:
-                    raise _Reorganised
+                    raise Reorganised
                 break
-            except (RpcError, RpcUnavailable):
-                if self._span == 1:
-                    raise
+            except (RpcError, RpcUnavailable) as error:
                 # Too much at once, as far as anybody can tell from the many ways in which nodes say so.
-                self._span = max(1, self._span // 2)
+                smallest, self._span = self._span == 1, max(1, self._span // 2)
                 self._no_growth = _RANGES_UNTIL_REGROWTH
+                if smallest or isinstance(error, RpcUnavailable):
+                    raise  # the next try comes after a pause
         self._adapt(len(raw), end - first + 1)
         header = before[-1]
         return _Fetched(raw, await self._times(raw), Block(header.number, header.hash, header.timestamp))
 
     async def _anchors(self, after: Block | None, end: int) -> list[BlockHeader]:
         numbers = [end] if after is None else [after.number, end]
-        raw = await self._rpc.batch([("eth_getBlockByNumber", (hex(n), False)) for n in numbers])
-        if any(block is None for block in raw):
-            raise _Reorganised
-        headers = [BlockHeader.of(block) for block in raw]
+        found = await self._rpc.headers(numbers, prove=after is None)
+        headers = [header for header in found if header is not None]
+        if len(headers) < len(numbers):
+            raise Reorganised
         if after is not None and headers[0].hash != after.hash:
-            raise _Reorganised
+            raise Reorganised
         return headers
 
     def _adapt(self, logs: int, span: int) -> None:
@@ -349,35 +361,6 @@ class EventWatcher:
             some = hashes[at : at + 100]
             blocks = await self._rpc.batch([("eth_getBlockByHash", (h, False)) for h in some])
             if any(block is None for block in blocks):
-                raise _Reorganised
+                raise Reorganised
             times.update({block["hash"]: int(block["timestamp"], 16) for block in blocks})
         return times
-
-
-async def _decoded(raw: Sequence[dict[str, Any]], times: Mapping[str, int]) -> list[Event]:
-    events = []
-    for done, log in enumerate(raw, 1):
-        if log.get("removed"):
-            continue
-        if not log.get("blockTimestamp"):
-            log["blockTimestamp"] = hex(times[log["blockHash"]])
-        event = decode_log(log)
-        if event is not None:
-            events.append(event)
-        if done % _DECODE_AT_ONCE == 0:
-            await asyncio.sleep(0)
-    return events
-
-
-def _grouped(events: list[Event], end: Block) -> list[Item]:
-    """The events by block, and the range's last block even if it has none."""
-    items: list[Item] = []
-    for number, group in itertools.groupby(events, key=lambda event: event.log.block_number):
-        some = tuple(group)
-        meta = some[0].log
-        items.append(Applied(Block(number, meta.block_hash, meta.timestamp), some))
-    if not items or items[-1].block.number != end.number:
-        items.append(Applied(end, ()))
-    elif items[-1].block.hash != end.hash:
-        raise _Reorganised
-    return items

@@ -27,14 +27,16 @@ async def indexed(session: Session, out: Output, *, again: bool = False) -> Inde
     if session.index is None:
         folder = session.settings.home
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        async with alone(folder / "index.lock"):
+        async with alone(folder / "index.lock", out, "Waiting for another command that reads the chain"):
             opened = Indexer(f"sqlite:///{folder / 'index.db'}", session.deployment)
             index = await session.stack.enter_async_context(opened)
             with out.working("Reading the chain") as update:
                 await _catch_up(session, index, update)
         session.index = index
     elif again:
-        async with alone(session.settings.home / "index.lock"):
+        async with alone(
+            session.settings.home / "index.lock", out, "Waiting for another command that reads the chain"
+        ):
             with out.working("Reading the chain") as update:
                 await _catch_up(session, session.index, update)
     return session.index
@@ -74,11 +76,21 @@ async def _catch_up(session: Session, index: Indexer, update: Callable[[str], No
 
 
 @asynccontextmanager
-async def alone(path: Path) -> AsyncIterator[None]:
-    """Waits for other commands of this computer that hold the same lock file."""
+async def alone(path: Path, out: Output, what: str) -> AsyncIterator[None]:
+    """Waits for other commands of this computer that hold the same lock file. In no thread: Ctrl-C ends it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
+        with out.working(what):
+            while not _locked(handle):  # noqa: ASYNC110 - another process lets it go
+                await asyncio.sleep(0.02)
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -11,6 +11,7 @@ import typer
 from leasehold.chain import KeyInfo, Keystore
 from leasehold.cli._acting import Acting
 from leasehold.cli._age_keys import AgeKeys
+from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._groups import Groups
 from leasehold.cli._options import (
     AsGroup,
@@ -122,9 +123,8 @@ class Invocation:
         if self.settings.password is not None:
             return self.settings.password.get_secret_value()
         try:
-            prompt = f"Password of wallet {name}"
-            return str(typer.prompt(prompt, hide_input=True, confirmation_prompt=choose, err=True))
-        except typer.Abort:
+            return ask_password(f"Password of wallet {name}", twice=choose)
+        except NobodyThere:
             raise WalletError(
                 f"There is nobody to ask for the password of wallet {name}: pass --password-file, "
                 "or set LEASEHOLD_PASSWORD."

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from leasehold.chain import Deployment, KeyInfo, Pool, Rpc, Sender, Sends, Signer, Token, TypedData
+from eth_utils.crypto import keccak
+
+from leasehold.chain import Deployment, KeyInfo, Pool, Receipt, Rpc, Sender, Sends, Signer, Token, TypedData
 from leasehold.cli._acting import AsDelegate, Proposed, Proposing
 from leasehold.cli._groups import Groups
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._proposing import file_proposal
 from leasehold.cli._session import Session
-from leasehold.errors import ContractError, SettingsError
+from leasehold.errors import ContractError, LeaseholdError, SettingsError
 
 
 class _Unlocking:
@@ -33,10 +35,41 @@ class _Unlocking:
         return self._opened
 
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
-        return await (await self.open()).sign_transaction(transaction)
+        raw = await (await self.open()).sign_transaction(transaction)
+        name, nonce = f"0x{keccak(raw).hex()}", int(transaction["nonce"])
+        self._call.out.if_interrupted = (
+            f"Interrupted while transaction {name} (nonce {nonce}) was under way: it may be mined all the same, and "
+            "does then what was asked for. Look before you send it again, with `leasehold leases` or `wallet balance`."
+        )
+        return raw
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         return await (await self.open()).sign_typed_data(message)
+
+
+class _Counting:
+    """Sends, and keeps in mind what Ctrl-C would leave behind."""
+
+    def __init__(self, sender: Sends, call: Invocation) -> None:
+        self._sender = sender
+        self._call = call
+
+    @property
+    def address(self) -> str:
+        return self._sender.address
+
+    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
+        before = self._call.out.if_interrupted
+        try:
+            receipt = await self._sender.send(to, data, value)
+        except LeaseholdError:
+            self._call.out.if_interrupted = before
+            raise
+        self._call.out.if_interrupted = (
+            f"Interrupted after transaction {receipt.tx_hash} was mined: what it did stands, and nothing more was "
+            "sent. `leasehold leases` and `leasehold wallet balance` show how things are."
+        )
+        return receipt
 
 
 @asynccontextmanager
@@ -72,8 +105,9 @@ async def open_session(
         if acting.group is not None and other is not None:
             sender = Proposing(other, reader) if signs else None
         elif signs and signer is not None:
+            call.out.if_interrupted = "Interrupted: nothing was sent."
             await signer.open()
-            own = Sender(rpc, signer)
+            own = _Counting(Sender(rpc, signer), call)
             sender = AsDelegate(own, other, reader) if other is not None else own
         pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
         session = Session(

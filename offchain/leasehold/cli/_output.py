@@ -15,6 +15,8 @@ from rich.markup import escape as _markup
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
+from leasehold.cli._asking import NobodyThere, ask_yes
+from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
@@ -53,11 +55,15 @@ class NotConfirmed(LeaseholdError):
 
 
 class Output:
-    """One command's voice. `as_json` turns tables off and `answer` on; `yes` answers every question."""
+    """One command's voice. `as_json` turns tables off and `answer` on; `yes` answers every question.
+
+    if_interrupted: what Ctrl-C says at the moment, which is what goes on without us and what that costs.
+    """
 
     def __init__(self, *, as_json: bool = False, yes: bool = False) -> None:
         self.as_json = as_json
         self.yes = yes
+        self.if_interrupted = "Interrupted."
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -110,8 +116,8 @@ class Output:
         if self.yes:
             return
         try:
-            agreed = typer.confirm(plain(question), default=False, err=True)
-        except typer.Abort:
+            agreed = ask_yes(plain(question))
+        except NobodyThere:
             raise NotConfirmed(
                 "Nobody confirmed, so nothing was sent: pass --yes to go ahead unasked."
             ) from None
@@ -123,26 +129,15 @@ class Output:
         if self.yes or self.as_json:
             return False
         try:
-            return typer.confirm(plain(question), default=False, err=True)
-        except typer.Abort:
+            return ask_yes(plain(question))
+        except NobodyThere:
             return False
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """A spinner on a terminal; the yielded function changes its text, which elsewhere becomes a line."""
-        said = what
-
-        with self.err.status(escape(what)) as status:
-
-            def update(text: str) -> None:
-                nonlocal said
-                if text != said:
-                    said = text
-                    status.update(escape(text))
-                    if not self.err.is_terminal:
-                        self.err.print(escape(text))
-
-            yield update
+        with waiting(self.err, plain(what)) as change:
+            yield lambda text: change(plain(text))
 
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:

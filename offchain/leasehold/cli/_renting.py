@@ -123,6 +123,7 @@ async def rent_machines(out: Output, session: Session, rental: Rental) -> None:
         out.answer(_answer(answer, plan, [(each.lease, {"state": "opened"}) for each in opened]))
         return
     started: list[tuple[int, dict[str, Json]]] = []
+    out.if_interrupted = _goes_on(opened, money)
     for each, listing in zip(opened, plan.listings, strict=True):
         lease = await _wait(out, session, each, listing)
         started.append((each.lease, {"state": "active", "start": lease.start, "end": lease.end}))
@@ -342,6 +343,19 @@ async def _wait(out: Output, session: Session, opened: Opened, listing: Listing)
             update(f"Lease {shown} is {status.phase}" + (f": {status.progress}" if status.progress else ""))
 
         return await session.renter().started(opened, report)
+
+
+def _goes_on(opened: Sequence[Opened], money: Money) -> str:
+    """What Ctrl-C leaves while the leases are waited for: they are open, and cost money once they start."""
+    first, shown = opened[0].quote, ", ".join(format_lease(each.lease) for each in opened)
+    hourly = money.show(sum(each.quote.hourly for each in opened), places=6)
+    held = money.show(sum(each.quote.hold_fee_per_hour for each in opened), places=6)
+    they = f"leases {shown} are open and go on" if len(opened) > 1 else f"lease {shown} is open and goes on"
+    return (
+        f"Interrupted: {they}, for {hourly} per hour once started. See it with `leasehold show "
+        f"{format_lease(opened[0].lease)}`; end it with `leasehold close`, which before the start costs {held} per "
+        f"hour held, and nothing once {format_duration(first.start_window)} have passed without one."
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ shown

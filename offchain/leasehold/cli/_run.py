@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 import typer
 
+from leasehold.cli._asking import Interrupted
 from leasehold.cli._output import plain
 from leasehold.errors import LeaseholdError
 
@@ -35,8 +36,16 @@ EXIT_CODES = {
 }
 
 
-def run(command: Coroutine[object, object, int | None], *, debug: bool = False) -> None:
-    """Run a command to its end and leave with its exit code; `None` counts as 0."""
+def run(
+    command: Coroutine[object, object, int | None],
+    *,
+    debug: bool = False,
+    if_interrupted: Callable[[], str] = lambda: "Interrupted.",
+) -> None:
+    """Run a command to its end and leave with its exit code; `None` counts as 0.
+
+    if_interrupted: what Ctrl-C has left, asked when it comes.
+    """
     try:
         code = asyncio.run(command)
     except LeaseholdError as error:
@@ -44,8 +53,8 @@ def run(command: Coroutine[object, object, int | None], *, debug: bool = False) 
             raise
         typer.echo(plain(str(error)), err=True)
         raise typer.Exit(error.exit_code) from error
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
+    except (KeyboardInterrupt, Interrupted):
+        typer.echo(plain(if_interrupted()), err=True)
         raise typer.Exit(130) from None
     except (typer.Exit, typer.Abort):
         raise

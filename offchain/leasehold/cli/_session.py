@@ -15,6 +15,7 @@ from leasehold.chain import (
     Lease,
     LeaseState,
     MachineRecord,
+    Params,
     Pool,
     Rpc,
     Sends,
@@ -28,6 +29,7 @@ from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownLease, WalletError
 from leasehold.market import (
     AgentClient,
+    Bill,
     Contact,
     DocumentCache,
     Listing,
@@ -37,6 +39,7 @@ from leasehold.market import (
     Provider,
     Renter,
     SessionCache,
+    bill,
 )
 from leasehold.market.wire import AgentUnreachable
 
@@ -61,6 +64,7 @@ class Session:
     other: str | None = None
     index: Indexer | None = None
     _ipfs: Ipfs | None = field(default=None, repr=False)
+    _params: dict[int, Params] = field(default_factory=dict, repr=False)
 
     @property
     def money(self) -> Money:
@@ -103,6 +107,16 @@ class Session:
         if found.state is LeaseState.NONE:
             raise UnknownLease(number)
         return found
+
+    async def params(self, version: int) -> Params:
+        """The pool's rules of a version, which never change: asked for once."""
+        if version not in self._params:
+            self._params[version] = await self.pool.params(version)
+        return self._params[version]
+
+    async def bill(self, lease: Lease, now: int, *, down_since: int = 0) -> Bill:
+        """What closing the lease at `now` takes, by the rules that it was opened under. As `leasehold.market.bill`."""
+        return bill(lease, now, await self.params(lease.params), down_since=down_since)
 
     def machines(self) -> Machines:
         documents = DocumentCache(

@@ -58,7 +58,11 @@ def shared(options: Options) -> Callable[[Command[P]], Callable[..., None]]:
             call = Invocation.of(ctx, **given)
             for name, bundle in bundles.items():
                 kwargs[name] = bundle(**{each.name: kwargs.pop(each.name) for each in fields(bundle)})
-            run(function(call, *args, **kwargs), debug=call.given.debug)
+            run(
+                function(call, *args, **kwargs),
+                debug=call.given.debug,
+                if_interrupted=lambda: call.out.if_interrupted,
+            )
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         _looks(command, function, [context, *(option for each in own for option in _spread(each)), *taken])

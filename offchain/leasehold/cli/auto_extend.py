@@ -109,7 +109,10 @@ async def auto_extend(
 async def _keep(call: Invocation, session: Session, number: int, keeping: Keeping, *, once: bool) -> None:
     agreed = False
     while True:
-        async with alone(_lock(session, number)):
+        shown = format_lease(number)
+        async with alone(
+            _lock(session, number), call.out, f"Waiting for another `auto-extend` of lease {shown}"
+        ):
             try:
                 lease, now = await session.lease(number), await session.now()
             except RpcUnavailable as error:  # nothing was sent: in the loop there is another time
@@ -118,6 +121,9 @@ async def _keep(call: Invocation, session: Session, number: int, keeping: Keepin
                 call.out.warn(str(error))
                 await asyncio.sleep(SHORTEST)
                 continue
+            call.out.if_interrupted = (
+                f"Interrupted: nothing extends lease {shown} any more, and it ends {utc(lease.end)}."
+            )
             step = decide(lease, keeping, now)
             call.out.say(step.why)
             answer: dict[str, Json] = {"lease": format_lease(number), "end": lease.end, "extended": 0}

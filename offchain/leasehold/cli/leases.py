@@ -26,8 +26,9 @@ from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
 from leasehold.cli._shown import STATES, lease_json, utc
 from leasehold.errors import AgentError
 from leasehold.market import (
+    Bill,
     MarketError,
-    bill,
+    Money,
     declined,
     format_amount,
     format_duration,
@@ -54,7 +55,7 @@ async def leases(
         now, money = await session.now(), session.money
         down = {each.machine.id: each.machine.down_since for each in await index.machines()}
         bills = [
-            (each.lease, bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
+            (each.lease, await session.bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
             for each in records
         ]
         call.out.answer([lease_json(lease, account, money) for lease, account in bills])
@@ -89,7 +90,10 @@ async def show(call: Invocation, lease: LeaseId) -> None:
         record = await index.lease(number)
         status, silence = await ask_agent(call, session, found)
         machine = await session.pool.machine_of(found.machine)
-        account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
+        account, money = (
+            await session.bill(found, await session.now(), down_since=machine.down_since),
+            session.money,
+        )
         result = cid_from_bytes(record.result) if record and record.result else None
         call.out.answer(
             {
@@ -117,7 +121,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
                 else utc(found.end),
             ),
             ("price", f"{money.show(found.price)} per GPU-hour"),
-            ("escrow", f"{money.show(found.deposit)}: {money.show(account.used)} used"),
+            ("escrow", f"{money.show(found.deposit)}: {_where(account, money)}"),
             *_outage_rows(found, machine),
             *_record_rows(record, session),
             *_status_rows(status, silence),
@@ -138,6 +142,16 @@ async def ask_agent(
                 return await agent.status(lease.id), None
     except (AgentError, MarketError) as error:
         return None, str(error)
+
+
+def _where(account: Bill, money: Money) -> str:
+    """Where the escrow stands, for people."""
+    taken = money.show(account.used, places=6)
+    if account.outcome is LeaseState.CANCELLED:
+        return "all of it comes back"
+    if account.outcome is LeaseState.REJECTED:
+        return f"closing it now would keep {taken}, the hold fee"
+    return f"{taken} used"
 
 
 def _outage_rows(lease: Lease, machine: Machine) -> list[tuple[str, str]]:

@@ -41,7 +41,6 @@ from leasehold.market import (
     Quote,
     Standby,
     Wish,
-    bill,
     format_amount,
     format_duration,
     format_share,
@@ -113,7 +112,8 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
     money, renter, shown = session.money, session.renter(), format_lease(found.id)
     if wanted.machine == found.machine:
         raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
-    offer, settle, listing = await _quote(call, session, found, wanted)
+    outages = await outages_first(call, session, found)
+    offer, settle, listing = await _quote(call, session, outages.after, wanted)
     call.out.pairs(
         f"From machine {found.machine} to machine {listing.id}: {listing.model or 'unknown model'}",
         (
@@ -130,7 +130,6 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
             ),
         ),
     )
-    outages = await outages_first(call, session, found)
     await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
     if not call.dry_run:
         settle_allowance(call.out, renter, offer, approve=approve)
@@ -140,7 +139,7 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
             raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
         sealed = seal(wanted.workload.for_tenant(session.account), listing.contact.age_recipient)
         delivery = await renter.deliver(listing, sealed)
-        await take_off(session, outages, found.id)
+        await take_off(session, outages.faults, found.id)
         await renter.approve(offer)
         request = LeaseRequest(
             machine=offer.machine,
@@ -188,15 +187,18 @@ async def _quote(
     with call.out.working("Fetching the machine's documents"):
         (listing,) = await session.machines().listings([record])
     here = await session.pool.machine_of(found.machine)
+    account = await session.bill(found, now, down_since=here.down_since)
     wish = Wish(
         wanted.share or found.cells,
-        wanted.duration or bill(found, now).left,
+        wanted.duration or account.left,
         parse_amount(wanted.max_price, money.decimals) if wanted.max_price is not None else None,
         wanted.allow_unverified,
     )
     leases = [each.lease for each in await index.leases(machine=listing.id, live=True)]
     offer, settle = await renter.quote(listing, wish, leases)
-    funds = funds_after_closing(found, now, here.down_since, await renter.funds())
+    funds = funds_after_closing(
+        found, now, await session.params(found.params), here.down_since, await renter.funds()
+    )
     from_ledger = min(funds.ledger, offer.deposit)
     pulled = offer.deposit - from_ledger
     offer = replace(offer, from_ledger=from_ledger, pulled=pulled, approve=max(0, pulled - funds.allowance))
@@ -236,7 +238,7 @@ async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     standby = await _standby(call, session, found)
     there = await session.pool.machine_of(standby.machine)
     terms, _ = await session.pool.terms_of(standby.machine, standby.revision)
-    account = bill(found, await session.now(), down_since=here.down_since)
+    account = await session.bill(outages.after, await session.now(), down_since=here.down_since)
     price = terms.spot_price if found.spot else terms.price
     hourly = cost(price, found.cells, 3_600, up=True)
     call.out.pairs(
@@ -249,7 +251,7 @@ async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     )
 
     async def send() -> Done:
-        await take_off(session, outages, found.id)
+        await take_off(session, outages.faults, found.id)
         backup, receipt = await session.pool.failover(
             found.id, standby.machine, standby.revision, standby.placement, standby.workload
         )

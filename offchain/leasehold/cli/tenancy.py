@@ -12,6 +12,7 @@ from leasehold.chain import (
     Lease,
     LeaseRecord,
     LeaseState,
+    Machine,
     Receipt,
     cid_from_bytes,
     cid_of_digest,
@@ -42,12 +43,14 @@ from leasehold.cli._workload import (
     build_workload,
 )
 from leasehold.cli.leases import ask_agent
+from leasehold.errors import StartWindowPassed, TrialOver
 from leasehold.market import (
+    Bill,
     Delivery,
     Extension,
     InvalidInput,
     Listing,
-    bill,
+    Money,
     check_resizing,
     format_amount,
     format_duration,
@@ -56,6 +59,7 @@ from leasehold.market import (
     parse_duration,
     parse_share,
     resizing,
+    trial_end,
 )
 from leasehold.workload import seal
 
@@ -130,7 +134,8 @@ async def resize(
         machine = await session.pool.machine_of(found.machine)
         terms, _ = await session.pool.terms_of(found.machine, found.revision)
         funds = await renter.funds()
-        change = resizing(found, machine, terms.trial, cells, await session.now(), funds)
+        outages = await outages_first(call, session, found)
+        change = resizing(outages.after, machine, terms.trial, cells, await session.now(), funds)
         check_resizing(change, funds, money)
         call.out.pairs(
             f"Lease {format_lease(number)}: {format_share(found.cells)} becomes {format_share(cells)}",
@@ -143,13 +148,12 @@ async def resize(
                 ("ends", utc(found.end)),
             ),
         )
-        outages = await outages_first(call, session, found)
         allowed = Extension(change.charged, change.pulled, change.approve)
         if not call.dry_run:
             settle_allowance(call.out, renter, allowed, approve=approve)
 
         async def send() -> Done:
-            await take_off(session, outages, number)
+            await take_off(session, outages.faults, number)
             await renter.approve(allowed)
             receipt = await session.pool.resize(number, cells)
             after = await session.lease(number)
@@ -178,11 +182,19 @@ async def reject(call: Invocation, lease: LeaseId) -> None:
     number = parse_lease(lease)
     async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
-        fee = hold_fee(found, await session.pool.params(found.params), await session.now())
-        call.out.say(f"Rejecting costs {session.money.show(fee, places=6)}; the rest comes back.")
+        money, now = session.money, await session.now()
+        await rejectable(session, found, now)
+        machine = await session.pool.machine_of(found.machine)
+        fee = hold_fee(found, await session.params(found.params), now, down_since=machine.down_since)
+        call.out.say(f"Rejecting costs {money.show(fee, places=6)} so far; the rest comes back.")
         if call.dry_run:
-            cost = format_amount(fee, session.money.decimals)
-            call.out.answer({"lease": format_lease(number), "cost": cost, "dry_run": True})
+            answer: dict[str, Json] = {
+                "lease": format_lease(number),
+                "cost": format_amount(fee, money.decimals),
+            }
+            call.out.answer(
+                {**answer, "back": format_amount(found.deposit - fee, money.decimals), "dry_run": True}
+            )
             return
         call.out.confirm(f"Reject lease {format_lease(number)}?")
         with call.out.working("Waiting for the transaction"):
@@ -197,21 +209,22 @@ async def close(call: Invocation, lease: LeaseId) -> None:
     async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
         index = await indexed(session, call.out)
-        machine = await session.pool.machine_of(found.machine)
-        account, money = bill(found, await session.now(), down_since=machine.down_since), session.money
-        call.out.say(
-            f"Lease {format_lease(number)} has used {money.show(account.used, places=6)}; "
-            f"{money.show(account.unused, places=6)} come back."
-        )
+        machine, money, now = await session.pool.machine_of(found.machine), session.money, await session.now()
         outages = await outages_first(call, session, found)
+        account = await session.bill(outages.after, now, down_since=machine.down_since)
+        call.out.say(closing(found, account, money))
+        await mention_trial(call, session, outages.after, account, machine, now)
         await warn_of_results(call, session, found, await index.lease(number))
         if call.dry_run:
             used, unused = (format_amount(each, money.decimals) for each in (account.used, account.unused))
-            call.out.answer({"lease": format_lease(number), "used": used, "unused": unused, "dry_run": True})
+            ends = {"becomes": STATES[account.outcome], "token": money.symbol}
+            call.out.answer(
+                {"lease": format_lease(number), "used": used, "unused": unused, **ends, "dry_run": True}
+            )
             return
         call.out.confirm(f"Close lease {format_lease(number)}?")
         with call.out.working("Waiting for the transaction"):
-            await take_off(session, outages, number)
+            await take_off(session, outages.faults, number)
             receipt = await session.pool.close(number)
         await settled(call, session, number, receipt)
 
@@ -294,6 +307,52 @@ def live(lease: Lease) -> Lease:
     return lease
 
 
+def closing(lease: Lease, account: Bill, money: Money) -> str:
+    """What closing the lease takes and gives back, for people."""
+    shown, back = format_lease(lease.id), money.show(account.unused, places=6)
+    taken = money.show(account.used, places=6)
+    if account.outcome is LeaseState.CANCELLED:
+        return f"Lease {shown} was not started in time: all of its {back} come back."
+    if account.outcome is LeaseState.REJECTED:
+        return (
+            f"Lease {shown} has not started: closing it keeps a hold fee, {taken} so far; {back} come back."
+        )
+    return f"Lease {shown} has used {taken} so far; {back} come back."
+
+
+async def mention_trial(
+    call: Invocation, session: Session, lease: Lease, account: Bill, machine: Machine, now: int
+) -> None:
+    """Says so where giving the lease back inside its trial costs less than closing it."""
+    if lease.state is not LeaseState.ACTIVE:
+        return
+    terms, _ = await session.pool.terms_of(lease.machine, lease.revision)
+    until, rules = trial_end(lease, terms.trial), await session.params(lease.params)
+    fee = hold_fee(lease, rules, now, down_since=machine.down_since)
+    if now < until and fee < account.used:
+        call.out.warn(
+            f"It is in its trial until {utc(until)}: `leasehold reject {format_lease(lease.id)}` ends it for "
+            f"{session.money.show(fee, places=6)} instead."
+        )
+
+
+async def rejectable(session: Session, lease: Lease, now: int) -> None:
+    """Refuse what the pool would: a trial that is over, a start window that has passed.
+
+    Raises:
+        TrialOver, StartWindowPassed.
+    """
+    if lease.state is LeaseState.OPENED:
+        deadline = lease.start + (await session.params(lease.params)).start_window
+        if now > deadline:
+            raise StartWindowPassed(lease=lease.id, deadline=deadline)
+        return
+    terms, _ = await session.pool.terms_of(lease.machine, lease.revision)
+    until = trial_end(lease, terms.trial)
+    if now >= until:
+        raise TrialOver(lease=lease.id, deadline=until)
+
+
 async def warn_of_results(
     call: Invocation, session: Session, lease: Lease, record: LeaseRecord | None
 ) -> None:
@@ -325,6 +384,7 @@ async def settled(call: Invocation, session: Session, number: int, receipt: Rece
     if record is not None:
         for name, units in (("paid", record.paid), ("fee", record.fee), ("refunded", record.refunded)):
             answer[name] = format_amount(units, money.decimals)
+        answer["taken"] = format_amount(record.paid + record.fee, money.decimals)
         answer["state"] = STATES[record.lease.state]
         answer["token"] = money.symbol
         call.out.say(

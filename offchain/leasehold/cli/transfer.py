@@ -21,7 +21,7 @@ from leasehold.cli._proposing import write_proposal
 from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
 from leasehold.cli._shown import STATES, utc
-from leasehold.market import InvalidInput, bill, format_share, parse_duration
+from leasehold.market import InvalidInput, format_share, parse_duration
 
 
 def register(app: typer.Typer) -> None:
@@ -124,7 +124,8 @@ async def _transferable(session: Session, number: int) -> Lease:
 
 
 async def _show(call: Invocation, session: Session, lease: Lease) -> None:
-    account, money = bill(lease, await session.now()), session.money
+    machine, money = await session.pool.machine_of(lease.machine), session.money
+    account = await session.bill(lease, await session.now(), down_since=machine.down_since)
     call.out.say(
         f"Lease {format_lease(lease.id)}: {format_share(lease.cells)} of machine {lease.machine}, {lease.tenant}'s, "
         f"until {utc(lease.end)}; {money.show(account.unused, places=6)} of its escrow are unused."

@@ -17,10 +17,12 @@ from leasehold.datasets._age import (
 from leasehold.datasets._fetch import Fetched, Progress
 from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
 from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
-from leasehold.datasets._tar import tar_stream
+from leasehold.datasets._tar import tar_stream, untar
+from leasehold.datasets._tree import Budget, TreeWriter
 from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
 
 __all__ = [
+    "Budget",
     "Dataset",
     "Entry",
     "EntryKind",
@@ -33,6 +35,7 @@ __all__ = [
     "Part",
     "Peer",
     "Progress",
+    "TreeWriter",
     "Walk",
     "check_identity",
     "check_recipient",
@@ -44,4 +47,5 @@ __all__ = [
     "public_parts",
     "recipient_of",
     "tar_stream",
+    "untar",
 ]

@@ -16,10 +16,6 @@ from collections.abc import Generator, Iterator
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlencode, urlsplit
 
-import ipfshttpclient
-from ipfshttpclient import exceptions as ipfs_errors
-from ipfshttpclient.http_common import multiaddr_to_url_data
-
 from leasehold.datasets._unixfs import MAX_BLOCK, Cid
 from leasehold.errors import DatasetCorrupt, DatasetError, DatasetUnavailable, IpfsError, IpfsUnreachable
 
@@ -82,12 +78,18 @@ class Node:
     """The node at `api`, a multiaddr such as `/ip4/127.0.0.1/tcp/5001`. Safe to use from several threads."""
 
     def __init__(self, api: str, timeout: float) -> None:
+        # Here and not above: a command that needs no node need not wait for its library.
+        import ipfshttpclient
+        from ipfshttpclient import exceptions
+        from ipfshttpclient.http_common import multiaddr_to_url_data
+
         self.api = api
         self.timeout = timeout
+        self._errors = exceptions
         try:
             self._client = ipfshttpclient.Client(api, timeout=timeout)
             url, unix_path, _, _ = multiaddr_to_url_data(api, "api/v0")
-        except ipfs_errors.AddressError as error:
+        except exceptions.AddressError as error:
             raise IpfsUnreachable(api, "it is no multiaddr such as /ip4/127.0.0.1/tcp/5001") from error
         if unix_path is not None:
             raise IpfsUnreachable(api, "only TCP addresses are served")
@@ -105,16 +107,17 @@ class Node:
         Raises IpfsUnreachable, IpfsError.
         """
         headers = {"Content-Type": content_type} if body is not None else {}
+        errors = self._errors
         try:
             # swarm.connect of the library splits its address into letters, so every command takes this door.
             answer = self._client._client.request(
                 f"/{name}", list(args), opts=options, decoder="json", data=body, headers=headers
             )
-        except ipfs_errors.TimeoutError as error:
+        except errors.TimeoutError as error:
             raise self._timed_out("", name, self.timeout) from error
-        except (ipfs_errors.ErrorResponse, ipfs_errors.StatusError, ipfs_errors.EncoderError) as error:
+        except (errors.ErrorResponse, errors.StatusError, errors.EncoderError) as error:
             raise self._refused("", name, str(error)) from error
-        except ipfs_errors.Error as error:
+        except errors.Error as error:
             raise IpfsUnreachable(self.api, _short(error)) from error
         return cast(list[dict[str, Any]], answer)
 

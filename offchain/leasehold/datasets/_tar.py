@@ -2,7 +2,7 @@
 
 import os
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Final
 
 from leasehold.datasets._tree import Budget, TreeWriter, write_all
@@ -72,40 +72,71 @@ class _BoundedInfo(tarfile.TarInfo):
         return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # typeshed leaves it out
 
 
-def untar(source: BinaryIO, writer: TreeWriter, budget: Budget) -> None:
+def untar(
+    source: BinaryIO,
+    writer: TreeWriter,
+    budget: Budget,
+    skip: Callable[[DatasetUnsafe], None] | None = None,
+) -> None:
     """Writes the archive that `source` streams, to its end. Existing files are replaced.
 
-    Raises DatasetUnsafe for a path that leaves the folder or for what is neither file, folder nor link,
-    DatasetTooLarge over the budget, DatasetError for what is no tar archive.
+    With `skip` a file may have several names, each of which counts as one of its size: then the folder must be new.
+    Raises DatasetUnsafe for a path that leaves the folder or for what is neither file, folder nor link, unless `skip`
+    hears of it and the rest goes on; DatasetTooLarge over the budget, DatasetError for what is no tar archive.
     """
     try:
         with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_CHUNK) as archive:
             for member in archive:
-                _extract(archive, member, writer, budget)
+                try:
+                    _extract(archive, member, writer, budget, second_names=skip is not None)
+                except DatasetUnsafe as error:
+                    if skip is None:
+                        raise
+                    budget.entry(file=False)  # what is left behind takes time as well
+                    skip(error)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
     except (tarfile.TarError, UnicodeError) as error:
         raise DatasetError(f"The sealed data is no tar archive ({error}): ask its publisher.") from error
     while source.read(_CHUNK):
         pass
-    writer.finish()
+    writer.finish(skip)
 
 
-def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter, budget: Budget) -> None:
+def _extract(
+    archive: tarfile.TarFile,
+    member: tarfile.TarInfo,
+    writer: TreeWriter,
+    budget: Budget,
+    *,
+    second_names: bool,
+) -> None:
     name = member.name.rstrip("/")
+    if not _is_text(name + member.linkname):
+        raise DatasetUnsafe(name.encode("utf-8", "replace").decode(), "its name is not UTF-8")
     if member.isdir():
         writer.folder(name)
     elif member.issym():
         writer.link(name, member.linkname)
+    elif member.islnk() and second_names:
+        writer.same_file(name, member.linkname)
     elif member.isreg() and not member.issparse():
-        content = archive.extractfile(member)
-        assert content is not None
-        budget.check(member.size)
-        with writer.file(name, executable=bool(member.mode & 0o100)) as descriptor:
-            offset = 0
-            while chunk := content.read(_CHUNK):
-                budget.spend(len(chunk))
-                write_all(descriptor, chunk, offset)
-                offset += len(chunk)
-            os.ftruncate(descriptor, offset)
+        _file(archive, member, writer, budget)
     else:
         raise DatasetUnsafe(name, "it is neither file, folder nor link")
+
+
+def _file(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter, budget: Budget) -> None:
+    content = archive.extractfile(member)
+    assert content is not None
+    budget.check(member.size)
+    with writer.file(member.name, executable=bool(member.mode & 0o100)) as descriptor:
+        offset = 0
+        while chunk := content.read(_CHUNK):
+            budget.spend(len(chunk))
+            write_all(descriptor, chunk, offset)
+            offset += len(chunk)
+        os.ftruncate(descriptor, offset)
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)

@@ -8,15 +8,16 @@ import contextlib
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from leasehold.datasets._walk import MAX_ENTRIES, link_stays_inside
+from leasehold.datasets._walk import MAX_DEPTH, MAX_ENTRIES, link_stays_inside
 from leasehold.errors import DatasetError, DatasetTooLarge, DatasetUnsafe
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_MAX_DEPTH = 128
+_MAX_LINKS = 64 << 20
+"""Bytes of links' names and targets, which wait in memory until the files are in their places."""
 
 
 class Budget:
@@ -59,6 +60,8 @@ class TreeWriter:
         self.root = root
         self._budget = budget
         self._links: list[tuple[str, str]] = []
+        self._hard: list[tuple[str, str]] = []
+        self._noted = 0
         root.mkdir(parents=True, exist_ok=True)
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
@@ -71,7 +74,7 @@ class TreeWriter:
     def folder(self, path: str) -> None:
         """Makes a folder, or finds it there."""
         self._budget.entry(file=False)
-        with self._opened(_parts(path)):
+        with self.opened(_parts(path)):
             pass
 
     @contextlib.contextmanager
@@ -79,7 +82,7 @@ class TreeWriter:
         """Opens a file for reading and writing; one that is there keeps its bytes."""
         self._budget.entry(file=True)
         *above, name = _parts(path)
-        with self._opened(above) as folder:
+        with self.opened(above) as folder:
             try:
                 descriptor = os.open(name, _FILE, 0o755 if executable else 0o644, dir_fd=folder)
             except OSError as error:
@@ -99,28 +102,50 @@ class TreeWriter:
         _parts(path)
         if not link_stays_inside("x/" + path, target):
             raise DatasetUnsafe(path, f"it is a link that leads out of its folder, to {target}")
-        self._links.append((path, target))
+        self._note(self._links, path, target)
 
-    def finish(self) -> None:
-        """Makes the links. Nothing may be written after it."""
-        for path, target in self._links:
-            *above, name = _parts(path)
-            with self._opened(above) as folder:
+    def same_file(self, path: str, other: str) -> None:
+        """Remembers that `path` is the file `other` under a second name, which `finish` gives it."""
+        self._budget.entry(file=True)
+        _parts(path)
+        *above, name = _parts(other)
+        with self.opened(above, make=False) as folder:
+            try:
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except OSError as error:
+                raise DatasetUnsafe(path, f"the file it names is not there ({error.strerror})") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise DatasetUnsafe(path, "what it names is no file")
+        self._budget.spend(status.st_size)  # whoever reads the folder reads it again
+        self._note(self._hard, path, other)
+
+    def finish(self, skip: Callable[[DatasetUnsafe], None] | None = None) -> None:
+        """Makes the links. Nothing may be written after it. `skip` hears of those that cannot be made."""
+        for make, noted in ((_hard_link, self._hard), (_soft_link, self._links)):
+            for path, target in noted:
                 try:
-                    if _is_link_to(name, folder, target):
-                        continue
-                    os.symlink(target, name, dir_fd=folder)
-                except OSError as error:
-                    raise DatasetUnsafe(path, f"something else is in its place ({error.strerror})") from error
+                    make(self, path, target)
+                except DatasetUnsafe as error:
+                    if skip is None:
+                        raise
+                    skip(error)
+
+    def _note(self, noted: list[tuple[str, str]], path: str, target: str) -> None:
+        self._noted += len(path) + len(target)
+        if self._noted > _MAX_LINKS:
+            raise DatasetTooLarge("The folder, counted in bytes of links,", self._noted, _MAX_LINKS)
+        noted.append((path, target))
 
     @contextlib.contextmanager
-    def _opened(self, parts: list[str]) -> Iterator[int]:
+    def opened(self, parts: list[str], *, make: bool = True) -> Iterator[int]:
+        """The folder at `parts`, reached without following a link; made where `make` says so."""
         descriptor = os.dup(self._root)
         try:
             for part in parts:
                 try:
                     with contextlib.suppress(FileExistsError):
-                        os.mkdir(part, 0o755, dir_fd=descriptor)
+                        if make:
+                            os.mkdir(part, 0o755, dir_fd=descriptor)
                     below = os.open(part, _FOLDER, dir_fd=descriptor)
                 except OSError as error:
                     raise DatasetUnsafe("/".join(parts), f"{part} is no folder ({error.strerror})") from error
@@ -129,6 +154,26 @@ class TreeWriter:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+def _soft_link(writer: TreeWriter, path: str, target: str) -> None:
+    *above, name = _parts(path)
+    with writer.opened(above) as folder:
+        try:
+            if not _is_link_to(name, folder, target):
+                os.symlink(target, name, dir_fd=folder)
+        except OSError as error:
+            raise DatasetUnsafe(path, f"something else is in its place ({error.strerror})") from error
+
+
+def _hard_link(writer: TreeWriter, path: str, other: str) -> None:
+    *above, name = _parts(path)
+    *far, source = _parts(other)
+    with writer.opened(above) as folder, writer.opened(far, make=False) as there:
+        try:
+            os.link(source, name, src_dir_fd=there, dst_dir_fd=folder, follow_symlinks=False)
+        except OSError as error:
+            raise DatasetUnsafe(path, f"something else is in its place ({error.strerror})") from error
 
 
 def write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
@@ -151,7 +196,7 @@ def _is_link_to(name: str, folder: int, target: str) -> bool:
 
 def _parts(path: str) -> list[str]:
     parts = path.split("/")
-    if len(parts) > _MAX_DEPTH or len(path) > 4096:
+    if len(parts) > MAX_DEPTH or len(path) > 4096:
         raise DatasetUnsafe(path[:200], "its path is too long")
     for part in parts:
         if part in ("", ".", "..") or "\0" in part or len(part.encode()) > 255:

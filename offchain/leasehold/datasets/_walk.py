@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from leasehold.errors import DatasetError, DatasetTooLarge, DatasetUnsafe
 
 MAX_ENTRIES = 1_000_000
-_MAX_DEPTH = 128
+MAX_DEPTH = 128
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -40,7 +40,8 @@ class Entry:
 class Walk:
     """Iterates over a folder's entries, parents before children, sorted, so that two walks give the same.
 
-    strict: refuse what cannot travel (a link that leads out of the folder, a device, a name that is not UTF-8);
+    strict: refuse what cannot travel (a link that leads out of the folder, a device, a name that is not UTF-8, what
+    lies too deep);
     otherwise it is left out and its path kept in `skipped`.
     """
 
@@ -57,8 +58,11 @@ class Walk:
         Raises DatasetUnsafe, DatasetTooLarge beyond MAX_ENTRIES, DatasetError when a file cannot be read.
         """
         self._count += 1
-        if self._count > MAX_ENTRIES or path.count("/") > _MAX_DEPTH:
-            raise DatasetTooLarge("The folder", self._count, MAX_ENTRIES)
+        if self._count > MAX_ENTRIES:
+            raise DatasetTooLarge("The folder, counted in entries,", self._count, MAX_ENTRIES)
+        if path.count("/") >= MAX_DEPTH:
+            self._refuse(path, f"it lies more than {MAX_DEPTH} folders deep")
+            return
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode):
             executable = bool(status.st_mode & stat.S_IXUSR)
@@ -118,7 +122,7 @@ def link_stays_inside(path: str, target: str) -> bool:
     parts = target.split("/")
     climbs = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
     return (
-        target not in ("", ".")
+        target != ""
         and not target.startswith("/")
         and "\0" not in target
         and len(target) <= 4096

@@ -7,6 +7,7 @@ clock are handed in by whoever composes them.
 from leasehold.market._agent_client import AgentClient, HeldWorkload
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._agent_sessions import SessionCache
+from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
 from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
@@ -59,17 +60,13 @@ from leasehold.market._placing import (
 )
 from leasehold.market._provider import Due, Joined, Provider
 from leasehold.market._quote import (
-    Bill,
     Extension,
     Funds,
     Money,
     Quote,
     Wish,
-    accrued,
-    bill,
     extension,
     extension_cost,
-    hold_fee,
     obstacle,
     quote,
     shortfall,
@@ -204,6 +201,8 @@ __all__ = [
     "stake_shortfall",
     "standby_of",
     "to_tokens",
+    "trial_end",
     "unstakable_at",
     "valid_share",
+    "without",
 ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, Terms, cost
+from leasehold.market._bill import accrued
 from leasehold.market._errors import InvalidInput, NotEnoughFunds
-from leasehold.market._quote import BPS, DAY, Funds, Money, accrued
+from leasehold.market._quote import BPS, DAY, Funds, Money
 from leasehold.market._units import format_duration
 
 MAX_TRIAL = 900

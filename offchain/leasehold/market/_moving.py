@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, backup_digest, cost
+from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, backup_digest, cost
 from leasehold.errors import LeaseOver, MachineDelisted, MachineDown, TrialRunning, WrongState
+from leasehold.market._bill import accrued, bill, hold_fee
 from leasehold.market._errors import MachineUnavailable, NotEnoughFunds
 from leasehold.market._placing import WHOLE, fits, format_share, valid_share
-from leasehold.market._quote import Funds, Money, accrued, bill
+from leasehold.market._quote import Funds, Money
 from leasehold.market._renter import cells_of
 
 # An `open` that pays out of what a `close` in the same transaction gives back: that shrinks until it is mined.
@@ -87,16 +88,18 @@ def check_resizing(change: Resizing, funds: Funds, money: Money) -> None:
         )
 
 
-def funds_after_closing(lease: Lease, now: int, down_since: int, funds: Funds) -> Funds:
+def funds_after_closing(lease: Lease, now: int, params: Params, down_since: int, funds: Funds) -> Funds:
     """What an account can pay with once its lease has been closed, in a transaction that is sent now.
 
-    The refund goes into the ledger. It is counted as of `SENDING_SECONDS` later, so that what is approved will do. A
-    lease that has not started gives nothing back here: its hold fee is for the contract to say.
+    The refund goes into the ledger. It is counted as of `SENDING_SECONDS` later, so that what is approved will do; of a
+    lease that has not started, as if it were still in its start window then.
     """
-    if lease.state is not LeaseState.ACTIVE:
-        return funds
-    account = bill(lease, now + SENDING_SECONDS, down_since=down_since)
-    return replace(funds, ledger=funds.ledger + account.unused)
+    then = now + SENDING_SECONDS
+    if lease.state is LeaseState.OPENED:
+        unused = lease.deposit - hold_fee(lease, params, then, down_since=down_since)
+    else:
+        unused = bill(lease, then, params, down_since=down_since).unused
+    return replace(funds, ledger=funds.ledger + unused)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leasehold.chain import Deployment, Lease, LeaseState, Machine, MachineStatus, Params, cost
+from leasehold.chain import Deployment, Lease, Machine, MachineStatus, Params, cost
 from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
 from leasehold.market._errors import MachineUnavailable, MarketError, NotEnoughFunds, PriceAboveMaximum
 from leasehold.market._placing import fits, format_share, valid_share
@@ -97,16 +97,18 @@ class Quote:
 
     def refunds(self, money: Money) -> tuple[tuple[str, str], ...]:
         """When something comes back, and how much: rows for people."""
-        trial = "there is no trial"
-        if self.trial:
-            rate, most = (
-                money.show(self.hold_fee_per_hour, places=6),
-                money.show(self.hold_fee_at_most, places=6),
-            )
-            trial = f"all but {rate} per hour held, at most {most}"
+        rate, most = (
+            money.show(self.hold_fee_per_hour, places=6),
+            money.show(self.hold_fee_at_most, places=6),
+        )
+        held = f"all but {rate} per hour held, at most {most}"
         return (
             (f"not started within {format_duration(self.start_window)}, or declined", "all of it"),
-            (f"rejected within {format_duration(self.trial)} of the start", trial),
+            ("closed by you before that", held),
+            (
+                f"rejected within {format_duration(self.trial)} of the start",
+                held if self.trial else "there is no trial",
+            ),
             (
                 "closed early",
                 f"what is unused: you pay {money.show(self.hourly, places=6)} per hour, by the second",
@@ -233,41 +235,6 @@ def shortfall(offer: Quote | Extension, funds: Funds, money: Money) -> NotEnough
 
 
 @dataclass(frozen=True)
-class Bill:
-    """Where a lease's deposit stands: used and still to be refunded if it were closed now, token units."""
-
-    used: int
-    unused: int
-    seconds: int
-    left: int
-
-
-def accrued(lease: Lease, until: int) -> int:
-    """What an active lease owes for its time up to `until`: earlier segments, and this one less its pauses."""
-    since = (lease.segment_start or lease.start) + lease.paused
-    owed = lease.segment_settled + cost(lease.price, lease.cells, max(0, until - since))
-    return min(lease.deposit, max(lease.settled, owed))
-
-
-def bill(lease: Lease, now: int, *, down_since: int = 0) -> Bill:
-    """What closing the lease at `now` would cost its tenant. A lease that has not started has cost nothing yet.
-
-    down_since: when the outage began that the machine has, or 0: the bill stops there.
-    """
-    if lease.state is not LeaseState.ACTIVE:
-        live = lease.state is LeaseState.OPENED
-        return Bill(
-            0 if live else lease.settled,
-            lease.deposit if live else 0,
-            0,
-            lease.end - lease.start if live else 0,
-        )
-    stop = max(lease.start, min(now, lease.end, down_since or lease.end))
-    used = accrued(lease, stop)
-    return Bill(used, lease.deposit - used, stop - lease.start, max(0, lease.end - now))
-
-
-@dataclass(frozen=True)
 class Extension:
     """What more time costs. Amounts in token units; `pulled` and `approve` as in `Quote`."""
 
@@ -298,9 +265,3 @@ def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extensi
             "or extend by less."
         )
     return Extension(amount, pulled, max(0, pulled - funds.allowance))
-
-
-def hold_fee(lease: Lease, params: Params, now: int) -> int:
-    """What rejecting the lease now would keep: a part of the cost of the time it was held, token units."""
-    held = max(0, min(now, lease.end) - lease.start)
-    return min(lease.deposit, cost(lease.price, lease.cells, held) * params.hold_fee_bps // BPS)

@@ -8,6 +8,8 @@ import base64
 import binascii
 import ipaddress
 import re
+from collections.abc import Sequence
+from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -64,18 +66,18 @@ def _size(value: object) -> object:
     """Bytes of `16GiB`, `500 MB` or a number."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", value.strip())
+    found = re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]*)", value.strip())
     factor = (_UNITS | _UNITS_DECIMAL).get(found[2].lower()) if found else None
     if found is None or factor is None:
         raise _refuse("is not a size such as 16GiB or a number of bytes")
-    return int(float(found[1]) * factor) if "." in found[1] else int(found[1]) * factor
+    return int(Decimal(found[1]) * factor)
 
 
 def _seconds(value: object) -> object:
     """Seconds of `90`, `90s`, `10m` or `1h`."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"([0-9]+)\s*([smh]?)", value.strip())
+    found = re.fullmatch(r"([0-9]{1,20})\s*([smh]?)", value.strip())
     if found is None:
         raise _refuse("is not a time such as 90s, 10m or a number of seconds")
     return int(found[1]) * _SECONDS[found[2]]
@@ -169,6 +171,15 @@ def _text(value: str) -> str:
     if "\0" in value:
         raise _refuse("may not hold a zero byte")
     return value
+
+
+def check_apart(what: str, paths: Sequence[str]) -> None:
+    """Refuses paths of which one is another or lies inside it. By their parts: as text, `/a-` stands between `/a` and
+    `/a/b`.
+    """
+    for outer, inner in pairwise(sorted(PurePosixPath(path).parts for path in paths)):
+        if inner[: len(outer)] == outer:
+            raise _refuse(f"{what}: {PurePosixPath(*inner)} lies inside {PurePosixPath(*outer)}")
 
 
 Bytes = Annotated[int, BeforeValidator(_size), Field(strict=True, ge=1, le=2**60)]
@@ -334,14 +345,8 @@ class Workload(_Part):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        mounts = sorted([d.path for d in self.datasets])
-        for outer, inner in pairwise(mounts):
-            if inner == outer or inner.startswith(outer + "/"):
-                raise _refuse(f"datasets: {inner} lies inside {outer}")
-        outputs = sorted(o.path for o in self.outputs)
-        for outer, inner in pairwise(outputs):
-            if inner == outer or inner.startswith(outer + "/"):
-                raise _refuse(f"outputs: {inner} lies inside {outer}")
+        check_apart("datasets", [dataset.path for dataset in self.datasets])
+        check_apart("outputs", [output.path for output in self.outputs])
         for key in ("container", "host"):
             taken = [(getattr(p, key), p.protocol) for p in self.ports if getattr(p, key) is not None]
             if len(taken) != len(set(taken)):

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from leasehold.datasets import (
     Entry,
@@ -31,7 +31,7 @@ from leasehold.datasets import (
     tar_stream,
 )
 from leasehold.errors import DestinationExists, ResultsInvalid
-from leasehold.workload._model import ContainerPath, Output
+from leasehold.workload._model import ContainerPath, Output, check_apart
 
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1024 * 1024
@@ -61,6 +61,11 @@ class Manifest(BaseModel):
     lease: Annotated[str, StringConstraints(max_length=256)]
     outputs: Annotated[tuple[ManifestEntry, ...], Field(max_length=64)]
 
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        check_apart("outputs", [output.path for output in self.outputs])
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -75,22 +80,26 @@ class Results:
 
 @dataclass
 class _Pack:
-    """The parts of one results folder. The manifest comes last, since only then the sizes are known."""
+    """The parts of one results folder. The manifest comes last, since only then the sizes are known. `places`: where
+    below `root` each output lies; `left_behind`: how much of each never came that far.
+    """
 
     root: int
     outputs: Sequence[Output]
     recipients: Sequence[str]
     lease: str
+    places: Sequence[str]
+    left_behind: Sequence[int]
     entries: list[ManifestEntry] = field(default_factory=list)
 
     def parts(self) -> Iterator[Part]:
         yield FolderPart(_ROOT)
         for index, output in enumerate(self.outputs):
             try:
-                with opened_below(self.root, output.path) as descriptor:
+                with opened_below(self.root, self.places[index]) as descriptor:
                     yield from self._output(index, output, descriptor)
             except OSError:
-                self._note(output, None, 0, 0)
+                self._note(output, None, 0, self.left_behind[index])
         manifest = Manifest(version=1, lease=self.lease, outputs=tuple(self.entries))
         yield FilePart(
             f"{_ROOT}/{_MANIFEST}", [orjson.dumps(manifest.model_dump(), option=orjson.OPT_SORT_KEYS)]
@@ -115,7 +124,7 @@ class _Pack:
             name = f"{index}.age"
             archive = tar_stream(counted(walk.below(descriptor, last)))
             yield FilePart(f"{_ROOT}/{name}", encrypted(archive, {*output.recipients, *self.recipients}))
-        self._note(output, name, size, len(walk.skipped))
+        self._note(output, name, size, len(walk.skipped) + self.left_behind[index])
 
     def _note(self, output: Output, name: str | None, size: int, skipped: int) -> None:
         self.entries.append(
@@ -131,9 +140,17 @@ class _Pack:
 
 
 async def pack_outputs(
-    root: Path, outputs: Sequence[Output], recipients: Sequence[str], ipfs: Ipfs, *, lease: str
+    root: Path,
+    outputs: Sequence[Output],
+    recipients: Sequence[str],
+    ipfs: Ipfs,
+    *,
+    lease: str,
+    places: Sequence[str] | None = None,
+    left_behind: Sequence[int] | None = None,
 ) -> str:
-    """Adds the outputs, found below `root` at their paths in the container, to IPFS; the CID of them all.
+    """Adds the outputs to IPFS; the CID of them all. They lie below `root` at `places`, by default at their paths in
+    the container; `left_behind` counts what of each was left out already.
 
     `recipients` (age) may open every private output, besides those it names. `lease` is the label of the lease
     they belong to. An output that is not there is noted as missing, and so is one behind a link.
@@ -142,7 +159,10 @@ async def pack_outputs(
     """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        return await ipfs.add_stream(_Pack(descriptor, outputs, recipients, lease).parts())
+        places = places or [output.path for output in outputs]
+        left_behind = left_behind or [0] * len(outputs)
+        pack = _Pack(descriptor, outputs, recipients, lease, places, left_behind)
+        return await ipfs.add_stream(pack.parts())
     finally:
         os.close(descriptor)
 

@@ -136,7 +136,7 @@ def _children(pid: int) -> list[int]:
 
 async def killed(world: World, pid: int) -> None:
     async with asyncio.timeout(10):
-        while world.server.api.slots.used(LEASE) or not world.leases.streams[-1].closed:  # noqa: ASYNC110
+        while world.server.api.admission.streams.used(LEASE) or not world.leases.streams[-1].closed:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -203,7 +203,7 @@ async def test_a_client_that_leaves_before_its_first_frame(world: World) -> None
     async with opened(world):
         pass
     async with asyncio.timeout(10):
-        while world.server.api.slots.used(LEASE):  # noqa: ASYNC110
+        while world.server.api.admission.streams.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert not world.leases.streams
 
@@ -231,7 +231,7 @@ async def test_writing_to_a_command_that_does_not_read(world: World) -> None:
                 while True:
                     await socket.send(b"\x00" + bytes(CHUNK))
     async with asyncio.timeout(10):
-        while world.server.api.slots.used(LEASE):  # noqa: ASYNC110
+        while world.server.api.admission.streams.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -274,7 +274,7 @@ async def test_a_container_that_has_just_stopped(world: World, monkeypatch: pyte
 
 
 async def test_streams_are_counted(world: World) -> None:
-    world.server.api.slots = Slots(1)
+    world.server.api.admission.streams = Slots(1)
     async with opened(world, sh("echo up; sleep 1000")) as socket:
         await socket.recv()
         assert await refused(world) == (429, "TooManyRequests")

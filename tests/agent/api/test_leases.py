@@ -144,7 +144,7 @@ async def test_a_log_is_followed_until_the_container_ends(world: World) -> None:
 async def gone(world: World) -> None:
     """Waits until nobody follows the log."""
     async with asyncio.timeout(10):
-        while world.leases.logs_of[LEASE].followers or world.server.api.slots.used(LEASE):  # noqa: ASYNC110
+        while world.leases.logs_of[LEASE].followers or world.server.api.admission.streams.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -165,7 +165,7 @@ async def test_a_follower_is_cut_off_when_the_lease_changes_hands(world: World) 
 
 
 async def test_followers_are_counted(world: World) -> None:
-    world.server.api.slots = Slots(1)
+    world.server.api.admission.streams = Slots(1)
     response, _ = await follow(world)
     refused(await get(world, LOGS, "lease.logs"), 429, "TooManyRequests")
     await response.aclose()

@@ -15,8 +15,8 @@ from devnet.serving import CHAIN, CONTROLLER, MACHINE
 from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
 from leasehold_agent._errors import StoreFull
+from leasehold_agent._rates import Buckets
 from leasehold_agent.api import Rate, UploadLimits, UploadRates
-from leasehold_agent.api._limits import Buckets
 
 from .conftest import DOMAIN, LEASE, Tenant, World, key
 from .test_auth import refused

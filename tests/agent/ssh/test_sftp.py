@@ -295,7 +295,7 @@ async def test_nothing_is_left_behind(ssh: Ssh) -> None:
     async with asyncio.timeout(20):
         while not all(stream.closed for stream in ssh.leases.streams):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    assert ssh.server._slots.used(LEASE) == 0
+    assert ssh.server.admission.streams.used(LEASE) == 0
 
 
 async def test_a_shell_that_stops_answering(

@@ -194,7 +194,7 @@ async def test_a_lease_without_a_container(ssh: Ssh) -> None:
 
 
 async def test_streams_are_counted(ssh: Ssh) -> None:
-    ssh.server._slots = Slots(0)
+    ssh.server.admission.streams = Slots(0)
     found = await ssh.ssh("true")
     assert (found.code, b"streams" in found.err) == (255, True)
 
@@ -273,10 +273,11 @@ async def test_forwarding_to_the_host_s_own_port(ssh: Ssh) -> None:
 async def test_forwarded_connections_are_counted(ssh: Ssh) -> None:
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     ssh.leases.ports[LEASE, 80] = server.sockets[0].getsockname()[:2]
-    ssh.server._slots = Slots(0)
+    ssh.server.admission.streams = Slots(0)
     async with client(ssh) as connection:
-        reader, _ = await connection.open_connection("localhost", 80, encoding=None)
-        assert await reader.read() == b""
+        with pytest.raises(asyncssh.ChannelOpenError) as caught:
+            await connection.open_connection("localhost", 80, encoding=None)
+    assert caught.value.code == asyncssh.OPEN_RESOURCE_SHORTAGE
     server.close()
     await server.wait_closed()
 
@@ -291,24 +292,9 @@ async def test_remote_forwarding_is_refused(ssh: Ssh) -> None:
             await connection.open_unix_connection("/var/run/docker.sock")
 
 
-async def test_too_many_who_have_not_shown_a_key(ssh: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_ssh, "WAITING_PER_ADDRESS", 2)
-    waiting = [await asyncio.open_connection("127.0.0.1", ssh.port) for _ in range(2)]
-    for reader, _ in waiting:
-        assert (await reader.readline()).startswith(b"SSH-2.0-Leasehold")
-    assert (await ssh.ssh("true")).code == 255
-    for _, writer in waiting:
-        writer.close()
-        await writer.wait_closed()
-    async with asyncio.timeout(20):
-        while ssh.server._waiting.total():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    assert (await ssh.ssh("true")).code == 0
-
-
-async def test_who_has_shown_a_key_does_not_count_as_waiting(ssh: Ssh) -> None:
+async def test_who_has_shown_a_key_does_not_count_as_a_stranger(ssh: Ssh) -> None:
     async with client(ssh):
-        assert ssh.server._waiting.total() == 0
+        assert ssh.server.door.strangers == 0
 
 
 async def test_keys_are_tried_a_limited_number_of_times(ssh: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:

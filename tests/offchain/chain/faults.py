@@ -46,7 +46,7 @@ class Gate(httpx.AsyncBaseTransport):
         if isinstance(call, dict):
             refused = await self._look(call)
             if refused is not None:
-                return httpx.Response(200, json={"id": call["id"], "error": refused})
+                return _streamed({"id": call["id"], "error": refused})
             request = httpx.Request(
                 "POST", request.url, headers={"content-type": "application/json"}, json=call
             )
@@ -58,7 +58,7 @@ class Gate(httpx.AsyncBaseTransport):
             if isinstance(answer.get("result"), list):
                 for log in answer["result"]:
                     log.pop("blockTimestamp", None)
-        return httpx.Response(200, json=body)
+        return _streamed(body)
 
     async def _look(self, call: dict[str, object]) -> dict[str, object] | None:
         params = call["params"]
@@ -78,6 +78,11 @@ class Gate(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _streamed(body: object) -> httpx.Response:
+    """A response that nobody has read yet, as they come from a socket."""
+    return httpx.Response(200, stream=httpx.ByteStream(orjson.dumps(body)))
 
 
 class RedirectingProxy:

@@ -26,7 +26,7 @@ from leasehold.chain import (
     RolledBack,
     StakeMoved,
 )
-from leasehold.chain._indexer import migrate
+from leasehold.chain._indexer import migrate, up_to_date
 from leasehold.chain._tables import metadata
 from leasehold.errors import ContractError, SettingsError
 
@@ -505,10 +505,13 @@ def test_the_migrations_go_back_to_nothing(tmp_path: Path) -> None:
     engine = sa.create_engine(url_of(tmp_path / "index.db"))
     try:
         with engine.begin() as connection:
+            assert not up_to_date(connection)
             migrate(connection)
+            assert up_to_date(connection)
             assert "chain_ledger" in sa.inspect(connection).get_table_names()
         with engine.begin() as connection:
             migrate(connection, "base")
+            assert not up_to_date(connection)
             assert sa.inspect(connection).get_table_names() == ["chain_version"]
     finally:
         engine.dispose()

@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 from devnet.anvil import Anvil
 from devnet.pool import PoolChain
 from leasehold.chain import Pool, Rpc, Token
-from leasehold.chain._rpc import revert_of
+from leasehold.chain._endpoint import revert_of
 from leasehold.errors import (
     ChainError,
     PriceTooHigh,
@@ -40,13 +40,26 @@ class Answers(httpx.AsyncBaseTransport):
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, httpx.Response):
-            return answer
+            return streamed(answer.status_code, answer.content, answer.headers)
         call = orjson.loads(request.content)
-        return httpx.Response(200, json={"jsonrpc": "2.0", "id": call["id"], **answer})
+        parts = [
+            {"jsonrpc": "2.0", "id": part["id"], **answer}
+            for part in (call if isinstance(call, list) else [call])
+        ]
+        return streamed(200, orjson.dumps(parts if isinstance(call, list) else parts[0]))
+
+
+def streamed(status: int, content: bytes, headers: Any = None) -> httpx.Response:
+    """A response that nobody has read yet, as they come from a socket."""
+    return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
+
+
+async def at_once(seconds: float) -> None:
+    """Stands in for `asyncio.sleep`."""
 
 
 def client(transport: Answers, *hosts: str, **options: Any) -> Rpc:
-    return Rpc([f"http://{host}" for host in hosts], transport=transport, **options)
+    return Rpc([f"http://{host}" for host in hosts], transport=transport, **{"sleep": at_once, **options})
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 import typer
 
+from leasehold.cli import _waiting
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
 from leasehold.cli._shown import MACHINE_COLUMNS
@@ -52,3 +54,25 @@ def test_a_machine_fits_a_terminal_of_80_columns(
 
 async def _fails() -> None:
     raise NoMachineMatches(HOSTILE)
+
+
+def test_waiting_is_said_with_its_seconds_where_no_spinner_turns(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_waiting, "QUIET", 0.0)
+    monkeypatch.setattr(_waiting, "AGAIN", 0.0)
+    said = threading.Event()
+    out = Output()
+    with monkeypatch.context() as patched:
+        real = out.err.print
+
+        def heard(text: str) -> None:
+            real(text)
+            said.set()
+
+        patched.setattr(out.err, "print", heard)
+        with out.working("Waiting for [one] thing"):
+            assert said.wait(60)
+    captured = capfd.readouterr()
+    assert captured.err.startswith("Waiting for [one] thing (0 s)\n")
+    assert captured.out == ""

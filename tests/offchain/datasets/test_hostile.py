@@ -116,7 +116,7 @@ async def test_one_name_twice(lying: Lying, tmp_path: Path) -> None:
         await fetch_root(lying, root, b"hello", b"other", dest=tmp_path / "copy")
 
 
-@pytest.mark.parametrize("target", ["/etc", "..", "../..", "d/../..", ".", "", "x" * 5000])
+@pytest.mark.parametrize("target", ["/etc", "..", "../..", "d/../..", "./..", "", "x" * 5000])
 async def test_links_out_of_the_folder(lying: Lying, tmp_path: Path, target: str) -> None:
     symlink = field(1, b"\x08\x04" + field(2, target.encode()))
     root = folder_of(link(node(symlink), "l", 9))

@@ -152,3 +152,49 @@ async def test_what_nobody_has_or_somebody_forged_is_reported_beside_the_rest(tm
     assert "IPFS node runs" in str(missing)
     assert isinstance(bad, DocumentUnavailable)
     assert "something else" in str(bad)
+
+
+class Gone(Blocks):
+    """Nobody has some of the documents, and the node looks for them for as long as it may."""
+
+    async def get_block(self, cid: str, timeout: float) -> bytes:  # noqa: ASYNC109  # the protocol's
+        self.asked.append(cid)
+        if cid not in self.held:
+            await asyncio.Event().wait()
+        return self.held[cid]
+
+
+def _digests(count: int) -> list[bytes]:
+    return [sha256(number.to_bytes(4, "big")).digest() for number in range(count)]
+
+
+async def test_documents_that_nobody_serves_take_one_limit_together(tmp_path: Path) -> None:
+    cache = DocumentCache(tmp_path, Gone(), timeout=0.5, parallel=2)
+    async with asyncio.timeout(10):  # 20 s, were each waited for
+        missing = await cache.get_all(_digests(80))
+    assert all(isinstance(each, DocumentUnavailable) for each in missing)
+    assert "within 0.5 s" in str(missing[0])
+
+
+async def test_what_nobody_gave_comes_last_the_next_time(tmp_path: Path) -> None:
+    now = 1_000.0
+    blocks = Gone()
+    await blocks.put_block(b"served")
+    cache = DocumentCache(tmp_path, blocks, timeout=0.2, parallel=2, clock=lambda: now)
+    gone, served = _digests(2), sha256(b"served").digest()
+    assert (await cache.get_all([*gone, served]))[-1] != b"served", "both slots waited for what is gone"
+    assert (await cache.get_all([*gone, served]))[-1] == b"served"
+    blocks.held |= {cid_of_digest(gone[0]): (0).to_bytes(4, "big")}
+    assert (await cache.get_all(gone))[0] == (0).to_bytes(4, "big"), "it is asked for all the same"
+    assert not (tmp_path / f"{gone[0].hex()}.missed").exists()
+
+
+async def test_a_served_document_waits_a_moment_for_those_that_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leasehold.market._documents_cache._MOMENT", 0.02)
+    blocks = Gone()
+    await blocks.put_block(b"served")
+    cache = DocumentCache(tmp_path, blocks, timeout=3, parallel=4)
+    found = await cache.get_all([*_digests(40), sha256(b"served").digest()])
+    assert found[-1] == b"served"

@@ -48,18 +48,18 @@ POOR = Funds(ledger=0, wallet=10**6, allowance=0)
 
 
 def test_a_pause_and_an_outage_stop_the_bill() -> None:
-    assert bill(replace(LEASE, paused=600), NOW + 3_600).used == cost(2_500_000, 4, 3_000)
-    assert bill(replace(LEASE, paused=600), NOW + 300).used == 0
-    assert bill(LEASE, NOW + 3_600, down_since=NOW + 1_800).used == cost(2_500_000, 4, 1_800)
-    assert bill(LEASE, NOW + 3_600, down_since=NOW - 50).used == 0
-    assert bill(replace(LEASE, settled=900_000), NOW + 3_600, down_since=NOW).used == 900_000
+    assert bill(replace(LEASE, paused=600), NOW + 3_600, PARAMS).used == cost(2_500_000, 4, 3_000)
+    assert bill(replace(LEASE, paused=600), NOW + 300, PARAMS).used == 0
+    assert bill(LEASE, NOW + 3_600, PARAMS, down_since=NOW + 1_800).used == cost(2_500_000, 4, 1_800)
+    assert bill(LEASE, NOW + 3_600, PARAMS, down_since=NOW - 50).used == 0
+    assert bill(replace(LEASE, settled=900_000), NOW + 3_600, PARAMS, down_since=NOW).used == 900_000
 
 
 def test_a_segment_is_billed_by_its_own_share() -> None:
     resized = replace(LEASE, placement=0x01FF, segment_start=NOW + 3_600, segment_settled=1_250_000, settled=1_250_000,
                       deposit=3_750_000)  # fmt: skip
-    assert bill(resized, NOW + 5_400).used == 1_250_000 + cost(2_500_000, 8, 1_800)
-    assert bill(resized, NOW + 9_999).used == 3_750_000
+    assert bill(resized, NOW + 5_400, PARAMS).used == 1_250_000 + cost(2_500_000, 8, 1_800)
+    assert bill(resized, NOW + 9_999, PARAMS).used == 3_750_000
     assert extension(resized, 3_600, RICH, MONEY).amount == 2_500_000
     assert claimable(resized, PARAMS, 600, NOW + 6_300) == cost(2_500_000, 8, 1_800)
 
@@ -108,9 +108,10 @@ def test_what_the_pool_refuses_is_said_before(
 
 
 def test_a_lease_that_is_closed_pays_for_the_next_one() -> None:
-    after = funds_after_closing(LEASE, NOW + 3_600, 0, POOR)
+    after = funds_after_closing(LEASE, NOW + 3_600, PARAMS, 0, POOR)
     assert after.ledger == 2_500_000 - cost(2_500_000, 4, 3_720)
-    assert funds_after_closing(replace(LEASE, state=LeaseState.OPENED), NOW, 0, POOR) == POOR
+    opened = funds_after_closing(replace(LEASE, state=LeaseState.OPENED), NOW, PARAMS, 0, POOR)
+    assert opened.ledger == 2_500_000 - cost(2_500_000, 4, 120) // 2  # the hold fee
 
 
 def test_a_standby_is_found_by_its_digest() -> None:

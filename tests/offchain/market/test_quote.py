@@ -211,13 +211,15 @@ def test_each_obstacle_is_named_with_its_next_step(
 
 
 def test_a_bill_counts_seconds_from_the_start_and_never_passes_the_deposit() -> None:
-    assert bill(LEASE, NOW + 3_600).used == 2_500_000
-    assert bill(LEASE, NOW + 3_600).left == 3_600
-    assert bill(LEASE, NOW + 99_999).used == 5_000_000
-    assert bill(LEASE, NOW - 5).used == 0
-    opened = bill(replace(LEASE, state=LeaseState.OPENED), NOW + 100)
-    assert (opened.used, opened.unused, opened.left) == (0, 5_000_000, 7_200)
-    ended = bill(replace(LEASE, state=LeaseState.ENDED, settled=1_000_000), NOW)
+    assert bill(LEASE, NOW + 3_600, PARAMS).used == 2_500_000
+    assert bill(LEASE, NOW + 3_600, PARAMS).left == 3_600
+    assert bill(LEASE, NOW + 99_999, PARAMS).used == 5_000_000
+    assert bill(LEASE, NOW - 5, PARAMS).used == 0
+    opened = bill(replace(LEASE, state=LeaseState.OPENED), NOW + 100, PARAMS)
+    assert (opened.used, opened.unused, opened.left) == (6_944, 4_993_056, 7_200)  # a tenth of 100 seconds
+    late = bill(replace(LEASE, state=LeaseState.OPENED), NOW + 901, PARAMS)
+    assert (late.used, late.unused, late.outcome) == (0, 5_000_000, LeaseState.CANCELLED)
+    ended = bill(replace(LEASE, state=LeaseState.ENDED, settled=1_000_000), NOW, PARAMS)
     assert (ended.used, ended.unused, ended.left) == (1_000_000, 0, 0)
 
 
@@ -226,7 +228,7 @@ def test_a_bill_counts_seconds_from_the_start_and_never_passes_the_deposit() -> 
 def test_used_and_unused_always_make_the_deposit(seconds: int, cells: int, price: int) -> None:
     deposit = -(-price * cells * 7_200 // 28_800)
     lease = replace(LEASE, placement=0x0100 | ((1 << cells) - 1), price=price, deposit=deposit)
-    account = bill(lease, NOW + seconds)
+    account = bill(lease, NOW + seconds, PARAMS)
     assert account.used + account.unused == deposit
     assert account.used >= 0
     assert account.unused >= 0

@@ -138,6 +138,12 @@ def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> No
         ({"datasets": [{"cid": CID, "path": "/d", "key": "k"}]}, "age identity"),
         ({"datasets": [{"cid": CID, "path": "/d"}, {"cid": CID, "path": "/d/e"}]}, "/d/e lies inside /d"),
         ({"outputs": [{"path": "/o"}, {"path": "/o"}]}, "/o lies inside /o"),
+        ({"outputs": [{"path": p} for p in ("/a", "/a-", "/a/L/x")]}, "/a/L/x lies inside /a"),
+        ({"datasets": [{"cid": CID, "path": p} for p in ("/a", "/a b", "/a/b")]}, "/a/b lies inside /a"),
+        ({"disk": "9" * 400 + ".5"}, "disk"),
+        ({"disk": "9" * 400}, "disk"),
+        ({"disk": 10**400}, "disk"),
+        ({"grace": "9" * 400}, "grace"),
         ({"outputs": [{"path": "/o", "recipients": ["age1"]}]}, "age recipient"),
         (
             {"outputs": [{"path": "/o", "public": True, "recipients": [RECIPIENT]}]},

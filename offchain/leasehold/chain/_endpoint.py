@@ -1,0 +1,272 @@
+"""One address of a node: requests out, outcomes in. What is odd about an answer becomes one of three things here.
+
+`Unanswered`: nothing that can be used; another endpoint is asked, or this one again. `Limited`: it asks us to come
+back later. `BatchRefused`: it takes no lists, or none so long; a shorter one is sent. Whatever else a node answers, a
+result of the right form or an error, is an `Outcome` of its request.
+"""
+
+import asyncio
+import email.utils
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import orjson
+
+from leasehold._bounded import Unreadable, read_bounded
+from leasehold.chain._shapes import Misshapen, checked
+from leasehold.errors import ContractError, Reverted, RpcError, UnknownRevert, decode_revert
+
+MOST_CALLS = 64
+_MOST_ANSWER = 64 << 20
+_REGROWTH = 32  # exchanges that went well until a longer batch is tried again
+_LIMITS = frozenset({-32005, -32029, 429})
+# Many nodes have no code of their own for it.
+_LIMIT_WORDS = (
+    "rate limit",
+    "ratelimit",
+    "too many requests",
+    "request limit",
+    "compute units",
+    "throttl",
+    "quota",
+)
+_REFUSALS = frozenset(
+    {401, 403, 404, 407}
+)  # whatever the body says: they are of the way to the node, not of the node
+
+
+class Unanswered(Exception):
+    """An endpoint gave nothing that can be used. again: whether asking once more may help."""
+
+    def __init__(self, reason: str, *, again: bool = True) -> None:
+        super().__init__(reason)
+        self.again = again
+
+
+class Limited(Unanswered):
+    """It wants fewer requests. seconds: after which it wants to be asked again, where it says so."""
+
+    def __init__(self, reason: str, seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.seconds = seconds
+
+
+class BatchRefused(Unanswered):
+    """It does not take so many calls in one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    id: int
+    method: str
+    params: Sequence[Any]
+
+    def written(self) -> Mapping[str, object]:
+        return {"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": self.params}
+
+
+Outcome = Any  # a result that has the right form, or the ChainError that the node answered
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """resting_until: when it is one of the first again. checked: it has shown which chain it serves. most: how many
+    calls it takes in one request."""
+
+    url: str
+    resting_until: float = 0.0
+    checked: bool = False
+    most: int = MOST_CALLS
+    went_well: int = 0
+
+    async def ask(
+        self, client: httpx.AsyncClient, requests: Sequence[Request], seconds: float
+    ) -> dict[int, Outcome]:
+        """The outcomes by the requests' numbers: of one at least, of all where the node is as it should be.
+
+        Raises Unanswered, Limited, BatchRefused.
+        """
+        alone = len(requests) == 1
+        body = orjson.dumps(requests[0].written() if alone else [each.written() for each in requests])
+        status, limit, answer = await self._post(client, body, seconds)
+        try:
+            parts = _alone(answer, requests[0], status) if alone else _together(answer, requests, status)
+        except Unanswered as error:
+            if isinstance(error, Limited):
+                error.seconds = limit
+            raise
+        found = _outcomes(requests, parts)
+        self._note(len(found) == len(requests))
+        if len(found) < len(requests):
+            self.split(len(requests))
+        return found
+
+    def split(self, asked: int) -> None:
+        """It is asked for at most half as much at once from now on."""
+        self.most, self.went_well = max(1, min(self.most, asked) // 2), 0
+
+    def _note(self, whole: bool) -> None:
+        self.went_well = self.went_well + 1 if whole else 0
+        if self.went_well >= _REGROWTH and self.most < MOST_CALLS:
+            self.most, self.went_well = self.most * 2, 0
+
+    async def _post(
+        self, client: httpx.AsyncClient, body: bytes, seconds: float
+    ) -> tuple[int, float | None, Any]:
+        """Status, seconds it wants to be left alone for, and the JSON of the answer."""
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                client.stream(
+                    "POST", self.url, content=body, headers={"accept-encoding": "gzip"}
+                ) as response,
+            ):
+                status, limit = response.status_code, _retry_after(response)
+                if status == 429:
+                    raise Limited(f"HTTP {status}", limit)
+                if status >= 500:
+                    raise Unanswered(f"HTTP {status}")
+                raw = await read_bounded(response, _MOST_ANSWER)
+        except TimeoutError:
+            raise Unanswered(f"no answer within {seconds:g} s", again=False) from None
+        except httpx.HTTPError as error:
+            raise Unanswered(str(error) or type(error).__name__, again=_may_pass(error)) from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Unanswered(f"not an address: {error}", again=False) from error
+        except Unreadable as error:
+            raise Unanswered(str(error)) from error
+        try:
+            return status, limit, orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            if status == 413:
+                raise BatchRefused(f"HTTP {status}") from None
+            raise Unanswered(f"HTTP {status} without JSON") from None
+
+
+def _may_pass(error: httpx.HTTPError) -> bool:
+    """A connection that ended in the middle may be a node's that was just restarted; one that never began is not up."""
+    return not isinstance(error, httpx.ConnectError | httpx.TimeoutException | httpx.UnsupportedProtocol)
+
+
+def _alone(answer: Any, request: Request, status: int) -> dict[int, Any]:
+    if not isinstance(answer, dict):
+        raise Unanswered(f"HTTP {status} with {_kind(answer)} where an answer belongs")
+    if status in _REFUSALS:
+        raise Unanswered(f"HTTP {status}: {_said(answer)}")
+    if answer.get("error") is None and (status >= 300 or answer.get("id") != request.id):
+        raise Unanswered(f"HTTP {status} with the answer to something else")
+    return {request.id: answer}
+
+
+def _together(answer: Any, requests: Sequence[Request], status: int) -> dict[int, Any]:
+    if isinstance(answer, dict) and status not in _REFUSALS:
+        if _is_limit(answer.get("error"), ""):
+            raise Limited(_said(answer))
+        raise BatchRefused(_said(answer))
+    if not isinstance(answer, list):
+        raise Unanswered(f"HTTP {status}: {_said(answer) if isinstance(answer, dict) else _kind(answer)}")
+    ids = {each.id for each in requests}
+    parts = {part["id"]: part for part in answer if isinstance(part, dict) and _among(part.get("id"), ids)}
+    if not parts:
+        raise BatchRefused("a list without the answers that were asked for")
+    return parts
+
+
+def _among(number: Any, ids: set[int]) -> bool:
+    return type(number) is int and number in ids
+
+
+def _outcomes(requests: Sequence[Request], parts: Mapping[int, Any]) -> dict[int, Outcome]:
+    """Of those parts that can be used. Raises what was wrong with the first that cannot, if no part can."""
+    found: dict[int, Outcome] = {}
+    problem: Unanswered | None = None
+    for request in requests:
+        if request.id in parts:
+            try:
+                found[request.id] = _outcome(parts[request.id], request)
+            except Unanswered as error:
+                problem = problem or error
+    if not found:
+        raise problem or Unanswered("no answer to what was asked")
+    return found
+
+
+def _outcome(part: Mapping[str, Any], request: Request) -> Outcome:
+    error = part.get("error")
+    if error is None:
+        if "result" not in part:
+            raise Unanswered(f"{request.method}: neither a result nor an error")
+        try:
+            return checked(request.method, request.params, part["result"])
+        except Misshapen as odd:
+            raise Unanswered(str(odd)) from None
+    if not isinstance(error, dict):
+        raise Unanswered(f"{request.method}: {_said(part)}")
+    reverted = revert_of(error)
+    if reverted is not None:
+        return reverted
+    if _is_limit(error, request.method):
+        raise Limited(_said(part))
+    return RpcError(_code(error), str(error.get("message", error))[:500], error.get("data"), request.method)
+
+
+def _is_limit(error: Any, method: str) -> bool:
+    if not isinstance(error, dict):
+        return False
+    message = str(error.get("message", "")).lower()
+    if any(words in message for words in _LIMIT_WORDS):
+        return True
+    # For logs the same code says that there are too many of them.
+    return _code(error) in _LIMITS and method != "eth_getLogs"
+
+
+def _code(error: Mapping[str, Any]) -> int:
+    code = error.get("code")
+    return code if type(code) is int else 0
+
+
+def _said(answer: Mapping[str, Any]) -> str:
+    """The words of an answer that is no result."""
+    error = answer.get("error")
+    said = error.get("message") if isinstance(error, dict) else error or answer.get("message")
+    return str(said or "no reason")[:200]
+
+
+def _kind(answer: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}.get(
+        type(answer), "a number"
+    )
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    said = response.headers.get("retry-after", "").strip()
+    if not said:
+        return None
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def revert_of(error: Mapping[str, Any]) -> ContractError | None:
+    """The contract's error in a JSON-RPC error, or None when it is not about a revert."""
+    data = error.get("data")
+    while isinstance(data, dict):  # some nodes wrap it
+        data = data.get("data") or data.get("result") or data.get("originalError")
+    message = str(error.get("message", ""))
+    if isinstance(data, str) and data.startswith("0x") and (len(data) >= 10 or "revert" in message):
+        try:
+            return decode_revert(bytes.fromhex(data[2:]))
+        except ValueError:
+            return UnknownRevert("0x")
+    if error.get("code") == 3 or "execution reverted" in message:
+        reason = message.partition("execution reverted")[2].strip(": ")
+        return Reverted(reason) if reason else UnknownRevert("0x")
+    return None

@@ -1,0 +1,203 @@
+"""Doors and places: who waits, who gives way, and what nobody can take."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from leasehold.market.wire import TooManyRequests
+from leasehold_agent._door import Door, DoorLimits, Visitor
+from leasehold_agent._rates import Buckets, Rate, network
+from leasehold_agent._slots import Budget, Room, Slots
+
+GENEROUS = Rate(1e6, 1)
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("?", "?"),
+    ],
+)
+def test_what_an_address_is_counted_as(address: str, counted: str) -> None:
+    assert network(address) == counted
+
+
+@pytest.mark.parametrize("limit", [256, 1024, 65_536, 1_048_576])
+def test_descriptors_are_kept_for_what_the_agent_owes(limit: int) -> None:
+    budget = Budget(limit)
+    assert budget.reserve >= limit // 4
+    assert budget.reserve + budget.leases + 2 * budget.strangers == limit
+    assert budget.leases > 64
+
+
+def fill(slots: Slots, lease: int) -> None:
+    with contextlib.suppress(TooManyRequests):
+        while True:
+            slots.acquire(lease)
+
+
+def test_one_lease_leaves_room_for_the_next() -> None:
+    """Greedy leases, one after the other, on a host with 1,024 descriptors."""
+    room = Room(Budget(1024).leases)
+    slots = Slots(10_000, room)
+    for lease in range(10):
+        fill(slots, lease)
+    assert room.free > room.size / 4
+    for lease in range(10, 40):
+        fill(slots, lease)
+        assert slots.used(lease) >= 2
+    slots.acquire("the next")
+
+
+def test_places_come_back() -> None:
+    room = Room(100)
+    slots = Slots(3, room)
+    for _ in range(100):
+        with slots.take(1), slots.take(1), slots.take(1):
+            assert room.free == 97
+            with pytest.raises(TooManyRequests):
+                slots.acquire(1)
+    assert room.free == 100
+
+
+def test_debt_is_paid_in_time() -> None:
+    now = 0.0
+    buckets = Buckets(Rate(10, 5), lambda: now)
+    assert buckets.spend("a", 10) == 0
+    assert buckets.spend("a", 4) == 2
+    now = 2.0
+    assert buckets.spend("a", 0) == 0
+
+
+class Quiet(asyncio.Protocol):
+    """Says who it is for as soon as it is connected."""
+
+    def __init__(self, door: Door, visitor: Visitor) -> None:
+        self._door, self._visitor = door, visitor
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.write(b"hello\n")
+
+    def data_received(self, data: bytes) -> None:
+        self._door.know(self._visitor, int(data))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._door.leave(self._visitor)
+
+
+class Doorway:
+    def __init__(self, limits: DoorLimits) -> None:
+        self.door = Door(limits=limits, connections=Slots(2))
+        self.port = 0
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def come(self, source: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
+        self.writers.append(writer)
+        assert await reader.readline() == b"hello\n"
+        return reader, writer
+
+
+@pytest.fixture
+async def doorways() -> AsyncIterator[list[Doorway]]:
+    made: list[Doorway] = []
+    yield made
+    for doorway in made:
+        await doorway.door.close()
+        for writer in doorway.writers:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+async def opened(doorways: list[Doorway], limits: DoorLimits) -> Doorway:
+    doorway = Doorway(limits)
+    doorway.port = doorway.door.open("127.0.0.1", 0, lambda visitor: Quiet(doorway.door, visitor))
+    doorways.append(doorway)
+    return doorway
+
+
+async def test_the_oldest_of_the_greediest_gives_way(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits(strangers=4, address_rate=GENEROUS, all_rate=GENEROUS))
+    lone, _ = await doorway.come("127.0.0.2")
+    greedy = [(await doorway.come("127.0.0.3"))[0] for _ in range(10)]
+    for reader in greedy[:7]:
+        assert await reader.read() == b""
+    assert doorway.door.strangers == 4
+    assert not lone.at_eof()
+
+
+async def test_where_a_tenant_came_from_gives_way_last(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits(strangers=4, address_rate=GENEROUS, all_rate=GENEROUS))
+    _, writer = await doorway.come("127.0.0.2")
+    writer.write(b"12")
+    async with asyncio.timeout(10):
+        while doorway.door.strangers:  # noqa: ASYNC110  # until it is known
+            await asyncio.sleep(0.01)
+    tenants = [(await doorway.come("127.0.0.2"))[0] for _ in range(3)]
+    for number in range(20):  # each from another address
+        await doorway.come(f"127.0.1.{number}")
+    assert not any(reader.at_eof() for reader in tenants)
+
+
+async def test_one_address_has_only_so_many(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits(of_address=2, address_rate=GENEROUS, all_rate=GENEROUS))
+    readers = [(await doorway.come("127.0.0.2"))[0] for _ in range(5)]
+    for reader in readers[:3]:
+        assert await reader.read() == b""
+    assert doorway.door.strangers == 2
+
+
+async def test_who_comes_too_often_is_not_served(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits(address_rate=Rate(3, 1e9), all_rate=GENEROUS))
+    for _ in range(3):
+        await doorway.come("127.0.0.2")
+    with socket.create_connection(("127.0.0.1", doorway.port), source_address=("127.0.0.2", 0)) as refused:
+        assert await asyncio.to_thread(refused.recv, 10) == b""
+    await doorway.come("127.0.0.3")
+
+
+async def test_a_stranger_who_shows_nothing_is_cut_off(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits(seconds=0.05))
+    reader, _ = await doorway.come("127.0.0.2")
+    assert await reader.read() == b""
+
+
+async def test_connections_of_a_lease_are_counted(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits())
+    visitors = []
+    for _ in range(3):
+        _, writer = await doorway.come("127.0.0.2")
+        visitors.append(doorway.door.find(writer.get_extra_info("sockname")))
+    first, second, third = visitors
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    doorway.door.know(first, 12)
+    doorway.door.know(second, 12)
+    with pytest.raises(TooManyRequests):
+        doorway.door.know(third, 12)
+    doorway.door.know(third, 13)
+    assert doorway.door.strangers == 0
+    first.cut()
+    async with asyncio.timeout(10):
+        while doorway.door.find(first.peer) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    doorway.door._connections.acquire(12)
+
+
+async def test_closing_cuts_everybody_off(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, DoorLimits())
+    readers = [(await doorway.come("127.0.0.2"))[0] for _ in range(3)]
+    await doorway.door.close()
+    assert [await reader.read() for reader in readers] == [b""] * 3
