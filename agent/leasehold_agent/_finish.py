@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import structlog
 
 from leasehold.chain import LeaseState, cid_to_bytes, format_lease
 from leasehold.errors import DatasetError
+from leasehold.workload import Workload
 from leasehold_agent._bring_up import log_step
 from leasehold_agent._container import limits_of
 from leasehold_agent._desired import Desired
@@ -115,11 +117,7 @@ async def publish(host: Host, desired: Desired) -> None:
     mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
     if workload is not None and workload.outputs and mine and not notes.outputs_packed:
         log_step(desired.lease, "pack")
-        name = host.names.container(desired.lease)
-        # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
-        holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
-        limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
-        left = await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
+        left = await _collect(host, desired, workload)
         if left:
             _log.warning("outputs", lease=format_lease(desired.lease), left=left)
             notes.failure_detail = " ".join(left)
@@ -137,6 +135,25 @@ async def publish(host: Host, desired: Desired) -> None:
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True
     folder.save(notes)
+
+
+async def _collect(host: Host, desired: Desired, workload: Workload) -> list[str]:
+    """Take the outputs out of the container; a sentence for each that is left behind.
+
+    One lease at a time, so that what is free on the disk counts once. What this host has no room for is left as what
+    is larger than it packs: copying it again and again would publish nothing, and keep the small from being published.
+    """
+    name, folder = host.names.container(desired.lease), host.folder(desired.lease)
+    # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
+    holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
+    limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
+    async with host.packing:
+        try:
+            return await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            return [error.strerror or "This host's disk is full."]
 
 
 async def replace(host: Host, desired: Desired, record: Record) -> None:

@@ -76,6 +76,7 @@ class Host:
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    packing: asyncio.Lock = field(default_factory=asyncio.Lock)
     records: dict[int, Record] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
 

@@ -23,8 +23,8 @@ class Notes:
     last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
     host's boot and the engine's run when it was last seen to run. ended: its command was seen to end by itself.
-    failure: why it cannot run here. outputs_packed, result:
-    outputs were packed, and their CID if there were any. published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
+    failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
+    published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then.

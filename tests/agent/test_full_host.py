@@ -17,6 +17,7 @@ from leasehold.chain import LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._disk_reserve import DiskReserve
 from leasehold_agent._identity import write_private
+from leasehold_agent._plan import Publish
 from leasehold_agent._sentinel import Sentinel, Told, engine_answers
 from leasehold_agent._serve import serve
 
@@ -128,6 +129,25 @@ async def test_a_full_disk_ends_no_agent_that_begins(
     finally:
         agent.cancel()
         await asyncio.gather(agent, return_exceptions=True)
+
+
+async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
+    small_disk: Path, rig_of: Callable[..., Any]
+) -> None:
+    """Nor is it copied again and again; and the tenant hears of it."""
+    rig: Rig = await rig_of(state_dir=small_disk / "state", disk_reserve=0)
+    outputs = [{"path": path, "public": True} for path in ("/large", "/small")]
+    command = "mkdir /large /small; dd if=/dev/zero of=/large/hole bs=1 count=1 seek=64M; echo 42 > /small/answer"
+    lease = await rig.open(rig.workload(command=["sh", "-c", command], outputs=outputs))
+    await rig.until(lambda: rig.host.folder(lease).load().published)
+    notes = rig.host.folder(lease).load()
+    assert "no room to pack" in notes.failure_detail
+    assert notes.result is not None
+    await rig.ipfs.fetch(notes.result, small_disk / "result")
+    names = {path.name for path in (small_disk / "result").rglob("*")}
+    assert "answer" in names
+    assert "hole" not in names
+    assert [action for action in await rig.reconciler.tick() if isinstance(action, Publish)] == []
 
 
 def _last(said: list[Any]) -> dict[str, Any]:

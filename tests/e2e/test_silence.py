@@ -388,7 +388,7 @@ def withstood(ground: Ground, attacks: tuple[Callable[[Attack], None], ...]) -> 
         took = ground.served()
         print(f"{'+'.join(each.__name__ for each in attacks)}: another tenant was served after {took:.2f} s")
         assert ground.container(ground.lease) == before
-    at = [block_time(ground, event.log.block) for event in (asked, waited)]
+    at = [block_time(ground, event.log.block_number) for event in (asked, waited)]
     assert at[1] - at[0] <= CHALLENGE_WINDOW // 10
     assert len(ground.site.here(FaultFiled)) == filed
     assert agent is ground.site.host.process
