@@ -95,9 +95,8 @@ def ground(world: World) -> Iterator[Ground]:
         site.host.kill()
         disk = undo.enter_context(on_a_small_disk(site.host.folder / "state"))
         undo.callback(site.host.kill)
-        site.host.start()
-        assert site.host.process is not None
-        resource.prlimit(site.host.process.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        with few_descriptors():
+            site.host.start()
         tenant, thief = Tenant(site), Tenant(site)
         leases = []
         for each in (tenant, thief):
@@ -105,6 +104,17 @@ def ground(world: World) -> Iterator[Ground]:
             leases.append(parse_lease(each.open(sealed, share=2, duration=25 * DAY)))
             site.until(lambda each=each: each.lease(leases[-1]).state is LeaseState.ACTIVE)
         yield Ground(site, tenant, leases[0], thief, leases[1], disk)
+
+
+@contextlib.contextmanager
+def few_descriptors() -> Iterator[None]:
+    """What is started meanwhile has so many for ever."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @contextlib.contextmanager
