@@ -20,6 +20,7 @@ from leasehold_agent._identity import write_private
 from leasehold_agent._plan import Publish
 from leasehold_agent._sentinel import Sentinel, Told, engine_answers
 from leasehold_agent._serve import serve
+from leasehold_agent.api._nonces import NonceStore
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -76,6 +77,23 @@ def test_what_could_not_be_written_takes_no_room(small_disk: Path) -> None:
         write_private(small_disk / "notes", bytes(32 << 20))
     assert [path.name for path in small_disk.iterdir()] == ["notes"]
     assert (small_disk / "notes").read_bytes() == b"before"
+
+
+async def test_nonces_are_taken_once_on_a_full_disk_too(small_disk: Path) -> None:
+    nonces = await NonceStore.open(small_disk / "nonces.sqlite")
+    try:
+        assert await nonces.take("0xA", b"written", 100, 0)
+        fill(small_disk)
+        taken = [await nonces.take("0xA", number.to_bytes(2), 100, 0) for number in range(2_000)]
+        assert all(taken)
+        assert nonces._unwritten  # or the disk was not full
+        assert not await nonces.take("0xa", b"written", 100, 0)
+        assert not any([await nonces.take("0xa", number.to_bytes(2), 100, 0) for number in range(2_000)])
+        (small_disk / "ballast").unlink()
+        assert await nonces.take("0xA", b"after", 100, 0)
+        assert not await nonces.take("0xA", (1_999).to_bytes(2), 100, 0)
+    finally:
+        await nonces.close()
 
 
 async def test_a_full_disk_silences_no_agent(small_disk: Path, rig_of: Callable[..., Any]) -> None:
