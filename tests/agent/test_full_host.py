@@ -155,7 +155,9 @@ async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
     """Nor is it copied again and again; and the tenant hears of it."""
     rig: Rig = await rig_of(state_dir=small_disk / "state", disk_reserve=0)
     outputs = [{"path": path, "public": True} for path in ("/large", "/small")]
-    command = "mkdir /large /small; dd if=/dev/zero of=/large/hole bs=1 count=1 seek=64M; echo 42 > /small/answer"
+    command = (
+        "mkdir /large /small; dd if=/dev/zero of=/large/hole bs=1 count=1 seek=64M; echo 42 > /small/answer"
+    )
     lease = await rig.open(rig.workload(command=["sh", "-c", command], outputs=outputs))
     await rig.until(lambda: rig.host.folder(lease).load().published)
     notes = rig.host.folder(lease).load()

@@ -23,7 +23,7 @@ from leasehold.errors import DatasetCorrupt, DatasetError, DatasetUnavailable, I
 warnings.filterwarnings("ignore", "The 'strict' parameter is no longer needed", FutureWarning)
 
 _MAX_ANSWER: Final = 64 * 1024
-_KNOCK_SECONDS: Final = 10
+_KNOCK_SECONDS: Final = 5
 _SEND: Final = 1 << 20
 _NOT_FOUND: Final = ("context deadline exceeded", "not found", "could not find", "no such file", "timed out")
 
@@ -145,7 +145,10 @@ class Node:
 
     def _block(self, cid: Cid, timeout: float, cancellation: Cancellation) -> bytes:
         with self.stream("block/get", cid.text, timeout, cancellation) as source:
-            return source.read(MAX_BLOCK + 1)
+            block = source.read(MAX_BLOCK + 1)
+            if len(block) <= MAX_BLOCK and getattr(source, "length", None):
+                raise ConnectionError("the block broke off")
+            return block
 
     @contextlib.contextmanager
     def stream(
