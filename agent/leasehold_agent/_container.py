@@ -199,7 +199,6 @@ def spec_of(
         mounts=mounts,
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
-        restart="no",  # the engine's own restarts would come before the rules, after a reboot; the plan has them
         grace=workload.grace,
         seccomp=facts.seccomp,
     )

@@ -43,6 +43,7 @@ a container that is stopped with its grace, an image that comes slowly. None of 
 _CONFLICT, _NOT_FOUND, _NOT_PAUSED = 409, 404, 500
 _EVENTS_SECONDS = 10
 _DYING_SECONDS = 5
+_LOG_LINES = 512
 _ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
@@ -115,7 +116,6 @@ class ContainerSpec:
     mounts: Sequence[tuple[Path, str]]
     ports: Mapping[tuple[int, str], int]
     dns: Sequence[str]
-    restart: str
     grace: int
     seccomp: str | None = None  # None is the engine's own
 
@@ -405,6 +405,17 @@ class Engine:
             long=True,
         )
 
+    async def log_end(self, name: str, most: int) -> bytes:
+        """The last `most` bytes of what a container wrote, in its last few hundred lines."""
+
+        def read(client: Client) -> bytes:
+            end = b""
+            for chunk in client.logs(name, stream=True, follow=False, tail=_LOG_LINES):
+                end = (end + chunk)[-most:]
+            return end
+
+        return await self._call(read, long=True) or b""
+
     async def run_of(self, name: str) -> str:
         """Names this run of a container: another once it has been started again. Empty where it is gone."""
 
@@ -547,7 +558,6 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
         dns=list(spec.dns),
-        restart_policy={"Name": spec.restart, "MaximumRetryCount": 0},
         log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
         init=spec.runtime != "runsc",
     )

@@ -25,6 +25,7 @@ from leasehold_agent import _describe as describing
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._engine import Engine
+from leasehold_agent._footing import lacks
 from leasehold_agent._identity import load_identity, write_private
 from leasehold_agent._inventory import take_inventory
 from leasehold_agent._owner import consent, owner_of, remember_owner
@@ -107,6 +108,8 @@ def status(as_json: Json = False) -> None:
         console.print(
             f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"
         )
+    for sentence in found.get("lacks", ()):
+        console.print(sentence, style="yellow", markup=False)
     if not found["leases"]:
         console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")
@@ -179,6 +182,8 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
         signed = await consent(settings, identity, int(time.time()))
         async with Ipfs(settings.ipfs) as ipfs:
             facts = await engine.facts()
+            for sentence in lacks(facts):
+                _console(stderr=True).print(sentence, style="yellow", markup=False)
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
             disk = disk_for_sale(facts, settings)
             hardware = describing.hardware(inventory, facts, settings, disk)

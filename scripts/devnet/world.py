@@ -112,13 +112,14 @@ class AgentDied(RuntimeError):
 
 @dataclass
 class Host:
-    """A machine's agent: its state folder, and its process while it runs."""
+    """A machine's agent: its state folder, and its process while it runs. descriptors: the most that it may have."""
 
     name: str
     folder: Path
     environment: Mapping[str, str]
     steps: list[Step] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
+    descriptors: int | None = None
     _seen: threading.Condition = field(default_factory=threading.Condition)
     _reader: threading.Thread | None = None
 
@@ -146,8 +147,9 @@ class Host:
     def start(self) -> None:
         """Start the agent; its log goes to `steps` and to agent.log."""
         assert self.process is None, "the agent runs already"
+        few = [] if self.descriptors is None else ["prlimit", f"--nofile={self.descriptors}"]
         self.process = subprocess.Popen(
-            [str(BIN / "leasehold-agent"), "run"],
+            [*few, str(BIN / "leasehold-agent"), "run"],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -7,6 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,10 @@ from leasehold.errors import SettingsError
 from leasehold.market import DocumentInvalid, MachineFile
 from leasehold_agent import cli
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._serve import serve
+from leasehold_agent._engine_facts import EngineFacts
+from leasehold_agent._errors import OtherEngine
+from leasehold_agent._footing import DESCRIPTORS, lacks
+from leasehold_agent._serve import check_engine, serve
 from leasehold_agent._status import read_status, write_status
 
 if TYPE_CHECKING:
@@ -257,3 +261,27 @@ async def _answers(rig: Rig, port: int) -> None:
                 return False
 
         await rig.until(healthy)
+
+
+def test_what_a_host_lacks_is_said_with_what_to_do(tmp_path: Path) -> None:
+    well = EngineFacts(True, ("runc",), tmp_path, live_restore=True)
+    assert lacks(well, most_files=lambda: 65_536) == []
+    (engine, files) = lacks(replace(well, live_restore=False), most_files=lambda: 1_024)
+    assert '"live-restore": true' in engine
+    assert "1024 files" in files
+    assert "LimitNOFILE=65536" in files
+
+
+def test_the_unit_gives_what_the_agent_stands_on() -> None:
+    unit = (Path(__file__).parents[2] / "agent" / "leasehold-agent.service").read_text()
+    given = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    assert int(given["LimitNOFILE"]) >= DESCRIPTORS
+    assert int(given["OOMScoreAdjust"]) <= -900
+
+
+def test_a_copy_of_a_host_with_another_engine_does_not_run(tmp_path: Path) -> None:
+    here = EngineFacts(True, ("runc",), tmp_path, id="AAAA")
+    check_engine(tmp_path, here)
+    check_engine(tmp_path, here)
+    with pytest.raises(OtherEngine, match="copy of a host"):
+        check_engine(tmp_path, replace(here, id="BBBB"))

@@ -169,10 +169,6 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
-    @pytest.mark.parametrize("restart", ["never", "on-failure", "always"])
-    def test_only_the_agent_starts_it_again(self, restart: str) -> None:
-        assert self.make(workload(restart=restart)).restart == "no"
-
     @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
     def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
         assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids

@@ -235,7 +235,6 @@ def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
         mounts=(),
         ports={},
         dns=(),
-        restart="no",
         grace=0,
     )
 

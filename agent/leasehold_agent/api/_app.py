@@ -288,7 +288,7 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
         """Standard output and error of the lease's container."""
         _no_body(request)
         grant, handle = await api.grant(request, lease, "lease.logs")
-        if handle.container_id is None:
+        if handle.container_id is None and not handle.kept_log:
             raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
@@ -342,7 +342,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         reason=handle.reason,
         progress=handle.progress,
         ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
-        container=container if handle.container_id or handle.container_state else None,
+        container=container if handle.container_id or handle.container_state or handle.kept_log else None,
         end=handle.end,
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
