@@ -35,8 +35,8 @@ bench: setup ## ratios against references measured in the same run, and gas; the
 halmos: setup ## prove the contracts' arithmetic for all numbers (half an hour)
 	@bash scripts/setup halmos && bash scripts/halmos
 
-mutations: setup ## plant a bug for each invariant, which must find it; only="1 13" plants those of some
-	@$(run) python scripts/mutations.py $(only)
+mutations: setup ## plant a bug for each invariant, which must find it; only="1 13" plants those of some, seeds=20 tries more
+	@$(run) python scripts/mutations.py $(if $(seeds),--seeds $(seeds)) $(only)
 
 slither: setup ## static analysis; each finding that stays has its reason in scripts/toolchain/slither.toml
 	@bash scripts/setup slither && $(run) python scripts/slither.py "$$(tool_home slither)/bin/slither"

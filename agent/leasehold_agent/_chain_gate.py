@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 
 import structlog
@@ -44,6 +44,7 @@ _RETRY_SECONDS = 2.0
 class PoolGate:
     """One pool, as the operator of some of its machines sees it.
 
+    owner: the provider whose machines are served. One that names this key and is another's is nobody's business here.
     witnesses: who is asked, beside the node that was heard, before anything that cannot be undone. clock: monotonic
     seconds.
     """
@@ -54,6 +55,7 @@ class PoolGate:
         pool: Pool,
         index: Indexer,
         operator: str,
+        owner: str,
         *,
         witnesses: Witnesses | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -62,6 +64,8 @@ class PoolGate:
         self._pool = pool
         self._index = index
         self._operator = operator
+        self._owner = owner.lower()
+        self._strangers: frozenset[int] = frozenset()
         self._witnesses = witnesses
         self._clock = clock
         self._versions: dict[int, Params] = {}
@@ -82,7 +86,9 @@ class PoolGate:
             if head is None or (same is not None and same.hash != indexed.hash):
                 return self._as_of_before()
             records = await self._index.machines()
-            machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            machines = {number: each for number, each in named.items() if self._owned(each)}
+            self._tell_strangers(named.keys() - machines.keys())
             leases = await self._leases(machines, known)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
         except (ChainError, *DISK_TROUBLE):
@@ -97,8 +103,19 @@ class PoolGate:
             leases=leases,
             asked=asked,
             outages=outages,
+            strangers=tuple(sorted(self._strangers)),
         )
         return self._last
+
+    def _owned(self, machine: Machine) -> bool:
+        return machine.provider.lower() == self._owner
+
+    def _tell_strangers(self, strangers: Set[int]) -> None:
+        for number in sorted(strangers - self._strangers):
+            _log.warning(
+                "stranger", machine=number, problem="its provider is not this host's owner: not served"
+            )
+        self._strangers = frozenset(strangers)
 
     async def is_live(self, lease: int) -> bool:
         since = self._seen_time  # of the newest block, which may be long ago on a chain that rests

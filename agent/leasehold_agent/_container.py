@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import Deployment, format_lease
-from leasehold.workload import Restart, Runtime, Workload
+from leasehold.workload import Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._desired import Desired
@@ -27,7 +27,8 @@ _LEAST_CPUS = 0.01
 _NO_RESOLVER = ("127.0.0.1",)
 """The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
 container's stead, from the host's network: a way out by names that no rule sees."""
-_RESTART = {Restart.NEVER: "no", Restart.ON_FAILURE: "on-failure", Restart.ALWAYS: "unless-stopped"}
+_PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
+"""Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def check_fits(
     workload: Workload, placement: int, share: Share, facts: EngineFacts, settings: AgentSettings
 ) -> None:
     """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    if share.gpu_uuids and placement & 0xFF != 0xFF:
+        raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
     held = HeldAs.WHOLE if placement & 0xFF == 0xFF else HeldAs.CELLS
     if workload.share not in (None, held):
         raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
@@ -188,7 +191,7 @@ def spec_of(
         hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
         cpus=limits.cpus,
         memory_bytes=limits.memory_bytes,
-        pids=settings.pids_limit,
+        pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
         shm_bytes=min(workload.shm or _DEFAULT_SHM, limits.memory_bytes),
         disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
@@ -196,7 +199,6 @@ def spec_of(
         mounts=mounts,
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
-        restart=_RESTART[workload.restart],
         grace=workload.grace,
         seccomp=facts.seccomp,
     )

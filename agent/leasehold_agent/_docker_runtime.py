@@ -23,6 +23,7 @@ from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPo
 from leasehold_agent._workloads import UploadedWorkloads
 
 _CONNECT_SECONDS = 10
+_ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
 
 
 class DockerRuntime:
@@ -55,20 +56,30 @@ class DockerRuntime:
             machine=desired.machine if desired else notes.machine,
             phase=phase,
             reason=reason,
-            progress=record.progress,
+            progress=record.progress if phase in ("pulling", "fetching", "starting") else None,
             ports=_ports(container),
             container_id=container.id if container else None,
             container_state=container.state if container else None,
-            exit_code=container.exit_code if container is not None and exited else None,
+            exit_code=container.exit_code if container is not None and exited else notes.exit_code,
             end=desired.end if desired is not None and desired.state is not LeaseState.OPENED else None,
             ssh_keys=workload.ssh_keys if workload and mine else (),
             outputs=tuple(output.path for output in workload.outputs) if workload and mine else (),
             result_cid=notes.result,
             notice=notice_of(desired) if desired is not None else None,
+            kept_log=notes.cleared and host.folder(lease).log.exists(),
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        kept = self._host.folder(lease)
+        if kept.load().cleared and kept.log.exists():
+            ending = await asyncio.to_thread(kept.log.read_bytes)
+            yield (
+                ending if tail is None else b"".join(ending.splitlines(keepends=True)[-tail or len(ending) :])
+            )
+            return
         container = await self._container(lease)
+        if tail is None and await self._host.streams.rotated(container.id):
+            yield _ROTATED
         async for data in self._host.streams.logs(container.id, tail, follow):
             yield data
 
@@ -126,7 +137,7 @@ def phase_of(
     over = desired is None or desired.state not in (LeaseState.OPENED, LeaseState.ACTIVE)
     if notes.gone_at is not None or over:
         busy = container is not None and (container.running or (notes.launched and not notes.published))
-        declined = notes.failure is not None and not notes.launched
+        declined = notes.failure is not None and not notes.billed
         ended: Literal["stopping", "ended", "declined"] = "declined" if declined else "ended"
         still = busy and desired is not None and desired.state is LeaseState.ENDED
         return ("stopping" if still else ended), notes.failure_detail or None

@@ -27,7 +27,7 @@ import docker
 import requests
 import structlog
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount
+from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent._engine_facts import EngineFacts, read_facts
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
@@ -42,6 +42,8 @@ _AT_ONCE, _LONG_AT_ONCE = 16, 128
 a container that is stopped with its grace, an image that comes slowly. None of these may keep the others waiting."""
 _CONFLICT, _NOT_FOUND, _NOT_PAUSED = 409, 404, 500
 _EVENTS_SECONDS = 10
+_DYING_SECONDS = 5
+_LOG_LINES = 512
 _ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
@@ -114,7 +116,6 @@ class ContainerSpec:
     mounts: Sequence[tuple[Path, str]]
     ports: Mapping[tuple[int, str], int]
     dns: Sequence[str]
-    restart: str
     grace: int
     seccomp: str | None = None  # None is the engine's own
 
@@ -371,8 +372,31 @@ class Engine:
         await self._call(forget)
 
     async def stop(self, name: str, grace: int) -> None:
-        """SIGTERM, and SIGKILL after `grace` seconds. Also ends the engine's own restarting of it."""
-        await self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), long=True)
+        """SIGTERM, and SIGKILL after `grace` seconds; what does not die of that within a few more is hastened."""
+        call = self._call(lambda client: client.stop(name, timeout=grace), ignore=(_NOT_FOUND,), long=True)
+        stopping = asyncio.ensure_future(call)
+        try:
+            await asyncio.wait({stopping}, timeout=grace + _DYING_SECONDS)
+            if not stopping.done() or isinstance(stopping.exception(), EngineRefused):
+                await self.hasten(name)
+            await stopping
+        finally:
+            stopping.cancel()
+
+    async def hasten(self, name: str) -> None:
+        """All of the host's cores to a container, and SIGKILL: thousands of processes on a hundredth of a core are
+        sentenced at once, but none is ever given the time to die.
+        """
+
+        def hasten(client: Client) -> None:
+            cores = int(client.info()["NCPU"])
+            answer = client._post_json(
+                client._url("/containers/{0}/update", name), data={"NanoCpus": _nano(cores)}
+            )
+            client._result(answer, json=True)
+            client.kill(name)
+
+        await self._call(hasten, ignore=(_NOT_FOUND, _CONFLICT), long=True)
 
     async def remove(self, name: str) -> None:
         await self._call(
@@ -380,6 +404,17 @@ class Engine:
             ignore=(_NOT_FOUND, _CONFLICT),
             long=True,
         )
+
+    async def log_end(self, name: str, most: int) -> bytes:
+        """The last `most` bytes of what a container wrote, in its last few hundred lines."""
+
+        def read(client: Client) -> bytes:
+            end = b""
+            for chunk in client.logs(name, stream=True, follow=False, tail=_LOG_LINES):
+                end = (end + chunk)[-most:]
+            return end
+
+        return await self._call(read, long=True) or b""
 
     async def run_of(self, name: str) -> str:
         """Names this run of a container: another once it has been started again. Empty where it is gone."""
@@ -514,6 +549,8 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         memswap_limit=spec.memory_bytes,
         pids_limit=spec.pids,
         shm_size=spec.shm_bytes,
+        # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
+        ulimits=[Ulimit(name="core", soft=1, hard=1)],
         storage_opt=size,
         runtime=spec.runtime,
         device_requests=[gpus] if spec.gpu_uuids else None,
@@ -521,7 +558,6 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
         dns=list(spec.dns),
-        restart_policy={"Name": spec.restart, "MaximumRetryCount": 0},
         log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
         init=spec.runtime != "runsc",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
@@ -16,12 +17,14 @@ import structlog
 
 from leasehold.chain import LeaseState, cid_to_bytes, format_lease
 from leasehold.errors import DatasetError
+from leasehold.workload import Workload
 from leasehold_agent._bring_up import log_step
 from leasehold_agent._container import limits_of
 from leasehold_agent._desired import Desired
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import NodesDisagree
-from leasehold_agent._lease_dir import Notes
+from leasehold_agent._identity import write_private
+from leasehold_agent._lease_dir import Notes, lease_dirs
 from leasehold_agent._notice import notice_of, write_notice
 from leasehold_agent._outputs import collect
 from leasehold_agent._plan import Decline, Stop
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 _log = structlog.get_logger("leasehold_agent")
 _PIN_SECONDS = 30
 _DEFAULT_GRACE = 10
+_LOG_BYTES = 1 << 16
+_MOST_TOLD = 256
 
 
 async def send_start(host: Host, desired: Desired, record: Record) -> None:
@@ -63,6 +68,10 @@ def _note_the_end(host: Host, desired: Desired) -> None:
 
 
 async def decline(host: Host, action: Decline) -> None:
+    folder, record = host.folder(action.lease), host.record(action.lease)
+    if folder.exists and (notes := folder.load()).failure is None:
+        notes.failure, notes.failure_detail = action.reason, record.trouble or record.progress or ""
+        folder.save(notes)
     log_step(action.lease, "decline")
     await host.chain.decline(action.lease, action.reason)
 
@@ -108,22 +117,43 @@ async def publish(host: Host, desired: Desired) -> None:
     mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
     if workload is not None and workload.outputs and mine and not notes.outputs_packed:
         log_step(desired.lease, "pack")
-        name = host.names.container(desired.lease)
-        # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
-        holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
-        limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
-        left = await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
+        left = await _collect(host, desired, workload)
         if left:
             _log.warning("outputs", lease=format_lease(desired.lease), left=left)
             notes.failure_detail = " ".join(left)
         notes.result = await host.pack(folder.outputs, workload.outputs, format_lease(desired.lease))
         notes.outputs_packed = True
         folder.save(notes)
-    if notes.result is not None and desired.result != cid_to_bytes(notes.result):
+    own = {cid_to_bytes(cid) for cid in (*notes.results, notes.result) if cid is not None}
+    if desired.result is not None and desired.result not in own:
+        # Not from here: what another host or a former state of this one has published is not overwritten.
+        _log.warning("outputs", lease=format_lease(desired.lease), problem="a result stands that is not ours")
+    elif notes.result is not None and desired.result != cid_to_bytes(notes.result):
         log_step(desired.lease, "publish")
+        notes.results = (*notes.results, notes.result)
+        folder.save(notes)
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True
     folder.save(notes)
+
+
+async def _collect(host: Host, desired: Desired, workload: Workload) -> list[str]:
+    """Take the outputs out of the container; a sentence for each that is left behind.
+
+    One lease at a time, so that what is free on the disk counts once. What this host has no room for is left as what
+    is larger than it packs: copying it again and again would publish nothing, and keep the small from being published.
+    """
+    name, folder = host.names.container(desired.lease), host.folder(desired.lease)
+    # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
+    holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
+    limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
+    async with host.packing:
+        try:
+            return await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            return [error.strerror or "This host's disk is full."]
 
 
 async def replace(host: Host, desired: Desired, record: Record) -> None:
@@ -148,6 +178,7 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
         author=desired.author,
         machine=desired.machine,
         workload=desired.workload.hex(),
+        results=folder.load().results,
     )
     folder.save(blank)
     record.ready, record.workload, record.trouble = False, None, None
@@ -207,6 +238,29 @@ async def resize(host: Host, desired: Desired, record: Record) -> None:
 def _kept(host: Host, lease: int) -> str:
     """The label of what a lease's container had written before it was made anew."""
     return f"leasehold.kept={host.names.container(lease)}"
+
+
+async def clear(host: Host, lease: int) -> None:
+    """Nothing is left of a lease that could not run, but why, and the end of its log."""
+    if await host.chain.is_live(lease):
+        return
+    folder, name = host.folder(lease), host.names.container(lease)
+    notes = folder.load()
+    if (container := await host.engine.inspect(name)) is not None and notes.launched:
+        notes.exit_code = container.exit_code
+        folder.save(notes)
+        if not folder.log.exists():
+            write_private(folder.log, await host.engine.log_end(name, _LOG_BYTES))
+    log_step(lease, "clear")
+    await host.engine.remove(name)
+    await host.engine.forget(_kept(host, lease))
+    await host.engine.remove_network(host.names.network(lease))
+    folder.clear(folder.log)
+    notes.cleared, notes.datasets = True, ()
+    folder.save(notes)
+    told = [other for other in lease_dirs(host.leases_root).values() if other.load().cleared]
+    for oldest in sorted(told, key=lambda other: other.load().gone_at or 0)[:-_MOST_TOLD]:
+        oldest.remove()
 
 
 async def delete(host: Host, lease: int) -> None:

@@ -76,6 +76,7 @@ class Host:
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    packing: asyncio.Lock = field(default_factory=asyncio.Lock)
     records: dict[int, Record] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
 
@@ -133,7 +134,9 @@ class Host:
         """Put the firewall in place for every lease that has a folder here."""
         leases: list[LeasePolicy] = []
         for lease, folder in sorted(lease_dirs(self.leases_root).items()):
-            over = folder.load().gone_at is not None
+            if (notes := folder.load()).cleared:
+                continue
+            over = notes.gone_at is not None
             workload = None if over else self.workload(lease)
             leases.append(policy_of(self.names.bridge(lease), workload))
         policy = HostPolicy(

@@ -23,10 +23,11 @@ class Notes:
     last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
     host's boot and the engine's run when it was last seen to run. ended: its command was seen to end by itself.
-    failure: why it cannot run here. outputs_packed, result:
-    outputs were packed, and their CID if there were any. published: the result's CID stands on the chain.
+    failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
+    published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
-    datasets: names in the cache.
+    datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
+    exit_code: with which its command had ended by then.
     """
 
     tenant: str = ""
@@ -44,10 +45,13 @@ class Notes:
     outputs_packed: bool = False
     result: str | None = None
     published: bool = False
+    results: tuple[str, ...] = ()
     gone_at: int | None = None
     gone_block: int | None = None
     billed: int = 0
     datasets: tuple[str, ...] = ()
+    cleared: bool = False
+    exit_code: int | None = None
 
 
 class LeaseDir:
@@ -71,6 +75,11 @@ class LeaseDir:
         return self.path / "told"
 
     @property
+    def log(self) -> Path:
+        """The end of the log of a lease that could not run."""
+        return self.path / "log"
+
+    @property
     def etc(self) -> Path:
         """The files of the container's `/etc` that the engine would keep itself (`_etc`)."""
         return self.path / "etc"
@@ -87,17 +96,17 @@ class LeaseDir:
             return Notes()
         known = {f.name for f in fields(Notes)}
         notes = Notes(**{name: value for name, value in raw.items() if name in known})
-        notes.datasets = tuple(notes.datasets)
+        notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
         return notes
 
     def save(self, notes: Notes) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
 
-    def clear(self) -> None:
-        """Take away all but the notes."""
+    def clear(self, *keep: Path) -> None:
+        """Take away all but the notes, and what is to be kept."""
         for entry in self.path.iterdir() if self.exists else ():
-            if entry.name == "notes.json":
+            if entry.name == "notes.json" or entry in keep:
                 continue
             if entry.is_dir() and not entry.is_symlink():
                 remove_tree(entry)

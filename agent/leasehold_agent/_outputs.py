@@ -19,14 +19,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
+import structlog
+
 from leasehold.datasets import Budget, Ipfs, TreeWriter, untar
 from leasehold.errors import DatasetTooLarge, DatasetUnsafe
 from leasehold.workload import Output, pack_outputs
 from leasehold_agent._engine import Engine
-from leasehold_agent._errors import OutputTooLarge
+from leasehold_agent._errors import EngineRefused, OutputTooLarge
 from leasehold_agent._identity import write_private
 from leasehold_agent._trees import remove_tree
 
+_log = structlog.get_logger("leasehold_agent")
 _NOTES = "taken.json"
 
 
@@ -92,6 +95,9 @@ async def collect(
                 full = error
                 continue
             taken = Taken(left=str(error))
+        except EngineRefused as error:  # a way through a file, or links without end
+            _log.info("output", path=output.path, problem=str(error))
+            taken = Taken(left=f"{output.path} is no path to a file or folder in the container.")
         limit -= taken.size
         ledger.taken[index] = taken
         ledger.save()

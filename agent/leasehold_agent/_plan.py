@@ -23,6 +23,8 @@ from leasehold_agent._notice import Notice, notice_of
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
 """The least time for publishing outputs, on a host that keeps nothing longer."""
+TELL_SECONDS = 3_600
+"""How long a tenant finds here why a lease could not run, and the end of its log."""
 StopReason = Literal["ended", "cancelled", "unstarted", "gone"]
 
 
@@ -84,6 +86,11 @@ class Delete(Action):
 
 
 @dataclass(frozen=True)
+class Clear(Action):
+    """A lease that could not run: its container goes, and what was wrong stays here for a while, to be told."""
+
+
+@dataclass(frozen=True)
 class Actual:
     """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
     process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
@@ -125,7 +132,7 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
             action = _when_over(lease, desired, actual, chain, rules) if chain.current else None
         if action is not None:
             actions.append(action)
-    return sorted(actions, key=lambda action: not isinstance(action, Stop | Delete))
+    return sorted(actions, key=lambda action: not isinstance(action, Stop | Clear | Delete))
 
 
 def finished(actual: Actual, boot: str) -> bool:
@@ -210,6 +217,8 @@ def _when_over(
     owes = _owes_outputs(desired, actual)
     keep = max(_retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
     final = chain.block >= notes.gone_block + rules.confirmations
+    if notes.failure is not None and not notes.billed and chain.now < notes.gone_at + TELL_SECONDS:
+        return None if notes.cleared else Clear(lease)
     if final and chain.now >= notes.gone_at + keep:
         return Delete(lease)  # what could not be published by now does not hold the disk for ever
     return Publish(lease) if owes else None

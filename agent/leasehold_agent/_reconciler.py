@@ -29,6 +29,7 @@ from leasehold_agent._plan import (
     Action,
     Actual,
     BringUp,
+    Clear,
     Decline,
     Delete,
     HandOver,
@@ -243,6 +244,8 @@ class Reconciler:
         match action:
             case Stop():
                 await finish.stop(host, action, desired, record)
+            case Clear():
+                await finish.clear(host, lease)
             case Delete():
                 await finish.delete(host, lease)
             case Decline():

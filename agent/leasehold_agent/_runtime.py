@@ -44,7 +44,8 @@ class LeaseHandle:
     `lease` is the full id (`slot << 16 | generation`), `tenant` a checksummed address, `reason` a sentence
     or code that says why the lease is not running, `progress` what is being waited for, `container_state`
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
-    finished, `end` unix seconds, `notice` that the provider has ended the lease early. `ssh_keys` are OpenSSH
+    finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
+    end of its log is here though its container is not. `ssh_keys` are OpenSSH
     public keys; `outputs` is their path inside the container, if any.
     """
 
@@ -63,6 +64,7 @@ class LeaseHandle:
     outputs: tuple[str, ...] = ()
     result_cid: str | None = None
     notice: Notice | None = None
+    kept_log: bool = False
 
 
 class ExecStream(Protocol):
@@ -87,11 +89,11 @@ class ExecStream(Protocol):
 class WorkloadStore(Protocol):
     """Sealed workloads that were uploaded, by the SHA-256 of their bytes."""
 
-    async def put(self, digest: bytes, sealed: bytes) -> None:
+    async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
         """Keep `sealed` (≤ 1 MiB) until a lease opens with its digest, or an hour without one has passed.
 
-        Raises `ValueError` when the digest is not that of the bytes, `StoreFull` when unclaimed uploads fill
-        their share of the disk.
+        `source` is the address that it came from, which may have a part of the room. Raises `ValueError` when the
+        digest is not that of the bytes, `StoreFull` when unclaimed uploads fill their share of the disk.
         """
         ...
 

@@ -30,6 +30,7 @@ from leasehold.chain import Challenge, Deployment, Faults, Pool, Rpc, Sender
 from leasehold.errors import LeaseholdError, RpcUnavailable
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._identity import load_identity
+from leasehold_agent._owner import owner_of
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOK_SECONDS, _LOOK_LIMIT, _PING_SECONDS = 5.0, 120.0, 10.0
@@ -78,6 +79,7 @@ class Sentinel:
     pool: Pool
     told: Told
     operator: str
+    owner: str
     alive: Callable[[], Awaitable[bool]]
     clock: Callable[[], float] = time.monotonic
     _since: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -116,7 +118,8 @@ class Sentinel:
         if not self._mine:
             every = range(1, await self.pool.machine_count() + 1)
             found = [await self.pool.machine_of(machine) for machine in every]
-            self._mine = [machine.id for machine in found if machine.operator == self.operator]
+            mine = (self.operator, self.owner)
+            self._mine = [each.id for each in found if (each.operator, each.provider) == mine]
         return self._mine
 
 
@@ -127,7 +130,7 @@ async def keep(settings: AgentSettings, told: Told) -> None:
     async with Rpc(list(settings.rpc)) as rpc:
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
         alive = partial(engine_answers, settings.docker)
-        sentinel = Sentinel(rpc, pool, told, identity.operator.address, alive)
+        sentinel = Sentinel(rpc, pool, told, identity.operator.address, owner_of(settings), alive)
         known = False
         while True:
             try:

@@ -30,7 +30,7 @@ from leasehold_agent._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent._docker_runtime import DockerRuntime
 from leasehold_agent._engine import Engine
 from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
+from leasehold_agent._errors import AlreadyRunning, EngineUnavailable, OtherEngine
 from leasehold_agent._gas import GasState
 from leasehold_agent._host import Host, boot_id
 from leasehold_agent._identity import Identity, load_identity, write_private
@@ -39,6 +39,7 @@ from leasehold_agent._inventory import take_inventory
 from leasehold_agent._lease_dir import lease_dirs
 from leasehold_agent._network import Firewall
 from leasehold_agent._outputs import packer
+from leasehold_agent._owner import owner_of
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent._sentinel import Told
@@ -80,14 +81,17 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         await _patiently("disk", index.open, DISK_TROUBLE, reserve.mend)
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
+        owner = owner_of(settings)
         witnesses = await stack.enter_async_context(Witnesses.of(settings.rpc, deployment))
-        gate = PoolGate(rpc, pool, index, identity.operator.address, witnesses=witnesses)
+        gate = PoolGate(rpc, pool, index, identity.operator.address, owner, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
         reconciler = Reconciler(host, told or Told())
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
-        _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
+        _log.info(
+            "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
@@ -106,6 +110,7 @@ async def make_host(
     engine = Engine(settings.docker)
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
+    check_engine(settings.state_dir, facts)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     streams = EngineStreams(settings.docker)
     stack.push_async_callback(streams.aclose)
@@ -195,6 +200,22 @@ async def contact_bytes(
     document = describe.canonical(made)
     write_private(kept, document)
     return document
+
+
+def check_engine(state_dir: Path, facts: EngineFacts) -> None:
+    """Raises OtherEngine where the state folder was made beside another engine: then this may be a copy of a host whose
+    leases run elsewhere, and would run each of them again and speak with its voice.
+    """
+    note = state_dir / "engine"
+    known = note.read_text().strip() if note.exists() else ""
+    if known and facts.id and known != facts.id:
+        raise OtherEngine(
+            f"{state_dir} was made beside another Docker engine ({known}; here is {facts.id}). If this is a copy of a "
+            f"host, make it a state folder of its own; if the engine was set up anew, delete {note} and start again."
+        )
+    if not known and facts.id:
+        with contextlib.suppress(OSError):  # a full disk: the next start does it
+            write_private(note, facts.id.encode())
 
 
 def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:

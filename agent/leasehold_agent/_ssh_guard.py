@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import asyncssh
+from asyncssh.packet import SSHPacket
 
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._door import Door, Visitor
@@ -29,11 +30,42 @@ EXCHANGE_SECONDS: Final = 10.0
 WINDOW: Final = 512 * 1024
 """Bytes that a channel may send ahead of what the container takes."""
 
+MOST_SAID: Final = 512
+SAID_A_SECOND: Final = 32
+MOST_ENVIRONMENT: Final = 128 * 1024
+
 # Few and cheap: a stranger chooses which of them the agent must compute. OpenSSH has had all of them since 6.5.
 KEX: Final = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
 # Those that the processor does itself, and that take one pass.
 CIPHERS: Final = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes256-ctr")
 MACS: Final = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256")
+
+
+class GuardedChannel(asyncssh.SSHServerChannel[bytes]):
+    """A session whose client says only so much beside its input: what is said waits in memory for the command."""
+
+    _said = 0
+    _last = 0.0
+
+    def _few(self) -> bool:
+        """Whether this is not one of very many: `MOST_SAID` at once, and `SAID_A_SECOND` after."""
+        now = self._loop.time()
+        self._said = max(0, self._said - int((now - self._last) * SAID_A_SECOND)) + 1
+        self._last = now
+        return self._said <= MOST_SAID
+
+    def _process_env_request(self, packet: SSHPacket) -> bool:
+        room = sum(len(name) + len(value) for name, value in self._env.items()) < MOST_ENVIRONMENT
+        return room and self._few() and super()._process_env_request(packet)
+
+    def _process_window_change_request(self, packet: SSHPacket) -> bool:
+        return self._few() and super()._process_window_change_request(packet)
+
+    def _process_signal_request(self, packet: SSHPacket) -> bool:
+        return self._few() and super()._process_signal_request(packet)
+
+    def _process_break_request(self, packet: SSHPacket) -> bool:
+        return self._few() and super()._process_break_request(packet)
 
 
 class GuardedConnection(asyncssh.SSHServerConnection):
@@ -142,6 +174,14 @@ class GuardedConnection(asyncssh.SSHServerConnection):
         return True
 
     # Channels
+
+    def create_server_channel(self, *arguments: Any, **options: Any) -> asyncssh.SSHServerChannel[bytes]:
+        made = super().create_server_channel(*arguments, **options)
+        made.__class__ = GuardedChannel  # its constructor is asyncssh's own
+        return made
+
+    def create_tcp_channel(self, *arguments: Any, **options: Any) -> asyncssh.SSHTCPChannel[bytes]:
+        return super().create_tcp_channel(*arguments, **{"window": WINDOW, **options})
 
     def add_channel(self, chan: Any) -> int:
         """Raises `ChannelOpenError` when the lease has too many open."""

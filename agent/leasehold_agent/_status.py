@@ -10,6 +10,7 @@ from typing import Any
 
 from leasehold.chain import format_lease
 from leasehold_agent._docker_runtime import DockerRuntime
+from leasehold_agent._footing import lacks_at_work
 from leasehold_agent._gas import GasState
 from leasehold_agent._host import Host
 from leasehold_agent._identity import write_private
@@ -42,7 +43,9 @@ async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None)
             }
             for machine in host.snapshot.machines.values()
         ],
+        "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
+        "lacks": lacks_at_work(host.facts),
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
     write_private(host.settings.state_dir / NAME, json.dumps(document).encode())

@@ -12,14 +12,17 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
-from urllib.parse import quote, urlsplit
+import struct
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 
 from leasehold_agent._errors import EngineUnavailable, NotRunning
 
 _HEADER = 8  # stream type, three zero bytes, length of the frame
+_FRAME = struct.Struct(">B3xI")
+_ANSWER_SECONDS = 60.0
 _CHUNK = 1 << 16
 _NO_SUCH, _CONFLICT = 404, 409
 
@@ -75,25 +78,33 @@ class EngineStreams:
 
     async def logs(self, container: str, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         """The container's output, without the engine's frames. Raises NotRunning, EngineUnavailable."""
-        query = {
-            "stdout": "1",
-            "stderr": "1",
-            "follow": "1" if follow else "0",
-            "tail": "all" if tail is None else str(tail),
-        }
+        query = urlencode(
+            {
+                "stdout": 1,
+                "stderr": 1,
+                "follow": int(follow),
+                "tail": "all" if tail is None else tail,
+            }
+        )
+        # In HTTP/1.0 the engine sends its frames as they are, without chunks of HTTP around each of them: a log is
+        # mostly short lines, and what is done for each of them is what reading a log costs.
+        reader, writer = await self._open(
+            f"GET /containers/{quote(container)}/logs?{query} HTTP/1.0\r\nHost: docker\r\n\r\n".encode()
+        )
+        frames = _Frames()
         try:
-            async with self._http.stream(
-                "GET", f"/containers/{quote(container)}/logs", params=query
-            ) as answer:
-                if answer.status_code != 200:
-                    await answer.aread()
-                    raise _refusal(answer)
-                frames = _Frames()
-                async for chunk in answer.aiter_raw():
-                    for _, data in frames.feed(chunk):
-                        yield data
-        except httpx.TransportError as error:
+            while chunk := await reader.read(_CHUNK):
+                if data := frames.data(chunk):
+                    yield data
+        except ConnectionError as error:
             raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
+        finally:
+            writer.close()
+
+    async def rotated(self, container: str) -> bool:
+        """Whether the engine has begun to drop the container's oldest lines."""
+        answer = await self._request("GET", f"/containers/{quote(container)}/json")
+        return await asyncio.to_thread(os.path.exists, f"{answer.get('LogPath') or '/nowhere'}.1")
 
     async def inspect_exec(self, name: str) -> tuple[bool, int | None, int]:
         """Whether it runs, its exit code, its process id on the host."""
@@ -127,18 +138,26 @@ class EngineStreams:
         self, path: str, body: Mapping[str, object]
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """POST, ask for the raw connection, and return it behind the answer's header."""
-        try:
-            reader, writer = await self._connect()
-        except OSError as error:
-            raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
         payload = json.dumps(body).encode()
-        writer.write(
+        return await self._open(
             f"POST {path} HTTP/1.1\r\nHost: docker\r\nContent-Type: application/json\r\n"
             f"Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: {len(payload)}\r\n\r\n".encode()
             + payload
         )
+
+    async def _open(self, request: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection on which `request` was sent and its answer's header read."""
         try:
-            await _switched(reader)
+            reader, writer = await self._connect()
+        except OSError as error:
+            raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
+        writer.write(request)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await _switched(reader)
+        except TimeoutError:
+            writer.close()
+            raise EngineUnavailable("The Docker engine does not answer in time.") from None
         except BaseException:  # a cancellation too: nobody else knows of the connection yet
             writer.close()
             raise
@@ -234,18 +253,42 @@ class _Frames:
     """Takes the engine's multiplexed stream apart, however it is cut into pieces."""
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._rest = b""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        self._rest += data
-        out = []
-        while len(self._rest) >= _HEADER:
-            length = int.from_bytes(self._rest[4:_HEADER])
-            if len(self._rest) < _HEADER + length:
-                break
-            out.append((self._rest[0] or 1, bytes(self._rest[_HEADER : _HEADER + length])))
-            del self._rest[: _HEADER + length]
+        """The frames that are whole by now, with neighbours of one stream made one."""
+        out: list[tuple[int, bytes]] = []
+        last, parts = 0, list[bytes]()
+        for fd, part in self._whole(data):
+            if fd != last and parts:
+                out.append((last or 1, b"".join(parts)))
+                parts = []
+            last = fd
+            parts.append(part)
+        if parts:
+            out.append((last or 1, b"".join(parts)))
         return out
+
+    def data(self, data: bytes) -> bytes:
+        """What the frames hold that are whole by now, whichever stream it is."""
+        data = self._rest + data if self._rest else data
+        at, end, unpack, parts = 0, len(data), _FRAME.unpack_from, list[bytes]()
+        while (start := at + _HEADER) <= end and (next_ := start + unpack(data, at)[1]) <= end:
+            parts.append(data[start:next_])
+            at = next_
+        self._rest = data[at:]
+        return b"".join(parts)
+
+    def _whole(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        data = self._rest + data if self._rest else data
+        at, end = 0, len(data)
+        while at + _HEADER <= end:
+            fd, length = _FRAME.unpack_from(data, at)
+            if (next_ := at + _HEADER + length) > end:
+                break
+            yield fd, data[at + _HEADER : next_]
+            at = next_
+        self._rest = data[at:]
 
 
 def _refusal(answer: httpx.Response) -> NotRunning | EngineUnavailable:

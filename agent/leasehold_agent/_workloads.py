@@ -1,6 +1,8 @@
 """Sealed workloads that renters upload before they open a lease, by the SHA-256 of their bytes.
 
-Anyone may upload, so unclaimed uploads share a small space and live for an hour; or, within a space of their own
+Anyone may upload, so unclaimed uploads share a small space and live for an hour, and no address may have more than a
+part of it; when it is full, the oldest of the address that holds most gives way, as long as that address holds more
+than the one that comes. Or, within a space of their own
 of the same size, for as long as a live lease elsewhere names one as what its standby here would run. A lease that
 opens copies its workload into its own folder.
 """
@@ -11,6 +13,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
@@ -31,22 +34,25 @@ class UploadedWorkloads:
         *,
         keep_seconds: float = 3600,
         room: int = 256 * MAX_SEALED_BYTES,
+        of_source: int = 32 * MAX_SEALED_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
         self._keep = keep_seconds
         self._room = room
+        self._of_source = of_source
+        self._sources: dict[str, str] = {}
         self._clock = clock
         self._ask_again = float("-inf")
         self._arrived: dict[bytes, asyncio.Event] = {}
 
-    async def put(self, digest: bytes, sealed: bytes) -> None:
-        """Keep `sealed`. Raises ValueError if it is not what `digest` names, StoreFull."""
+    async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
+        """Keep `sealed` from the address `source`. Raises ValueError if it is not what `digest` names, StoreFull."""
         if len(sealed) > MAX_SEALED_BYTES:
             raise ValueError(f"a sealed workload has at most {MAX_SEALED_BYTES} bytes, not {len(sealed)}")
         if hashlib.sha256(sealed).digest() != digest:
             raise ValueError("the bytes are not those that the digest names")
-        await asyncio.to_thread(self._put, digest, sealed)
+        await asyncio.to_thread(self._put, digest, sealed, source)
         if (event := self._arrived.pop(digest, None)) is not None:
             event.set()
 
@@ -73,12 +79,31 @@ class UploadedWorkloads:
                 room -= size
         self._ask_again = self._clock() + self._keep / 10
 
-    def _put(self, digest: bytes, sealed: bytes) -> None:
+    def _put(self, digest: bytes, sealed: bytes, source: str) -> None:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         late = set(self._late())
-        if sum(_size(path) for path in self._files() if path not in late) + len(sealed) > self._room:
-            raise StoreFull("Too many uploads wait for their lease here: try again later, or pin it to IPFS.")
+        waiting = [path for path in self._files() if path not in late and path.name != digest.hex()]
+        self._make_room(waiting, len(sealed), source)
         write_private(self._root / digest.hex(), sealed)
+        self._sources[digest.hex()] = source
+
+    def _make_room(self, waiting: list[Path], size: int, source: str) -> None:
+        """Drop what must give way for `size` bytes from `source`. Raises StoreFull."""
+        sizes = {path: _size(path) for path in sorted(waiting, key=_time)}
+        self._sources = {path.name: self._sources.get(path.name, "") for path in waiting}
+        held: Counter[str] = Counter()
+        for path, bytes_ in sizes.items():
+            held[self._sources[path.name]] += bytes_
+        full = "Too many uploads wait for their lease here: try again later, or pin it to IPFS."
+        if held[source] + size > self._of_source:
+            raise StoreFull(full)
+        while held.total() + size > self._room:
+            most = max(held, key=lambda other: held[other])
+            if held[most] <= held[source] + size:
+                raise StoreFull(full)
+            oldest = next(path for path in sizes if self._sources[path.name] == most)
+            oldest.unlink(missing_ok=True)
+            held[most] -= sizes.pop(oldest)
 
     def _get(self, digest: bytes) -> bytes | None:
         try:

@@ -31,7 +31,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.kept: dict[bytes, bytes] = {}
 
-    async def put(self, digest: bytes, sealed: bytes) -> None:
+    async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
         if hashlib.sha256(sealed).digest() != digest:
             raise ValueError("digest")
         self.kept[digest] = sealed

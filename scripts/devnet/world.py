@@ -115,19 +115,20 @@ class AgentDied(RuntimeError):
 
 @dataclass
 class Host:
-    """A machine's agent: its state folder, and its process while it runs."""
+    """A machine's agent: its state folder, and its process while it runs. descriptors: the most that it may have."""
 
     name: str
     folder: Path
     environment: Mapping[str, str]
     steps: list[Step] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
+    descriptors: int | None = None
     _seen: threading.Condition = field(default_factory=threading.Condition)
     _reader: threading.Thread | None = None
 
-    def describe(self) -> Path:
-        """`leasehold-agent describe`, kept as machine.json."""
-        done = self.run("describe")
+    def describe(self, owner: str = "") -> Path:
+        """`leasehold-agent describe`, kept as machine.json. owner: where the settings do not say it."""
+        done = self.run("describe", *(("--owner", owner) if owner else ()))
         if done.returncode != 0:
             raise CommandFailed(["leasehold-agent", "describe"], done.returncode, done.stdout, done.stderr)
         path = self.folder / "machine.json"
@@ -149,8 +150,9 @@ class Host:
     def start(self) -> None:
         """Start the agent; its log goes to `steps` and to agent.log."""
         assert self.process is None, "the agent runs already"
+        few = [] if self.descriptors is None else ["prlimit", f"--nofile={self.descriptors}"]
         self.process = subprocess.Popen(
-            [str(BIN / "leasehold-agent"), "run"],
+            [*few, str(BIN / "leasehold-agent"), "run"],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

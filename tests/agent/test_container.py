@@ -112,9 +112,14 @@ class TestFit:
     def test_what_fits(self) -> None:
         fields = {"cpu": 2, "memory": "4GiB", "share": "whole", "ports": [{"container": 80, "host": 100}]}
         check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
-        check_fits(workload(share="cells"), 0x0103, SHARE, FACTS, SETTINGS)
+        check_fits(workload(share="cells"), 0x0103, replace(SHARE, gpu_uuids=()), FACTS, SETTINGS)
         gvisor = replace(FACTS, runtimes=("runc", "runsc"))
         check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, SETTINGS)
+
+    def test_parts_of_a_card_are_not_kept_apart(self) -> None:
+        with pytest.raises(Declined, match="whole GPUs") as refused:
+            check_fits(workload(), 0x010F, SHARE, FACTS, SETTINGS)
+        assert refused.value.reason == "unsupported"
 
     def test_a_workload_for_other_leases(self) -> None:
         check_tenant(workload(), DESIRED)
@@ -164,17 +169,9 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
-    @pytest.mark.parametrize(
-        ("fields", "policy"),
-        [
-            ({}, "no"),
-            ({"restart": "on-failure"}, "on-failure"),
-            ({"restart": "always"}, "unless-stopped"),
-            ({"kind": "batch", "restart": "on-failure"}, "on-failure"),
-        ],
-    )
-    def test_who_starts_it_again(self, fields: dict[str, object], policy: str) -> None:
-        assert self.make(workload(**fields)).restart == policy
+    @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
+    def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
+        assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids
 
     def test_no_resolver_where_nothing_may_leave(self) -> None:
         """An empty list would be the host's own resolver, asked by the engine from the host's network."""

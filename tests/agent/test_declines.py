@@ -147,3 +147,20 @@ async def test_an_image_with_volumes_that_no_limit_holds(
     lease = await rig.open(rig.workload(image=made))
     assert await declined(rig, lease) == "unsupported"
     assert "/data" in ((await rig.handle(lease)).reason or "")
+
+
+async def test_what_failed_at_start_is_told_for_an_hour(rig: Rig) -> None:
+    """The container and its log would be gone with the refund, and nobody would know what was wrong."""
+    lease = await rig.open(rig.workload(command=["sh", "-c", "echo no such model >&2; exit 3"]))
+    assert await declined(rig, lease) == "start-failed"
+    await rig.until(lambda: rig.host.folder(lease).load().cleared)
+    await rig.restart()
+    await rig.until(lambda: lease in rig.host.snapshot.leases)
+    told = await rig.handle(lease)
+    assert (told.phase, told.reason) == ("declined", "The command ended at once, with 3.")
+    assert (told.exit_code, told.container_id, told.kept_log) == (3, None, True)
+    assert b"".join([chunk async for chunk in rig.runtime.logs(lease, None, False)]) == b"no such model\n"
+    assert await rig.container(lease) is None
+    rig.chain.anvil.advance(3_601)
+    rig.chain.anvil.mine(1)
+    await rig.until(lambda: not rig.host.folder(lease).exists)

@@ -190,7 +190,10 @@ def test_frames_however_they_are_cut(cut: int) -> None:
     whole += bytes([2, 0, 0, 0, 0, 0, 0, 2]) + b"de"
     frames = _Frames()
     found = [part for at in range(0, len(whole), cut) for part in frames.feed(whole[at : at + cut])]
-    assert found == [(1, b"abc"), (2, b""), (2, b"de")]
+    # Neighbours of one stream may come as one, in whatever way the bytes arrived.
+    assert [(fd, data) for fd, data in found if data] == [(1, b"abc"), (2, b"de")]
+    frames = _Frames()
+    assert b"".join(frames.data(whole[at : at + cut]) for at in range(0, len(whole), cut)) == b"abcde"
 
 
 RUNNING = ContainerFacts("c", "n", {}, "running", 0, 1, "10.0.0.2", ())

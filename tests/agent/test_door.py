@@ -53,7 +53,7 @@ def test_one_lease_leaves_room_for_the_next() -> None:
     for lease in range(10):
         fill(slots, lease)
     assert room.free > room.size / 4
-    for lease in range(10, 40):
+    for lease in range(10, 30):
         fill(slots, lease)
         assert slots.used(lease) >= 2
     slots.acquire("the next")

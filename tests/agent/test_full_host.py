@@ -17,8 +17,10 @@ from leasehold.chain import LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._disk_reserve import DiskReserve
 from leasehold_agent._identity import write_private
+from leasehold_agent._plan import Publish
 from leasehold_agent._sentinel import Sentinel, Told, engine_answers
 from leasehold_agent._serve import serve
+from leasehold_agent.api._nonces import NonceStore
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -77,6 +79,23 @@ def test_what_could_not_be_written_takes_no_room(small_disk: Path) -> None:
     assert (small_disk / "notes").read_bytes() == b"before"
 
 
+async def test_nonces_are_taken_once_on_a_full_disk_too(small_disk: Path) -> None:
+    nonces = await NonceStore.open(small_disk / "nonces.sqlite")
+    try:
+        assert await nonces.take("0xA", b"written", 100, 0)
+        fill(small_disk)
+        taken = [await nonces.take("0xA", number.to_bytes(2), 100, 0) for number in range(2_000)]
+        assert all(taken)
+        assert nonces._unwritten  # or the disk was not full
+        assert not await nonces.take("0xa", b"written", 100, 0)
+        assert not any([await nonces.take("0xa", number.to_bytes(2), 100, 0) for number in range(2_000)])
+        (small_disk / "ballast").unlink()
+        assert await nonces.take("0xA", b"after", 100, 0)
+        assert not await nonces.take("0xA", (1_999).to_bytes(2), 100, 0)
+    finally:
+        await nonces.close()
+
+
 async def test_a_full_disk_silences_no_agent(small_disk: Path, rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(state_dir=small_disk / "state")
     lease = await rig.open(rig.workload(grace=0))
@@ -130,6 +149,27 @@ async def test_a_full_disk_ends_no_agent_that_begins(
         await asyncio.gather(agent, return_exceptions=True)
 
 
+async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
+    small_disk: Path, rig_of: Callable[..., Any]
+) -> None:
+    """Nor is it copied again and again; and the tenant hears of it."""
+    rig: Rig = await rig_of(state_dir=small_disk / "state", disk_reserve=0)
+    outputs = [{"path": path, "public": True} for path in ("/large", "/small")]
+    command = (
+        "mkdir /large /small; dd if=/dev/zero of=/large/hole bs=1 count=1 seek=64M; echo 42 > /small/answer"
+    )
+    lease = await rig.open(rig.workload(command=["sh", "-c", command], outputs=outputs))
+    await rig.until(lambda: rig.host.folder(lease).load().published)
+    notes = rig.host.folder(lease).load()
+    assert "no room to pack" in notes.failure_detail
+    assert notes.result is not None
+    await rig.ipfs.fetch(notes.result, small_disk / "result")
+    names = {path.name for path in (small_disk / "result").rglob("*")}
+    assert "answer" in names
+    assert "hole" not in names
+    assert [action for action in await rig.reconciler.tick() if isinstance(action, Publish)] == []
+
+
 def _last(said: list[Any]) -> dict[str, Any]:
     return dict(said[-1]) if said else {}
 
@@ -151,7 +191,10 @@ async def lent(chain: Any) -> tuple[int, int, Pool]:
     operator: Pool = chain.pool(OPERATOR)
     for account in (PROVIDER, TENANT):
         await chain.token(account).approve(chain.deployment.controller, 10**30)
-    machine, _ = await chain.pool(PROVIDER).register(TERMS, 1, bytes(32), bytes(32), chain.address(OPERATOR))
+    consent = await chain.consent(PROVIDER, chain.signer(OPERATOR))
+    machine, _ = await chain.pool(PROVIDER).register(
+        TERMS, 1, 1, bytes(32), bytes(32), chain.address(OPERATOR), consent
+    )
     request = LeaseRequest(
         machine=machine,
         revision=1,
@@ -180,13 +223,23 @@ async def standing(chain: Any, machine: int) -> int:
 def sentinel_of(rig: Rig) -> Sentinel:
     sender = Sender(rig.chain.rpc, rig.identity.operator, poll=0.02)
     pool = Pool(rig.chain.rpc, rig.chain.deployment, sender)
-    return Sentinel(rig.chain.rpc, pool, Told(), rig.identity.operator.address, Host().alive)
+    return Sentinel(
+        rig.chain.rpc, pool, Told(), rig.identity.operator.address, rig.settings.owner, Host().alive
+    )
 
 
 async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: Any) -> None:
     machine, lease, operator = await lent(chain)
     host, told, now = Host(), Told(), [0.0]
-    sentinel = Sentinel(chain.rpc, operator, told, chain.address(OPERATOR), host.alive, lambda: now[0])
+    sentinel = Sentinel(
+        chain.rpc,
+        operator,
+        told,
+        chain.address(OPERATOR),
+        chain.address(PROVIDER),
+        host.alive,
+        lambda: now[0],
+    )
     assert await sentinel.look() == []
     asked = await challenge(chain, machine, lease)
     assert await sentinel.look() == []
@@ -204,7 +257,9 @@ async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: An
 
 async def test_the_sentinel_says_nothing_of_what_has_lapsed(chain: Any) -> None:
     machine, lease, operator = await lent(chain)
-    sentinel = Sentinel(chain.rpc, operator, Told(), chain.address(OPERATOR), Host().alive)
+    sentinel = Sentinel(
+        chain.rpc, operator, Told(), chain.address(OPERATOR), chain.address(PROVIDER), Host().alive
+    )
     asked = await challenge(chain, machine, lease)
     chain.anvil.advance(WINDOW + 1)
     assert await sentinel.look() == []

@@ -60,7 +60,7 @@ async def began(rig: Rig, lease: int, times: int) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine ends
 @pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
-    rig_of: Callable[..., Any], mortal_engine: Engine, how: str
+    mortal_engine: Engine, rig_of: Callable[..., Any], how: str
 ) -> None:
     """Neither one that ends with 0 when it is asked to, nor one that is killed."""
     rig: Rig = await rig_of(docker=mortal_engine.url, engine_netns=mortal_engine.netns)
@@ -163,6 +163,20 @@ async def test_services_on_the_first_ports_are_no_reason_to_decline(
         lease = await rig.open(rig.workload(ports=[{"container": 80}, {"container": 81}]))
         found = await running(rig, lease)
     assert [host for _, _, host in found.ports] == [24_112, 24_113]
+
+
+async def test_a_result_that_is_not_from_here_stands(rig: Rig) -> None:
+    """A copy of this host may have run the lease as well, and only one of the two has the tenant's data."""
+    command = ["sh", "-c", "mkdir /results; while [ ! -e /go ]; do sleep 0.1; done"]
+    lease = await rig.open(rig.workload(command=command, outputs=[{"path": "/results", "public": True}]))
+    await running(rig, lease)
+    theirs = bytes.fromhex("01551220") + bytes(range(32))
+    await rig.host.chain.publish(lease, theirs)
+    await rig.until(lambda: rig.host.snapshot.leases[lease].result == theirs)
+    await rig.inside(lease, "touch /go")
+    await rig.until(lambda: rig.host.folder(lease).load().published)
+    found = (await rig.host.chain.snapshot([lease])).leases[lease]
+    assert found.result == theirs
 
 
 @pytest.mark.parametrize(

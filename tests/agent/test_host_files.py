@@ -155,6 +155,22 @@ class TestUploads:
         await store.sweep(_named())
         assert await store.get(digest) is None
 
+    async def test_one_address_cannot_fill_the_store(self, tmp_path: Path) -> None:
+        store = UploadedWorkloads(tmp_path / "uploads", room=8_000, of_source=6_000)
+        hog = [bytes([number]) * 1000 for number in range(8)]
+        for sealed in hog[:6]:
+            await store.put(hashlib.sha256(sealed).digest(), sealed, "hog")
+        with pytest.raises(StoreFull):
+            await store.put(hashlib.sha256(hog[6]).digest(), hog[6], "hog")
+        others = [bytes([100 + number]) * 1000 for number in range(4)]
+        for sealed in others:
+            await store.put(hashlib.sha256(sealed).digest(), sealed, "other")
+        # Two of the one who holds most gave way, and nobody's who holds less.
+        assert len([sealed for sealed in hog if await store.get(hashlib.sha256(sealed).digest())]) == 4
+        assert all([await store.get(hashlib.sha256(sealed).digest()) for sealed in others])
+        with pytest.raises(StoreFull):
+            await store.put(hashlib.sha256(hog[7]).digest(), hog[7], "other")
+
     async def test_what_a_standby_would_run_is_kept_as_long_as_its_lease_lives(self, tmp_path: Path) -> None:
         clock = [0.0]
         store = UploadedWorkloads(tmp_path, clock=lambda: clock[0])

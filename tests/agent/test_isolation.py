@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -167,6 +169,32 @@ class TestNetwork:
         assert not await reached(rig, lease, PUBLIC)
         assert await reached(rig, other, PUBLIC)
 
+    async def test_after_a_reboot_nothing_runs_before_the_rules(
+        self, rig_of: Callable[..., Any], docker_engine: Engine
+    ) -> None:
+        """The engine comes up first, and with no table: it must leave to the agent what is to run again."""
+        rig: Rig = await rig_of()
+        lease = await running(rig, egress="none", restart="always")
+        before = await rig.container(lease)
+        assert before is not None
+        await rig.stop()
+        docker_engine.kill()
+        os.kill(before.pid, signal.SIGKILL)
+        _run(*docker_engine.in_netns("nft", "delete", "table", "inet", "leasehold"))
+        docker_engine.start()
+        with docker_engine.client() as client:
+            container = client.containers.get(before.id)
+            assert container.attrs["HostConfig"]["RestartPolicy"]["Name"] == "no"
+            assert container.status == "exited"
+        await rig.start()
+
+        async def runs_again() -> bool:
+            now = await rig.container(lease)
+            return now is not None and now.running and now.pid != before.pid
+
+        await rig.until(runs_again)
+        assert not await reached(rig, lease, PUBLIC)
+
     async def test_rules_go_with_the_lease(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await running(rig)
         bridge = rig.host.names.bridge(lease)
@@ -248,6 +276,26 @@ class TestLimits:
             lease, "cat /etc/hostname /etc/resolv.conf; hostname; grep -c $(hostname) /etc/hosts"
         )
         assert text.splitlines() == [name, "nameserver 127.0.0.1", name, "1"]
+
+    async def test_a_core_is_not_dumped(self, rig: Rig) -> None:
+        """Where the host hands them to a program, they would lie outside of any lease's limit."""
+        lease = await running(rig)
+        _, text = await rig.inside(
+            lease, "grep 'core file' /proc/self/limits; cd /; sh -c 'kill -SEGV $$'; ls"
+        )
+        assert text.split("\n")[0].split()[4:6] == ["1", "1"]
+        assert "\ncore" not in text
+
+    async def test_what_is_too_slow_to_die_is_hastened(self, rig: Rig, docker_engine: Engine) -> None:
+        lease = await running(rig, cpu=0.01)
+        container = await rig.container(lease)
+        assert container is not None
+        await rig.host.engine.hasten(container.name)
+        with docker_engine.client() as client:
+            now = client.containers.get(container.id)
+            assert now.attrs["HostConfig"]["NanoCpus"] == client.info()["NCPU"] * 10**9
+        await rig.host.engine.hasten(container.name)  # which has ended already
+        await rig.host.engine.hasten("lht-no-such-container")
 
     async def test_processors(self, rig: Rig) -> None:
         """The engine was told; that the kernel holds to it is the kernel's, and cannot be timed on a busy

@@ -236,7 +236,6 @@ def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
         mounts=(),
         ports={},
         dns=(),
-        restart="no",
         grace=0,
     )
 

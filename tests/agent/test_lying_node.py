@@ -31,7 +31,10 @@ TERMS = Terms(UNIT, 0, 60, 24 * 3_600, 300, 60_000)
 async def lease(chain: PoolChain) -> int:
     for account in (PROVIDER, TENANT):
         await chain.token(account).approve(chain.deployment.controller)
-    machine, _ = await chain.pool(PROVIDER).register(TERMS, 1, b"h" * 32, b"c" * 32, chain.address(OPERATOR))
+    consent = await chain.consent(PROVIDER, chain.signer(OPERATOR))
+    machine, _ = await chain.pool(PROVIDER).register(
+        TERMS, 1, 1, b"h" * 32, b"c" * 32, chain.address(OPERATOR), consent
+    )
     found, _ = await chain.pool(TENANT).open(
         LeaseRequest(
             machine=machine,
@@ -88,7 +91,14 @@ async def gate_of(chain: PoolChain, urls: list[str], folder: Path) -> AsyncItera
         Indexer(f"sqlite:///{folder / 'index.db'}", deployment) as index,
         Witnesses.of(urls, deployment) as witnesses,
     ):
-        gate = PoolGate(rpc, Pool(rpc, deployment), index, chain.address(OPERATOR), witnesses=witnesses)
+        gate = PoolGate(
+            rpc,
+            Pool(rpc, deployment),
+            index,
+            chain.address(OPERATOR),
+            chain.address(PROVIDER),
+            witnesses=witnesses,
+        )
         following = asyncio.create_task(follow(rpc, None, deployment, index, lambda: None))
         try:
             await _until(lambda: _current(gate))

@@ -1,8 +1,19 @@
 """The factory makes pools, remembers them, and has no power over them."""
 
 import pytest
-from brownie import Accounts, Controller, ControllerFactory, SizedToken, interface
+from brownie import (
+    Accounts,
+    Committee,
+    Controller,
+    ControllerFactory,
+    Directory,
+    Faults,
+    Reputation,
+    SizedToken,
+    interface,
+)
 from brownie.exceptions import VirtualMachineError
+from signing import consent
 from world import HARDWARE, NOBODY, UNIT, LeaseRequest, Params, Terms, plain, reverts
 
 
@@ -72,7 +83,9 @@ def test_what_is_not_a_pool_serves_nobody(factory, operator, thief, hook):
     with reverts("Paused"):
         bare.open(LeaseRequest(1), {"from": thief})
     with reverts("Paused"):
-        bare.register(Terms(), 1, HARDWARE, HARDWARE, operator, {"from": thief})
+        bare.register(
+            Terms(), 1, 1, HARDWARE, HARDWARE, operator, consent(bare, thief, operator), {"from": thief}
+        )
     with pytest.raises(VirtualMachineError):
         bare.deposit(thief, UNIT, {"from": thief})
     with reverts("NotAuthorized", thief):
@@ -80,7 +93,7 @@ def test_what_is_not_a_pool_serves_nobody(factory, operator, thief, hook):
 
 
 def test_a_factory_believes_no_other_factory_s_accounts(factory, hub, owner):
-    companions = 4 * [owner]  # which it does not come to look at
+    companions = [part.deploy(hub, {"from": owner}) for part in (Committee, Faults, Reputation, Directory)]
     with reverts("WrongAccounts", hub):
         ControllerFactory.deploy(factory.implementation(), *companions, {"from": owner})
 

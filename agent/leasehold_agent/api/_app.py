@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -44,10 +45,12 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._admission import Admission
 from leasehold_agent._door import Door
+from leasehold_agent._rates import network
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 
 from ._auth import Authorizer, Call, Grant
 from ._exec import serve_exec
+from ._gate import Gate, Ready
 from ._limits import UploadLimits, UploadRates
 from ._logs import read_log
 from ._nonces import NonceStore
@@ -59,6 +62,8 @@ _log = structlog.get_logger("leasehold_agent.api")
 RECEIPT_SECONDS: Final = 3600
 UPLOAD_SECONDS: Final = 30.0
 RECHECK_SECONDS: Final = 3.0
+APPROVAL_SECONDS: Final = 60.0
+"""How often the chain is asked anew about the contract or group under whose approval a stream is open."""
 MOST_TAIL: Final = 100_000
 
 LeaseText = Annotated[
@@ -103,6 +108,7 @@ class Api:
     admission: Admission = field(default_factory=Admission)
     limits: UploadLimits = field(default_factory=lambda: UploadLimits(UploadRates(), time.monotonic))
     recheck_seconds: float = RECHECK_SECONDS
+    approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
         self.door = Door(limits=self.admission.door, connections=self.admission.connections)
@@ -120,11 +126,19 @@ class Api:
             lease=_lease(lease),
         )
         assert grant.handle is not None  # for every operation but the upload
+        visitor = self.door.find(connection.scope.get("client"))
+        if visitor is not None:
+            self.door.know(visitor, grant.handle.lease)
         return grant, grant.handle
 
     async def until_revoked(self, grant: Grant) -> None:
-        """Returns once the lease is no longer the caller's: `transferLease` must cut open streams."""
-        while await self.authorizer.still(grant):  # noqa: ASYNC110  # the chain's state is polled
+        """Returns once the caller may no longer: the lease changed hands, the session ended, the approval is gone."""
+        asked = time.monotonic()
+        while await self.authorizer.still(grant):
+            if time.monotonic() - asked >= self.approval_seconds:
+                asked = time.monotonic()
+                if not await self.authorizer.still_approved(grant):
+                    return
             await asyncio.sleep(self.recheck_seconds)
 
 
@@ -145,7 +159,7 @@ def create_app(api: Api) -> FastAPI:
         title="Leasehold agent",
         version="1",
         description=_DESCRIPTION,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         responses={
@@ -153,6 +167,7 @@ def create_app(api: Api) -> FastAPI:
         },
     )
     app.add_middleware(LastResort)
+    app.add_middleware(Gate, door=api.door)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     _public_routes(app, api)
@@ -168,21 +183,35 @@ def openapi(app: FastAPI) -> bytes:
 
 
 def _public_routes(app: FastAPI, api: Api) -> None:
+    @lru_cache(maxsize=1)
+    def description() -> bytes:
+        return orjson.dumps(app.openapi())
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def described() -> Response:
+        return Ready(description())
+
     @app.get("/v1/health", operation_id="health")
     async def health() -> Health:
         """That the agent answers, and its clock."""
         return Health(version=version("leasehold"), time=api.context.now())
 
-    @app.get("/v1/machine", operation_id="machine")
-    async def machine() -> MachineInfo:
-        """Which machines this agent runs, and how to reach it."""
-        return MachineInfo(
+    @lru_cache(maxsize=1)
+    def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:
+        """The bytes of the answer, made anew when something in it changes."""
+        info = MachineInfo(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
             operator=api.context.operator.address,
-            machines=list(api.context.machines()),
-            contact=orjson.loads(api.context.contact()),
+            machines=list(machines),
+            contact=orjson.loads(contact),
         )
+        return info.model_dump_json().encode()
+
+    @app.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
+    async def machine() -> Response:
+        """Which machines this agent runs, and how to reach it."""
+        return Ready(introduction(tuple(api.context.machines()), api.context.contact()))
 
 
 def _upload_route(app: FastAPI, api: Api) -> None:
@@ -204,7 +233,7 @@ def _upload_route(app: FastAPI, api: Api) -> None:
         api.limits.bytes(address, len(sealed))
         if hashlib.sha256(sealed).digest() != expected:
             raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
-        await api.context.runtime.workloads.put(expected, sealed)
+        await api.context.runtime.workloads.put(expected, sealed, network(address))
         receipt = Receipt(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
@@ -259,21 +288,30 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
         """Standard output and error of the lease's container."""
         _no_body(request)
         grant, handle = await api.grant(request, lease, "lease.logs")
-        if handle.container_id is None:
+        if handle.container_id is None and not handle.kept_log:
             raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
-        stream = await read_log(api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset)
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        if stream.offset is not None:
-            headers[LOG_OFFSET] = str(stream.offset)
-        return HeldResponse(
-            until(partial(api.until_revoked, grant), stream.chunks),
-            api.admission.streams,
-            handle.lease,
-            media_type="text/plain; charset=utf-8",
-            headers=headers,
-        )
+        # Its place first: looking for the last lines reads the whole log.
+        with ExitStack() as held:
+            held.enter_context(api.admission.streams.take(handle.lease))
+            async with api.admission.opening.turn(handle.lease):
+                stream = await read_log(
+                    api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset
+                )
+            headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+            if stream.offset is not None:
+                headers[LOG_OFFSET] = str(stream.offset)
+            return HeldResponse(
+                until(
+                    partial(api.until_revoked, grant),
+                    stream.chunks,
+                    partial(api.admission.line.carry, handle.lease),
+                ),
+                held.pop_all(),
+                media_type="text/plain; charset=utf-8",
+                headers=headers,
+            )
 
     @app.websocket("/v1/leases/{lease}/exec")
     async def exec_(socket: WebSocket, lease: LeaseText) -> None:
@@ -285,7 +323,8 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
                 asked = socket.scope.get("subprotocols", [])
                 await socket.accept(EXEC_PROTOCOL if EXEC_PROTOCOL in asked else None)
                 await cut(
-                    partial(api.until_revoked, grant), serve_exec(socket, api.context.runtime, handle.lease)
+                    partial(api.until_revoked, grant),
+                    serve_exec(socket, api.context.runtime, handle.lease, api.admission),
                 )
         except AgentError as error:
             await socket.send_denial_response(problem(error))
@@ -303,7 +342,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         reason=handle.reason,
         progress=handle.progress,
         ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
-        container=container if handle.container_id or handle.container_state else None,
+        container=container if handle.container_id or handle.container_state or handle.kept_log else None,
         end=handle.end,
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
@@ -325,9 +364,10 @@ def _call(connection: HTTPConnection, body_digest: bytes) -> Call:
     scope = connection.scope
     return Call(
         method=scope.get("method", "GET"),  # a WebSocket's handshake is a GET
-        path=bytes(scope["raw_path"]).decode("ascii"),
+        path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),
         body_digest=body_digest,
+        address=connection.client.host if connection.client else "",
     )
 
 

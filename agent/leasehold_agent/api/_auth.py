@@ -7,8 +7,11 @@ grants, and the nonce last, so that a refused request does not use one up.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
@@ -38,33 +41,48 @@ from leasehold.market.wire import (
     RequestTooLong,
     SessionExpired,
     SessionScope,
+    TooManyRequests,
     UnknownLease,
     WrongAudience,
     WrongOperation,
     decode_authorization,
     params_hash,
 )
+from leasehold_agent._rates import Buckets, Rate, network
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
 
 from ._nonces import NonceStore
 
+CHECKS_OF_ADDRESS: Final = Rate(120, 6)
+"""Signatures of one address: what a tenant's tools ask at most, with room."""
+CHECKS_AT_ONCE: Final = 64
+"""Checks that wait for the chain's word; more are refused."""
+ASKING_SECONDS: Final = 10.0
+
 
 @dataclass(frozen=True)
 class Call:
-    """An HTTP call as it came in: path and query undecoded, and the SHA-256 of the body."""
+    """An HTTP call as it came in: path and query undecoded, and the SHA-256 of the body. `address` is who sent it."""
 
     method: str
     path: str
     query: str
     body_digest: bytes
+    address: str = ""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A request that passed every check. `handle` is the lease it is about, None for an upload."""
+    """A request that passed every check. `handle` is the lease it is about, None for an upload.
+
+    `ends_at` is when the session ends that it was made under; None where it was the account's own. `proof` is what
+    the chain must say again while a stream is open; None where no chain was asked.
+    """
 
     request: Request
     handle: LeaseHandle | None
+    ends_at: int | None = None
+    proof: bytes | None = None
 
 
 class Authorizer:
@@ -79,7 +97,10 @@ class Authorizer:
         is_authorized: Callable[[str, bytes, bytes], Awaitable[bool]],
         nonces: NonceStore,
         now: Callable[[], int],
+        rate: Rate = CHECKS_OF_ADDRESS,
     ) -> None:
+        self._checks = Buckets(rate, time.monotonic)
+        self._asking = 0
         self._runtime = runtime
         self._domain = domain
         self._machines = machines
@@ -99,10 +120,12 @@ class Authorizer:
                 "The signature is for another call: sign method, path, query and body as they are sent."
             )
         handle = await self._own_lease(request) if op != UPLOAD else None
-        await self._check_proof(request, proof)
+        # What is dear comes last, and from one address only so often.
+        self._checks.take(network(call.address))
+        ends_at, asked = await self._check_proof(request, proof)
         if not await self._nonces.take(request.account, request.nonce, request.expires_at, self._now()):
             raise RequestReplayed("This request was served before: sign a new one, with a new nonce.")
-        return Grant(request, handle)
+        return Grant(request, handle, ends_at, proof if asked else None)
 
     def _read(self, headers: Sequence[str]) -> tuple[Request, bytes]:
         if not headers:
@@ -144,10 +167,18 @@ class Authorizer:
             raise NotYourLease("The lease belongs to another account.")
         return handle
 
-    async def _check_proof(self, request: Request, proof: bytes) -> None:
+    async def _check_proof(self, request: Request, proof: bytes) -> tuple[int | None, bool]:
+        """When the session ends, if it is one, and whether the chain was asked."""
+        asked = False
+
+        async def is_authorized(account: str, digest: bytes, shown: bytes) -> bool:
+            nonlocal asked
+            asked = True
+            return await self._ask(account, digest, shown)
+
         try:
             await verify_request(
-                request, proof, domain=self._domain, now=self._now(), is_authorized=self._is_authorized
+                request, proof, domain=self._domain, now=self._now(), is_authorized=is_authorized
             )
         except ProofMalformed as error:
             raise MalformedAuthorization(str(error)) from None
@@ -158,14 +189,28 @@ class Authorizer:
             raise SessionExpired(str(error)) from None
         except ProofOutOfScope as error:
             raise SessionScope(str(error)) from None
-        except ChainError as error:
+        except (ChainError, TimeoutError) as error:
             raise ChainUnreachable(
                 f"The chain must say whether this account approved, and does not answer: {error}",
                 retry_after=10,
             ) from None
         decoded = Proof.decode(proof)
-        if decoded.kind is ProofKind.SESSION:
-            self._check_grants(orjson.loads(decoded.payload)["session"])
+        if decoded.kind is not ProofKind.SESSION:
+            return None, asked
+        session = orjson.loads(decoded.payload)["session"]
+        self._check_grants(session)
+        return int(session["expiresAt"]), asked
+
+    async def _ask(self, account: str, digest: bytes, proof: bytes) -> bool:
+        """The chain's word, of which only so many may be waited for."""
+        if self._asking >= CHECKS_AT_ONCE:
+            raise TooManyRequests("Too many requests wait for the chain's word; try again.", retry_after=5)
+        self._asking += 1
+        try:
+            async with asyncio.timeout(ASKING_SECONDS):
+                return await self._is_authorized(account, digest, proof)
+        finally:
+            self._asking -= 1
 
     def _check_grants(self, session: dict[str, object]) -> None:
         """A verified session may still ask for too much: other powers, or for ever."""
@@ -177,6 +222,30 @@ class Authorizer:
             raise SessionScope("A session may last 90 days; sign a shorter one.")
 
     async def still(self, grant: Grant) -> bool:
-        """Whether a stream that was opened under `grant` may go on: its account still holds the lease."""
+        """Whether a stream that was opened under `grant` may go on.
+
+        Its account still holds the lease, and its session has not ended.
+        """
+        if grant.ends_at is not None and grant.ends_at <= self._now():
+            return False
         handle = await self._runtime.lookup(grant.request.lease)
         return handle is not None and handle.tenant.lower() == grant.request.account.lower()
+
+    async def still_approved(self, grant: Grant) -> bool:
+        """Whether the contract or group that approved `grant` still does, as far as the chain can be asked."""
+        if grant.proof is None:
+            return True
+        try:
+            # At the moment it was made: that the request itself is past its minutes ends no stream.
+            await verify_request(
+                grant.request,
+                grant.proof,
+                domain=self._domain,
+                now=grant.request.issued_at,
+                is_authorized=self._ask,
+            )
+        except (ProofWrongKey, ProofExpired, ProofOutOfScope):
+            return False
+        except (ChainError, TimeoutError, TooManyRequests):
+            return True
+        return True

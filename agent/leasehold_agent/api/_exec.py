@@ -7,6 +7,8 @@ engine's stream and the process's pipe. A client that goes away ends its command
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import orjson
@@ -16,20 +18,24 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from leasehold.chain import format_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
+from leasehold_agent._admission import Admission
 from leasehold_agent._runtime import ExecStream, LeaseRuntime
 
 _log = structlog.get_logger("leasehold_agent.api")
 
+Carry = Callable[[int], Awaitable[None]]
+"""Counts bytes against the lease's part of the network."""
 START_SECONDS: Final = 10.0
 _NORMAL, _REFUSED, _LOST = 1000, 1008, 1011
 
 
-async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int) -> None:
+async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int, admission: Admission) -> None:
     """Serve an accepted WebSocket until its command ends or its client goes."""
     try:
         start = await _first(socket)
         size = start.size if start.tty else None
-        stream = await runtime.exec(lease, start.command, tty=start.tty, env=start.env, size=size)
+        async with admission.opening.turn(lease):
+            stream = await runtime.exec(lease, start.command, tty=start.tty, env=start.env, size=size)
     except WebSocketDisconnect:
         return
     except AgentError as error:
@@ -37,7 +43,7 @@ async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int) -> No
         return
     # Without the command: what is in it is the tenant's.
     _log.info("exec.started", lease=format_lease(lease), tty=start.tty)
-    await _relay(socket, stream)
+    await _relay(socket, stream, partial(admission.line.carry, lease))
 
 
 async def _first(socket: WebSocket) -> ExecStart:
@@ -54,9 +60,9 @@ async def _first(socket: WebSocket) -> ExecStart:
     return parse_start(text)
 
 
-async def _relay(socket: WebSocket, stream: ExecStream) -> None:
-    feeding = asyncio.create_task(_feed(socket, stream))
-    draining = asyncio.create_task(_drain(socket, stream))
+async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
+    feeding = asyncio.create_task(_feed(socket, stream, carry))
+    draining = asyncio.create_task(_drain(socket, stream, carry))
     try:
         # `_feed` ends when the client has gone, or has sent what cannot be understood.
         await asyncio.wait({feeding, draining}, return_when=asyncio.FIRST_COMPLETED)
@@ -77,14 +83,15 @@ async def _relay(socket: WebSocket, stream: ExecStream) -> None:
         await stream.close()
 
 
-async def _drain(socket: WebSocket, stream: ExecStream) -> int:
+async def _drain(socket: WebSocket, stream: ExecStream, carry: Carry) -> int:
     async for fd, data in stream:
         for start in range(0, len(data), CHUNK):
             await socket.send_bytes(bytes((fd,)) + data[start : start + CHUNK])
+        await carry(len(data))
     return await stream.wait()
 
 
-async def _feed(socket: WebSocket, stream: ExecStream) -> None:
+async def _feed(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -94,6 +101,7 @@ async def _feed(socket: WebSocket, stream: ExecStream) -> None:
             if data[0] != STDIN:
                 raise BadCall("A client's binary frames begin with the byte 0, standard input.")
             await stream.write(data[1:])
+            await carry(len(data))
         elif text is not None:
             control = parse_control(text)
             if control.resize is not None:

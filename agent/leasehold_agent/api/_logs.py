@@ -39,18 +39,28 @@ async def read_log(
 
 
 async def _survey(runtime: LeaseRuntime, lease: int, tail: int) -> tuple[bytes, int]:
-    """The log's last `tail` lines (4 MiB at most) and its length in bytes."""
-    lines: deque[bytes] = deque(maxlen=tail)
-    unfinished, length = b"", 0
+    """The log's last `tail` lines (4 MiB at most) and its length in bytes.
+
+    Only blocks are kept, and lines looked for at the end: a log is long and its lines are short.
+    """
+    blocks: deque[bytes] = deque()
+    kept, length = 0, 0
     async for chunk in runtime.logs(lease, None, False):
         length += len(chunk)
         if tail:
-            *whole, unfinished = (unfinished + chunk).split(b"\n")
-            lines.extend(line + b"\n" for line in whole)
-            unfinished = unfinished[-_MOST_TAIL_BYTES:]
-    if unfinished:
-        lines.append(unfinished)
-    return b"".join(lines)[-_MOST_TAIL_BYTES:], length
+            blocks.append(chunk)
+            kept += len(chunk)
+            while kept - len(blocks[0]) >= _MOST_TAIL_BYTES:
+                kept -= len(blocks.popleft())
+    return _last_lines(b"".join(blocks)[-_MOST_TAIL_BYTES:], tail), length
+
+
+def _last_lines(data: bytes, tail: int) -> bytes:
+    at = len(data) - 1 if data.endswith(b"\n") else len(data)
+    for _ in range(tail):
+        if (at := data.rfind(b"\n", 0, max(0, at))) < 0:
+            return data if tail else b""
+    return data[at + 1 :] if tail else b""
 
 
 async def _from(chunks: AsyncIterator[bytes], skip: int, first: bytes) -> AsyncIterator[bytes]:

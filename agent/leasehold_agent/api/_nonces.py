@@ -9,6 +9,7 @@ lives.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ import aiosqlite
 # A clock that is set back must not bring a pruned nonce back to life.
 _SLACK: Final = 600
 _PRUNE_EVERY: Final = 256
+_MOST_UNWRITTEN: Final = 65_536
 
 
 class NonceStore:
@@ -25,6 +27,7 @@ class NonceStore:
     def __init__(self, database: aiosqlite.Connection) -> None:
         self._database = database
         self._taken = 0
+        self._unwritten: dict[tuple[str, bytes], int] = {}
 
     @classmethod
     async def open(cls, path: Path) -> NonceStore:
@@ -44,12 +47,36 @@ class NonceStore:
     async def take(self, account: str, nonce: bytes, expires_at: int, now: int) -> bool:
         """True the first time, False for a nonce of `account` that was taken before."""
         self._taken += 1
+        try:
+            return (account.lower(), nonce) not in self._unwritten and await self._write(
+                account, nonce, expires_at, now
+            )
+        except sqlite3.Error:
+            return await self._remember(account, nonce, expires_at, now)
+
+    async def _write(self, account: str, nonce: bytes, expires_at: int, now: int) -> bool:
         if self._taken % _PRUNE_EVERY == 0:
             await self._database.execute("DELETE FROM local_nonces WHERE expires_at < ?", (now - _SLACK,))
         cursor = await self._database.execute(
             "INSERT OR IGNORE INTO local_nonces VALUES (?, ?, ?)", (account.lower(), nonce, expires_at)
         )
         return cursor.rowcount == 1
+
+    async def _remember(self, account: str, nonce: bytes, expires_at: int, now: int) -> bool:
+        """On a disk that takes nothing more: tenants are served all the same. What is known in memory alone, a restart
+        within the request's few minutes forgets, and then only who sent it, or broke its TLS, could send it again.
+        """
+        key = (account.lower(), nonce)
+        query = "SELECT 1 FROM local_nonces WHERE account = ? AND nonce = ?"
+        async with self._database.execute(query, key) as cursor:
+            if await cursor.fetchone() is not None:
+                return False
+        if len(self._unwritten) >= _MOST_UNWRITTEN:
+            self._unwritten = {k: until for k, until in self._unwritten.items() if until >= now - _SLACK}
+        if len(self._unwritten) >= _MOST_UNWRITTEN or key in self._unwritten:
+            return False
+        self._unwritten[key] = expires_at
+        return True
 
     async def count(self) -> int:
         async with self._database.execute("SELECT count(*) FROM local_nonces") as cursor:

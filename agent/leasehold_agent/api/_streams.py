@@ -4,42 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import ExitStack
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from leasehold.market.wire import TooManyRequests
-from leasehold_agent._slots import Slots
-
-from ._problems import problem
-
 
 class HeldResponse(StreamingResponse):
-    """A stream that takes one of `key`'s slots while it lasts, and is refused if there is none."""
+    """A stream that holds `held` while it lasts: what was taken for it is given back whichever way it ends."""
 
     def __init__(
-        self,
-        chunks: AsyncIterator[bytes],
-        slots: Slots,
-        key: int,
-        *,
-        media_type: str,
-        headers: dict[str, str],
+        self, chunks: AsyncIterator[bytes], held: ExitStack, *, media_type: str, headers: dict[str, str]
     ) -> None:
         super().__init__(chunks, media_type=media_type, headers=headers)
-        self._slots = slots
-        self._key = key
+        self._held = held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            with self._slots.take(self._key):
-                await super().__call__(scope, receive, send)
-        except TooManyRequests as error:
-            await problem(error)(scope, receive, send)
+        with self._held:
+            await super().__call__(scope, receive, send)
 
 
-async def until(ended: Callable[[], Awaitable[None]], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """`chunks`, until there are no more or `ended` returns. Quiet times have no limit."""
+async def until(
+    ended: Callable[[], Awaitable[None]],
+    chunks: AsyncIterator[bytes],
+    carried: Callable[[int], Awaitable[None]],
+) -> AsyncIterator[bytes]:
+    """`chunks`, until there are no more or `ended` returns. Quiet times have no limit. `carried` may slow it down."""
     watch = asyncio.ensure_future(ended())
     piece: asyncio.Future[bytes] | None = None
     try:
@@ -53,6 +43,7 @@ async def until(ended: Callable[[], Awaitable[None]], chunks: AsyncIterator[byte
             except StopAsyncIteration:
                 return
             yield data
+            await carried(len(data))
     finally:
         tasks = [task for task in (watch, piece) if task is not None]
         for task in tasks:

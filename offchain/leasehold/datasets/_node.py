@@ -23,6 +23,7 @@ from leasehold.errors import DatasetCorrupt, DatasetError, DatasetUnavailable, I
 warnings.filterwarnings("ignore", "The 'strict' parameter is no longer needed", FutureWarning)
 
 _MAX_ANSWER: Final = 64 * 1024
+_KNOCK_SECONDS: Final = 5
 _SEND: Final = 1 << 20
 _NOT_FOUND: Final = ("context deadline exceeded", "not found", "could not find", "no such file", "timed out")
 
@@ -144,7 +145,10 @@ class Node:
 
     def _block(self, cid: Cid, timeout: float, cancellation: Cancellation) -> bytes:
         with self.stream("block/get", cid.text, timeout, cancellation) as source:
-            return source.read(MAX_BLOCK + 1)
+            block = source.read(MAX_BLOCK + 1)
+            if len(block) <= MAX_BLOCK and getattr(source, "length", None):
+                raise ConnectionError("the block broke off")
+            return block
 
     @contextlib.contextmanager
     def stream(
@@ -232,16 +236,24 @@ class Node:
             with cancellation.cutting(connection.sock):
                 yield connection
         except TimeoutError as error:
-            raise self._timed_out(cid, "add", timeout) from error
+            raise self._timed_out(cid if self._answers() else "", "add", timeout) from error
         except (OSError, http.client.HTTPException) as error:
-            cancellation.check()
-            if cid:
-                raise DatasetUnavailable(cid) from error
+            cancellation.check()  # a stream that breaks off says something of the node and nothing of the data
             raise IpfsUnreachable(self.api, _short(error)) from error
         finally:
             connection.close()
 
     # ------------------------------------------------------------------------------------------------ errors
+
+    def _answers(self) -> bool:
+        """Whether the node itself is well: where it is not, that nothing came says nothing of what others have."""
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        with contextlib.closing(kind(self._host, self._port, timeout=_KNOCK_SECONDS)) as connection:
+            try:
+                connection.request("POST", f"{self._base}/version")
+                return connection.getresponse().status == http.client.OK
+            except (OSError, http.client.HTTPException):
+                return False
 
     def _timed_out(self, cid: str, command: str, seconds: float) -> DatasetError:
         if cid:

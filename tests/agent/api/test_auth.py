@@ -354,9 +354,11 @@ async def test_a_session_of_another_pool(world: World) -> None:
 # Accounts that are contracts
 
 
-async def contract_call(world: World) -> dict[str, str]:
+async def contract_call(
+    world: World, path: str = STATUS, op: str = "lease.status", query: str = ""
+) -> dict[str, str]:
     """A request of an account whose signature only the chain can judge."""
-    header = (await world.tenant.sign("GET", STATUS))["Authorization"]
+    header = (await world.tenant.sign("GET", path, op=op, query=query))["Authorization"]
     document = orjson.loads(_decoded(header))
     document["proof"] = "0x" + Proof(ProofKind.ERC1271, b"whatever it wants").encode().hex()
     return {"Authorization": encoded(document)}

@@ -127,7 +127,7 @@ async def test_the_rows_are_those_of_a_rebuild(
     with OddNode(past.anvil.url, kinds()[name], stranger=stranger.url) as node:
         async with Rpc([node.url], sleep=hurried) as rpc, Indexer(url_of(path), deployment) as index:
             await met(rpc, deployment)
-            gate = PoolGate(rpc, Pool(rpc, deployment), index, past.address(OPERATOR))
+            gate = PoolGate(rpc, Pool(rpc, deployment), index, past.address(OPERATOR), past.address(PROVIDER))
             following = asyncio.create_task(follow(rpc, None, deployment, index, lambda: None, sleep=hurried))
             try:
                 async with asyncio.timeout(patient(60)):

@@ -1,5 +1,6 @@
 """What a stranger may publish, and what a node may claim, to get out of the folder or to pass off other bytes."""
 
+import asyncio
 import hashlib
 import io
 import os
@@ -28,6 +29,7 @@ from leasehold.errors import (
     DatasetUnavailable,
     DatasetUnsafe,
     IpfsError,
+    IpfsUnreachable,
     LeaseholdError,
     SealBroken,
 )
@@ -270,6 +272,38 @@ async def test_a_node_that_refuses(lying: Lying, tmp_path: Path) -> None:
             await ipfs.id()
         with pytest.raises(IpfsError):
             await ipfs.add_folder(source)
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhel"], ids=["mute", "halfway"]
+)
+async def test_a_node_that_ends_in_mid_stream_says_nothing_of_the_data(head: bytes, tmp_path: Path) -> None:
+    """Nobody knows then who has it: whoever waits for it asks again."""
+
+    async def breaks_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head)
+        writer.close()
+
+    server = await asyncio.start_server(breaks_off, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Ipfs(f"/ip4/127.0.0.1/tcp/{port}", timeout=5) as ipfs:
+        with pytest.raises(IpfsUnreachable):
+            await ipfs.get_block(cid_of_digest(HELLO))
+        with pytest.raises(IpfsUnreachable):
+            await ipfs.fetch(cid_of_digest(HELLO), tmp_path / "copy")
+
+
+async def test_a_node_that_hangs_says_nothing_of_the_data_either(tmp_path: Path) -> None:
+    async def hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(hangs, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Ipfs(f"/ip4/127.0.0.1/tcp/{port}", timeout=5) as ipfs:
+        with pytest.raises(IpfsUnreachable):
+            await ipfs.get_block(cid_of_digest(HELLO), 0.2)
 
 
 async def test_a_node_that_stores_something_else(lying: Lying, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import asyncio
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from devnet.patience import patient
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetUnavailable
 from leasehold.market import (
@@ -49,11 +49,18 @@ CONTACT = {
     "operator": "0x" + "22" * 20,
     "issued_at": 1_800_000_000,
 }
-MACHINE_FILE = {
+MACHINE_FILE: dict[str, Any] = {
     "hardware": HARDWARE,
     "contact": CONTACT,
     "operator": "0x" + "22" * 20,
-    "suggested": {"gpus": 1},
+    "suggested": {"gpus": 1, "smallest_share": 8},
+    "consent": {
+        "provider": "0x" + "33" * 20,
+        "controller": "0x" + "44" * 20,
+        "chain": 31337,
+        "deadline": 2_000_000_000,
+        "proof": "0x01" + "55" * 65,
+    },
 }
 
 
@@ -171,7 +178,7 @@ def _digests(count: int) -> list[bytes]:
 
 async def test_documents_that_nobody_serves_take_one_limit_together(tmp_path: Path) -> None:
     cache = DocumentCache(tmp_path, Gone(), timeout=0.5, parallel=2)
-    async with asyncio.timeout(patient(10)):  # 20 s, were each waited for
+    async with asyncio.timeout(10):  # 20 s, were each waited for
         missing = await cache.get_all(_digests(80))
     assert all(isinstance(each, DocumentUnavailable) for each in missing)
     assert "within 0.5 s" in str(missing[0])

@@ -9,6 +9,7 @@ import pytest
 from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Params, Terms, backup_digest, cost
 from leasehold.errors import LeaseOver, MachineDelisted, MachineDown, TrialRunning, WrongState
 from leasehold.market import (
+    Due,
     Funds,
     MachineUnavailable,
     Money,
@@ -66,13 +67,34 @@ def test_a_segment_is_billed_by_its_own_share() -> None:
 
 def test_nothing_is_collected_past_the_begin_of_an_outage_nor_are_others_leases_ended() -> None:
     down = replace(MACHINE, down_since=NOW + 1_000)
-    held = replace(MACHINE, held_from=NOW + 2_000, held_until=NOW + 9_000)
+    held = replace(MACHINE, held_from=NOW + 2_000, held_to=NOW + 2_500, held_until=NOW + 9_000)
     assert claimable(LEASE, PARAMS, 600, NOW + 7_000, down) == cost(2_500_000, 4, 1_000)
     assert claimable(LEASE, PARAMS, 600, NOW + 7_000, held) == cost(2_500_000, 4, 2_000)
     assert claimable(LEASE, PARAMS, 600, NOW + 9_001, held) == LEASE.deposit
     assert not overdue(LEASE, PARAMS, NOW + 8_000, down)
     assert not overdue(LEASE, PARAMS, NOW + 8_000, held)
     assert overdue(LEASE, PARAMS, NOW + 9_000, held)
+
+
+def test_a_hold_reaches_what_lived_through_the_outage_and_nothing_else() -> None:
+    held = replace(MACHINE, held_from=NOW - 500, held_to=NOW, held_until=NOW + 90_000)
+    assert not held.disputes(LEASE, NOW + 8_000)  # it began as the outage ended
+    assert overdue(LEASE, PARAMS, NOW + 8_000, held)
+    assert claimable(LEASE, PARAMS, 600, NOW + 9_001, held) == LEASE.deposit
+    before = replace(MACHINE, held_from=LEASE.end, held_to=LEASE.end + 60, held_until=NOW + 90_000)
+    assert not before.disputes(LEASE, NOW + 8_000)  # and was over as it began
+    resized = replace(LEASE, segment_start=NOW + 600)
+    during = replace(MACHINE, held_from=NOW, held_to=NOW + 300, held_until=NOW + 90_000)
+    assert during.disputes(LEASE, NOW + 8_000)
+    assert not during.disputes(resized, NOW + 8_000)
+    assert not replace(MACHINE, down_since=LEASE.end).disputes(LEASE, NOW + 8_000)
+    again = replace(during, down_since=NOW)  # of a time that is both, the outage that runs decides
+    assert (again.holds(LEASE, NOW + 8_000), again.disputes(LEASE, NOW + 8_000)) == (False, True)
+
+
+def test_a_provider_may_forgo_what_is_disputed() -> None:
+    due = Due(overdue=(1,), claimable={2: 5, 3: 7}, disputed=(3, 4))
+    assert due.forgoing() == Due(overdue=(1, 3, 4), claimable={2: 5})
 
 
 def test_a_larger_share_is_charged_and_a_smaller_one_refunded() -> None:
@@ -96,6 +118,7 @@ def test_a_larger_share_is_charged_and_a_smaller_one_refunded() -> None:
         (LEASE, replace(MACHINE, down_since=5), 8, 3_600, MachineDown),
         (LEASE, replace(MACHINE, delisted=True), 8, 3_600, MachineDelisted),
         (LEASE, MACHINE, 24, 3_600, MachineUnavailable),
+        (LEASE, replace(MACHINE, smallest_share=4), 2, 3_600, MachineUnavailable),
         (LEASE, replace(MACHINE, busy=0x1FF), 16, 3_600, MachineUnavailable),
         (LEASE, replace(MACHINE, busy=0x1FF, withheld=0x0F), 8, 3_600, MachineUnavailable),
     ],

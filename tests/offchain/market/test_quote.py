@@ -208,6 +208,7 @@ def test_nothing_stands_in_the_way_of_a_plain_lease() -> None:
         (replace(MACHINE, terms=replace(TERMS, available_until_day=NOW // 86_400 - 1)), WISH, MachineUnavailable,
          "leaves the market"),
         (MACHINE, replace(WISH, share=24), MachineUnavailable, "cannot serve 3"),
+        (replace(MACHINE, smallest_share=8), replace(WISH, share=4), MachineUnavailable, "no less than 1 of"),
         (replace(MACHINE, busy=0x0101), WISH, MachineUnavailable, "no room"),
     ],
 )  # fmt: skip

@@ -36,7 +36,8 @@ Salt = Annotated[
     typer.Option(
         "--salt",
         metavar="HEX",
-        help="32 bytes, or the word `random`, for another group of the same signers; by default zeros.",
+        help="32 bytes, best made of what every signer gave, or the word `random`, for another group of the same "
+        "signers; by default zeros.",
     ),
 ]
 

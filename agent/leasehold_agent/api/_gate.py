@@ -1,0 +1,73 @@
+"""How often anybody may ask, before anything is made of the question; and answers that are ready beforehand."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from leasehold.market.wire import TooManyRequests
+from leasehold_agent._door import Door
+from leasehold_agent._rates import Buckets, Rate, network
+
+from ._problems import problem
+
+REQUESTS: Final = Rate(600, 15)
+"""Of one lease, or of one stranger's address."""
+REQUESTS_OF_STRANGERS: Final = Rate(2000, 10)
+"""Of all addresses together from which no tenant came lately."""
+_PIECE: Final = 64 * 1024
+
+
+class Gate:
+    """Refuses requests that come too often. Outside everything that takes a request apart."""
+
+    def __init__(
+        self, app: ASGIApp, door: Door, *, rate: Rate = REQUESTS, strangers: Rate = REQUESTS_OF_STRANGERS
+    ) -> None:
+        self._app = app
+        self._door = door
+        self._requests = Buckets(rate, time.monotonic)
+        self._strangers = Buckets(strangers, time.monotonic)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            try:
+                self._count(scope.get("client"))
+            except TooManyRequests as error:
+                response = problem(error)
+                response.headers["Connection"] = "close"
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _count(self, client: object) -> None:
+        visitor = self._door.find(client)
+        address = visitor.network if visitor is not None else _address(client)
+        if visitor is not None and visitor.lease is not None:
+            self._requests.take(str(visitor.lease))
+            return
+        self._requests.take(address)
+        if not self._door.is_known(address):
+            self._strangers.take("")
+
+
+def _address(client: object) -> str:
+    return network(str(client[0])) if isinstance(client, tuple | list) and client else ""
+
+
+class Ready(Response):
+    """JSON that was made before, sent in pieces: who does not read keeps no more than one of them waiting."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content, media_type="application/json")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        body = bytes(self.body)
+        for start in range(0, max(1, len(body)), _PIECE):
+            more = start + _PIECE < len(body)
+            piece = body[start : start + _PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
