@@ -58,6 +58,7 @@ class Output:
     def __init__(self, *, as_json: bool = False, yes: bool = False) -> None:
         self.as_json = as_json
         self.yes = yes
+        self._change: Callable[[str], None] | None = None
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -142,7 +143,18 @@ class Output:
                     if not self.err.is_terminal:
                         self.err.print(escape(text))
 
-            yield update
+            before, self._change = self._change, update
+            try:
+                yield update
+            finally:
+                self._change = before
+
+    def report(self, text: str) -> None:
+        """What is being waited for now, for whoever waits deep down: in place of what `working` says, else a line."""
+        if self._change is not None:
+            self._change(text)
+        else:
+            self.err.print(escape(text))
 
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
