@@ -195,19 +195,18 @@ class Rpc:
     @contextmanager
     def _reminding(self) -> Iterator[None]:
         """Says that a node is waited for, when it is a while already."""
-        loop, began = asyncio.get_running_loop(), time.monotonic()
-        host = urlsplit(self._endpoints[0].url).hostname
+        loop, began, host = asyncio.get_running_loop(), time.monotonic(), _host(self._endpoints[0])
+        reminders: list[asyncio.TimerHandle] = []
 
         def remind() -> None:
-            nonlocal handle
             self._report(f"Waiting for the node {host} to answer, for {time.monotonic() - began:.0f} s")
-            handle = loop.call_later(_REMINDER, remind)
+            reminders[:] = [loop.call_later(_REMINDER, remind)]
 
-        handle = loop.call_later(_REMINDER, remind)
+        reminders.append(loop.call_later(_REMINDER, remind))
         try:
             yield
         finally:
-            handle.cancel()
+            reminders[0].cancel()
 
     async def _somewhere(self, requests: Sequence[Request], prove: bool) -> dict[int, Outcome]:
         """Outcomes of some of the requests, from the first endpoint that gives any.
@@ -328,8 +327,15 @@ def _seconds_until(problems: Sequence[Unanswered | WrongChain], rounds: int, pau
 
 
 def _told(endpoint: Endpoint, error: Exception) -> str:
+    return f"The node {_host(endpoint)} says: {error}"
+
+
+def _host(endpoint: Endpoint) -> str:
     """For people. The host alone: an address may hold the key of whoever pays for it."""
-    return f"The node {urlsplit(endpoint.url).hostname or endpoint.url} says: {error}"
+    try:
+        return urlsplit(endpoint.url).hostname or endpoint.url
+    except ValueError:  # what is no address is told by whoever uses it
+        return endpoint.url
 
 
 def _reason(endpoint: Endpoint, error: Unanswered | WrongChain) -> str:
