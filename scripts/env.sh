@@ -4,9 +4,11 @@ export LEASEHOLD_BUILD=$PWD/build
 export LEASEHOLD_CACHE=${LEASEHOLD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/leasehold}
 UV_VERSION=0.13.8
 KUBO_VERSION=0.42.0
+GETH_VERSION=1.16.7
 GO_VERSION=1.26.6 # used only where the machine has no Go >= 1.26.4
 export LEASEHOLD_UV=$LEASEHOLD_CACHE/uv-$UV_VERSION/bin/uv
 export LEASEHOLD_KUBO=$LEASEHOLD_CACHE/kubo-$KUBO_VERSION/ipfs
+export LEASEHOLD_GETH=$LEASEHOLD_CACHE/geth-$GETH_VERSION/geth
 export SOLCX_BINARY_PATH=$LEASEHOLD_BUILD/solcx
 # The binaries themselves come before npm's wrappers, which would stand between a signal and its process.
 for foundry in "$PWD"/node_modules/@foundry-rs/*-*/bin; do

@@ -8,6 +8,8 @@
     │   ├── RpcError              an endpoint answered with an error
     │   ├── TransactionFailed     mined, but reverted
     │   ├── TransactionTimeout    not mined in time; it may still be
+    │   ├── TransactionCancelled  another took its nonce, and does nothing
+    │   ├── TokenRefused          the pool's token refused a call of the wallet
     │   ├── GasFundsLow           the key cannot pay for gas
     │   └── ContractError         a contract refused: one subclass per custom error, of the same name
     │       ├── Reverted, Panicked, UnknownRevert
@@ -50,6 +52,8 @@ __all__ = [
     "RpcError",
     "RpcUnavailable",
     "SettingsError",
+    "TokenRefused",
+    "TransactionCancelled",
     "TransactionFailed",
     "TransactionTimeout",
     "UnknownRevert",
@@ -125,17 +129,65 @@ class TransactionFailed(ChainError):
 
 
 class TransactionTimeout(ChainError):
-    """A transaction was not mined in time. It may still be."""
+    """A transaction was not mined in time. It may still be. ahead: the nonce of one of the account's that has to be
+    mined first.
+    """
 
-    def __init__(self, tx_hash: str, seconds: float) -> None:
-        super().__init__(tx_hash, seconds)
+    def __init__(
+        self, tx_hash: str, seconds: float, nonce: int | None = None, ahead: int | None = None
+    ) -> None:
+        super().__init__(tx_hash, seconds, nonce, ahead)
         self.tx_hash = tx_hash
         self.seconds = seconds
+        self.nonce = nonce
+        self.ahead = ahead
+
+    def __str__(self) -> str:
+        number = "" if self.nonce is None else f" (nonce {self.nonce})"
+        waited = (
+            f"Transaction {self.tx_hash}{number} was not mined within {self.seconds:.0f} s and may still be: "
+        )
+        if self.ahead is None:
+            return waited + "check it before sending another."
+        return waited + (
+            f"the account's transaction with nonce {self.ahead} stands in front of it; speed that one up or cancel it "
+            "in the wallet that sent it, and this one follows."
+        )
+
+
+class TransactionCancelled(ChainError):
+    """Somebody with the same key sent another transaction in a transaction's place, which does nothing."""
+
+    def __init__(self, tx_hash: str, nonce: int, by: str) -> None:
+        super().__init__(tx_hash, nonce, by)
+        self.tx_hash = tx_hash
+        self.nonce = nonce
+        self.by = by
 
     def __str__(self) -> str:
         return (
-            f"Transaction {self.tx_hash} was not mined within {self.seconds:.0f} s and may still be: "
-            "check it before sending another."
+            f"Transaction {self.tx_hash} was cancelled from another wallet with the same key: {self.by} took its nonce "
+            f"{self.nonce}. Nothing was done; run the command again if it should be."
+        )
+
+
+class TokenRefused(ChainError):
+    """The token itself refused a call of the wallet."""
+
+    exit_code: ClassVar[int] = 4
+
+    def __init__(self, token: str, account: str, call: str, reason: str = "") -> None:
+        super().__init__(token, account, call, reason)
+        self.token = token
+        self.account = account
+        self.call = call
+        self.reason = reason
+
+    def __str__(self) -> str:
+        why = f", saying: {self.reason}" if self.reason else " without saying why"
+        return (
+            f"The token {self.token} refused `{self.call}`{why}. It may be paused, or have blocked {self.account} or "
+            "the pool: look at the token before you try again."
         )
 
 
@@ -242,6 +294,14 @@ class UnknownRevert(ContractError):
     """A revert without data, or with data of no error known here."""
 
     data: str
+
+    def __str__(self) -> str:
+        if self.data != "0x":
+            return super().__str__()
+        return (
+            "The call was refused without a reason, which the pool's contracts always give: most likely its token did, "
+            "which may be paused, or have blocked this account or the pool. Look at the token before you try again."
+        )
 
 
 def decode_revert(data: bytes) -> ContractError:

@@ -146,6 +146,16 @@ class Anvil:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]
 
+    def give(self, address: str, wei: int) -> None:
+        """More coins for an account; they are its own when this returns."""
+        balance = int(self.request("eth_getBalance", address, "latest"), 16)
+        self.request("anvil_setBalance", address, hex(balance + wei))
+
+    def send(self, transaction: dict[str, str]) -> None:
+        """A transaction of the first account, mined when this returns."""
+        receipt = self.request("eth_sendTransactionSync", {"from": self.accounts[0].address, **transaction})
+        assert receipt["status"] == "0x1", receipt
+
     def mine(self, blocks: int = 1, interval: int = 1) -> int:
         """Mines blocks, `interval` seconds apart in chain time, and returns the head's number."""
         self.request("anvil_mine", hex(blocks), hex(interval))

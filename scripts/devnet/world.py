@@ -250,14 +250,22 @@ class World:
     """Chain, pool, two IPFS nodes and a Docker engine, as a context manager; `folder` is its own and goes at the end.
 
     brownie: deploy as a real deployment goes; otherwise from forge's artifacts, which is quicker.
-    block_time: seconds from block to block, or None to mine a block with each transaction.
+    block_time: seconds from block to block, or None to mine a block with each transaction. chain: another than a new
+    Anvil.
     """
 
-    def __init__(self, folder: Path, *, brownie: bool = False, block_time: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        brownie: bool = False,
+        block_time: float | None = None,
+        chain: Anvil | None = None,
+    ) -> None:
         self.folder = folder
         self._brownie = brownie
         self._undo = contextlib.ExitStack()
-        self.anvil = Anvil(block_time=block_time)
+        self.anvil = chain or Anvil(block_time=block_time)
         self.renter_ipfs = Kubo(folder / "ipfs-renter")
         self.provider_ipfs = Kubo(folder / "ipfs-provider")
         self.engine = Engine(folder / "engine")
@@ -341,14 +349,11 @@ class World:
 
     def fund(self, address: str, *, gas_wei: int = 10**18, tokens: int = 0) -> None:
         """Give an account gas money, and `tokens` whole test tokens; both are its own when this returns."""
-        balance = int(self.anvil.request("eth_getBalance", address, "latest"), 16)
-        self.anvil.request("anvil_setBalance", address, hex(balance + gas_wei))
+        self.anvil.give(address, gas_wei)
         if tokens:
             amount = tokens * 10 ** int(self.facts["token_decimals"])
             data = "0xa9059cbb" + address[2:].lower().rjust(64, "0") + f"{amount:064x}"
-            transaction = {"from": self.anvil.accounts[0].address, "to": self.facts["token"], "data": data}
-            receipt = self.anvil.request("eth_sendTransactionSync", transaction)
-            assert receipt["status"] == "0x1", receipt
+            self.anvil.send({"to": self.facts["token"], "data": data})
 
     def _environment(self, home: Path) -> dict[str, str]:
         kept = {"PATH", "LANG", "TERM", "LD_LIBRARY_PATH", "LEASEHOLD_CACHE"}

@@ -8,6 +8,8 @@ from leasehold.chain._rpc import Rpc
 _BLOCKS = 5
 _PERCENTILE = 50
 _MIN_TIP = 1
+# What is tipped is paid, and nodes say what is usual: one that lies must not be able to spend a wallet's coins.
+_MOST_TIP = 100 * 10**9
 # Nodes take a replacement from 10 % on (geth) or 12.5 % (others, for some kinds of transaction).
 _BUMP_NUMERATOR, _BUMP_DENOMINATOR = 1125, 1000
 
@@ -40,5 +42,5 @@ async def suggest_fees(rpc: Rpc) -> Fees:
     paid = [reward for reward in rewards if reward]
     # Empty blocks say nothing.
     tip = int(statistics.median(paid)) if paid else int(await rpc.call("eth_maxPriorityFeePerGas"), 16)
-    tip = max(tip, _MIN_TIP)
+    tip = min(max(tip, _MIN_TIP), _MOST_TIP)
     return Fees(2 * base + tip, tip)

@@ -14,7 +14,8 @@ address there may be several nodes, and a development chain that was restarted i
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -29,6 +30,7 @@ from leasehold.errors import ChainError, RpcUnavailable, WrongChain
 
 _REST_SECONDS = 5.0  # how long an endpoint that failed is asked last
 _FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
+_REMINDER = 2.5  # seconds
 _ROUNDS = 3  # in which nodes that answer nonsense are asked
 _LOOPBACK: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 _IDENTITY = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
@@ -132,8 +134,9 @@ class Rpc:
     async def _results(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool) -> list[Any]:
         requests = [Request(next(self._ids), method, params) for method, params in calls]
         found: dict[int, Outcome] = {}
-        while left := [each for each in requests if each.id not in found]:
-            found |= await self._somewhere(left, prove)
+        with self._reminding():
+            while left := [each for each in requests if each.id not in found]:
+                found |= await self._somewhere(left, prove)
         outcomes = [found[each.id] for each in requests]
         for outcome in outcomes:
             if isinstance(outcome, ChainError):
@@ -188,6 +191,22 @@ class Rpc:
         return bytes.fromhex((await self.call("eth_call", [call, block]))[2:])
 
     # ---------------------------------------------------------------------------------------------- transport
+
+    @contextmanager
+    def _reminding(self) -> Iterator[None]:
+        """Says that a node is waited for, when it is a while already."""
+        loop, began, host = asyncio.get_running_loop(), time.monotonic(), _host(self._endpoints[0])
+        reminders: list[asyncio.TimerHandle] = []
+
+        def remind() -> None:
+            self._report(f"Waiting for the node {host} to answer, for {time.monotonic() - began:.0f} s")
+            reminders[:] = [loop.call_later(_REMINDER, remind)]
+
+        reminders.append(loop.call_later(_REMINDER, remind))
+        try:
+            yield
+        finally:
+            reminders[0].cancel()
 
     async def _somewhere(self, requests: Sequence[Request], prove: bool) -> dict[int, Outcome]:
         """Outcomes of some of the requests, from the first endpoint that gives any.
@@ -308,8 +327,15 @@ def _seconds_until(problems: Sequence[Unanswered | WrongChain], rounds: int, pau
 
 
 def _told(endpoint: Endpoint, error: Exception) -> str:
+    return f"The node {_host(endpoint)} says: {error}"
+
+
+def _host(endpoint: Endpoint) -> str:
     """For people. The host alone: an address may hold the key of whoever pays for it."""
-    return f"The node {urlsplit(endpoint.url).hostname or endpoint.url} says: {error}"
+    try:
+        return urlsplit(endpoint.url).hostname or endpoint.url
+    except ValueError:  # what is no address is told by whoever uses it
+        return endpoint.url
 
 
 def _reason(endpoint: Endpoint, error: Unanswered | WrongChain) -> str:

@@ -7,7 +7,9 @@ is mined:
 * It fell out of the pool, or never arrived: the same bytes are broadcast again. They can be mined only once.
 * It does not move for `bump_after` seconds: it is replaced, same nonce, higher fees. Whichever is mined
 counts.
-* Another process with the same key took the nonce: none of ours can be mined any more, so it is sent anew.
+* Another process with the same key took the nonce: none of ours can be mined any more, so it is sent anew. But
+whoever sped it up from his wallet has sent it, and whoever cancelled it there does not want it.
+* An older one of the account waits in front of it: `report` is told which, since when, and what can be done.
 * It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep.
 
 Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools.
@@ -34,8 +36,10 @@ from leasehold.errors import (
     GasFundsLow,
     RpcError,
     RpcUnavailable,
+    TransactionCancelled,
     TransactionFailed,
     TransactionTimeout,
+    WrongChain,
 )
 
 # A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
@@ -54,6 +58,8 @@ _NONCE_TAKEN = (
     "old nonce",
 )
 _NO_FUNDS = ("insufficient funds",)
+_QUIET = 3.0  # seconds after which it is said what is waited for
+_SEARCHED = 600  # blocks that are looked through for who took a nonce
 
 
 class _NonceTaken(Exception):
@@ -66,6 +72,8 @@ class _Flight:
 
     nonce: int
     fees: Fees
+    since: float
+    first_block: int
     last: bytes = b""
     hashes: list[str] = field(default_factory=list)
 
@@ -98,7 +106,7 @@ class Sender:
     bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
     is never exceeded. poll: seconds between looks. lost_after: seconds for which every look must find the
     nonce used up by another before the call is sent anew, which would pay twice if a node were merely
-    behind. clock, sleep and random (an integer below its argument): for tests.
+    behind. report: is told what is waited for. clock, sleep and random (an integer below its argument): for tests.
     """
 
     def __init__(
@@ -112,6 +120,7 @@ class Sender:
         max_fee: int = 10**13,
         poll: float = 0.5,
         lost_after: float = 15.0,
+        report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[int], int] = secrets.randbelow,
@@ -124,6 +133,7 @@ class Sender:
         self._max_fee = max_fee
         self._poll = poll
         self._lost_after = lost_after
+        self._report = report
         self._clock = clock
         self._sleep = sleep
         self._random = random
@@ -177,7 +187,7 @@ class Sender:
             while True:
                 pending = int(await self._rpc.call("eth_getTransactionCount", [self.address, "pending"]), 16)
                 nonce = max(pending, taken + 1, max(self._in_flight, default=-1) + 1)
-                flight = _Flight(nonce, fees)
+                flight = _Flight(nonce, fees, self._clock(), await self._rpc.block_number())
                 try:
                     await self._broadcast(flight, intent)
                 except _NonceTaken:
@@ -238,6 +248,7 @@ class Sender:
         """The raw receipt of whichever of the flight's transactions is mined and deep enough."""
         bump_at = self._clock() + self._bump_after
         lost_since: float | None = None
+        count = flight.nonce
         while True:
             try:
                 count, raw = await self._look(flight)
@@ -245,7 +256,7 @@ class Sender:
                     # Nodes behind one address may disagree: believe it when they have said so for a while.
                     lost_since = self._clock() if lost_since is None else lost_since
                     if self._clock() - lost_since >= self._lost_after and not await self._known(flight):
-                        raise _NonceTaken
+                        return await self._instead(flight, intent)
                 else:
                     lost_since = None
                     if raw is not None:
@@ -256,11 +267,61 @@ class Sender:
                         await self._replace(flight, intent)
                     else:
                         await self._keep_alive(flight, intent)
-            except (RpcUnavailable, RpcError, GasFundsLow):
+            except (RpcUnavailable, RpcError, WrongChain, GasFundsLow):
                 pass  # what was sent may be mined all the same: keep looking
             if self._clock() >= deadline:
-                raise TransactionTimeout(flight.hashes[-1], self._timeout)
+                ahead = count if count < flight.nonce else None
+                raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead)
+            self._say(flight, count)
             await self._sleep(self._poll)
+
+    def _say(self, flight: _Flight, count: int) -> None:
+        """What is waited for, once anybody would ask."""
+        waited = self._clock() - flight.since
+        if waited < _QUIET:
+            return
+        said = f"Waiting for transaction {flight.hashes[-1]} (nonce {flight.nonce})"
+        if count < flight.nonce:
+            said += (
+                f", behind the account's older one with nonce {count}: speed that one up or cancel it in the wallet "
+                "that sent it"
+            )
+        self._report(said)
+
+    async def _instead(self, flight: _Flight, intent: _Intent) -> Mapping[str, Any]:
+        """What was mined with the flight's nonce: the receipt, if it is the same call sent at another price.
+
+        Raises _NonceTaken for another program's transaction, TransactionCancelled for one that does nothing.
+        """
+        other = await self._mined_with(flight)
+        if other is None:
+            raise RpcUnavailable(("a nonce is used up, and the node does not show by what",))
+        to, data = str(other.get("to") or ""), str(other.get("input") or other.get("data") or "0x")
+        if (to.lower(), data, int(other.get("value") or "0x0", 16)) == (
+            intent.to.lower(),
+            "0x" + intent.data.hex(),
+            intent.value,
+        ):
+            receipt: Mapping[str, Any] | None = await self._rpc.call(
+                "eth_getTransactionReceipt", [other["hash"]]
+            )
+            if receipt is None:
+                raise RpcUnavailable(("a transaction is in a block and has no receipt",))
+            return receipt
+        if to.lower() == self.address.lower() and data == "0x":
+            raise TransactionCancelled(flight.hashes[-1], flight.nonce, other["hash"])
+        raise _NonceTaken
+
+    async def _mined_with(self, flight: _Flight) -> Mapping[str, Any] | None:
+        """The account's transaction with the flight's nonce, looked for in the blocks since it was sent."""
+        head, mine = await self._rpc.block_number(), self.address.lower()
+        for number in range(head, max(flight.first_block - 1, head - _SEARCHED), -1):
+            block = await self._rpc.call("eth_getBlockByNumber", [hex(number), True])
+            for transaction in (block or {}).get("transactions", ()):
+                if transaction["from"].lower() == mine and int(transaction["nonce"], 16) == flight.nonce:
+                    found: Mapping[str, Any] = transaction
+                    return found
+        return None
 
     async def _look(self, flight: _Flight) -> tuple[int, Mapping[str, Any] | None]:
         # The count first: if it says that the nonce is used up, a receipt of ours must already be there.

@@ -8,9 +8,10 @@ from eth_utils.crypto import keccak
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._sender import Sends
 from leasehold.chain._types import Receipt
-from leasehold.errors import ChainError, WalletError
+from leasehold.errors import ChainError, Reverted, TokenRefused, UnknownRevert, WalletError
 
 UNLIMITED = 2**256 - 1
+_TRANSFER = "0x" + keccak(text="Transfer(address,address,uint256)").hex()
 
 
 class Token:
@@ -42,11 +43,41 @@ class Token:
             return answer[:32].rstrip(b"\0").decode("utf-8", "replace")
 
     async def approve(self, spender: str, amount: int = UNLIMITED) -> Receipt:
-        """Lets `spender` take up to `amount` from the sender's wallet."""
+        """Lets `spender` take up to `amount` from the sender's wallet.
+
+        Some tokens change an allowance only from zero or to zero; those get zero first.
+        """
+        try:
+            return await self._write("approve(address,uint256)", spender, amount)
+        except TokenRefused:
+            if not amount or not await self.allowance(self._from(), spender):
+                raise
+        await self._write("approve(address,uint256)", spender, 0)
         return await self._write("approve(address,uint256)", spender, amount)
 
     async def transfer(self, to: str, amount: int) -> Receipt:
         return await self._write("transfer(address,uint256)", to, amount)
+
+    def arrived(self, receipt: Receipt, to: str) -> int:
+        """What the transaction brought to an account, by the token's own events."""
+        arrived = 0
+        for log in receipt.logs:
+            topics, data = log["topics"], str(log["data"])
+            ours = str(log["address"]).lower() == self.address.lower()
+            if (
+                ours
+                and isinstance(topics, list)
+                and len(topics) == 3
+                and topics[0] == _TRANSFER
+                and len(data) == 66
+            ):
+                arrived += int(data, 16) if int(topics[2], 16) == int(to, 16) else 0
+        return arrived
+
+    def _from(self) -> str:
+        if self._sender is None:
+            raise WalletError("This needs a key and none is unlocked: name a wallet.")
+        return self._sender.address
 
     async def _call(self, signature: str, *values: object) -> bytes:
         answer = await self._rpc.eth_call(self.address, _encode(signature, values))
@@ -57,12 +88,23 @@ class Token:
         return answer
 
     async def _integer(self, signature: str, *values: object) -> int:
-        return int.from_bytes((await self._call(signature, *values))[:32], "big")
+        answer = await self._call(signature, *values)
+        if len(answer) < 32:
+            raise ChainError(
+                f"The token at {self.address} answered `{signature}` with half a number: ask another node."
+            )
+        return int.from_bytes(answer[:32], "big")
 
     async def _write(self, signature: str, *values: object) -> Receipt:
         if self._sender is None:
             raise WalletError(f"`{signature}` needs a key and none is unlocked: name a wallet.")
-        return await self._sender.send(self.address, _encode(signature, values))
+        try:
+            return await self._sender.send(self.address, _encode(signature, values))
+        except (UnknownRevert, Reverted) as error:
+            reason = error.reason if isinstance(error, Reverted) else ""
+            raise TokenRefused(
+                self.address, self._sender.address, signature.partition("(")[0], reason
+            ) from error
 
 
 def _encode(signature: str, values: tuple[object, ...]) -> bytes:

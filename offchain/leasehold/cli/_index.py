@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,10 @@ from leasehold.chain import Applied, EventWatcher, Indexer, Item, Pool
 from leasehold.cli._output import Output
 from leasehold.cli._session import Session
 from leasehold.errors import ChainError
+
+_LOOK = 1.0  # seconds
+_PATIENCE = 45.0
+"""Seconds without anything from the nodes, after which a command that reads the chain ends."""
 
 
 async def indexed(session: Session, out: Output, *, again: bool = False) -> Indexer:
@@ -66,13 +71,28 @@ async def _catch_up(session: Session, index: Indexer, update: Callable[[str], No
     async with EventWatcher(session.rpc, None, sources, first) as watcher:
         running = asyncio.create_task(index.run(watcher, on_commit))
         waiting = asyncio.create_task(caught_up.wait())
+        watching = asyncio.create_task(_given_up(watcher, update))
         try:
-            await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((running, waiting, watching), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (running, waiting):
+            for task in (running, waiting, watching):
                 task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running
+        if watching.done() and not watching.cancelled():
+            raise watching.result()
+
+
+async def _given_up(watcher: EventWatcher, update: Callable[[str], None]) -> ChainError:
+    """What went wrong, once nothing has come for so long that nothing will; meanwhile it is shown."""
+    while True:
+        await asyncio.sleep(_LOOK)
+        if watcher.stale_since is not None and watcher.last_error is not None:
+            waited = time.time() - watcher.stale_since
+            if waited >= _PATIENCE:
+                return watcher.last_error
+            if waited >= _LOOK:
+                update(f"Reading the chain, which fails since {waited:.0f} s: {watcher.last_error}")
 
 
 @asynccontextmanager

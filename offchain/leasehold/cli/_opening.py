@@ -95,7 +95,7 @@ async def open_session(
     other = call.acting.account_for(Groups(settings.home), deployment.accounts)
     wallet = call.chosen() if signs or account else None
     async with AsyncExitStack() as stack:
-        rpc = await stack.enter_async_context(Rpc(settings.rpc))
+        rpc = await stack.enter_async_context(Rpc(settings.rpc, report=call.out.report))
         await rpc.check_chain(
             deployment
         )  # before the password: nobody should unlock a key for the wrong chain
@@ -107,7 +107,7 @@ async def open_session(
         elif signs and signer is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
             await signer.open()
-            own = _Counting(Sender(rpc, signer), call)
+            own = _Counting(Sender(rpc, signer, report=call.out.report), call)
             sender = AsDelegate(own, other, reader) if other is not None else own
         pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
         session = Session(

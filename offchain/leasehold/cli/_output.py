@@ -68,6 +68,7 @@ class Output:
         self.as_json = as_json
         self.yes = yes
         self.if_interrupted = "Interrupted."
+        self._change: Callable[[str], None] | None = None
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -141,7 +142,22 @@ class Output:
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """A spinner on a terminal; the yielded function changes its text, which elsewhere becomes a line."""
         with waiting(self.err, plain(what)) as change:
-            yield lambda text: change(plain(text))
+
+            def update(text: str) -> None:
+                change(plain(text))
+
+            before, self._change = self._change, update
+            try:
+                yield update
+            finally:
+                self._change = before
+
+    def report(self, text: str) -> None:
+        """What is being waited for now, for whoever waits deep down: in place of what `working` says, else a line."""
+        if self._change is not None:
+            self._change(text)
+        else:
+            self.err.print(escape(text))
 
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:

@@ -218,16 +218,21 @@ async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) ->
         call.out.confirm(f"Pay {money.show(units)} out of the ledger to {target}?")
         with call.out.working("Waiting for the transaction"):
             receipt = await session.pool.withdraw(target, units)
-        await _report(call, session, receipt, f"{money.show(units)} were paid to {target}.")
+        arrived = session.token.arrived(receipt, target)
+        said = f"{money.show(arrived)} were paid to {target}."
+        if arrived < units:
+            said = f"{money.show(units)} left the ledger and {money.show(arrived)} arrived at {target}: the token kept "
+            said += f"{money.show(units - arrived)}."
+        await _report(call, session, receipt, said, arrived=format_amount(arrived, money.decimals))
 
 
 def _would(money: Money, units: int, to: str) -> dict[str, Json]:
     return {"amount": format_amount(units, money.decimals), "to": to, "dry_run": True}
 
 
-async def _report(call: Invocation, session: Session, receipt: Receipt, said: str) -> None:
+async def _report(call: Invocation, session: Session, receipt: Receipt, said: str, **more: Json) -> None:
     ledger = await session.pool.balance_of(session.account)
-    call.out.answer({"ledger": format_amount(ledger, session.money.decimals), **transaction(receipt)})
+    call.out.answer({"ledger": format_amount(ledger, session.money.decimals), **more, **transaction(receipt)})
     call.out.say(said)
 
 

@@ -25,6 +25,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
+from leasehold._bounded import Unreadable, read_bounded
 from leasehold.chain import format_lease
 from leasehold.chain.typed import (
     Domain,
@@ -131,6 +132,7 @@ class AgentClient:
                 verify=self._tls, socket_options=_keep_alive(), trust_env=False
             ),
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            headers={"accept-encoding": "identity"},
             trust_env=False,
         )
 
@@ -281,7 +283,8 @@ class AgentClient:
         for endpoint in list(self._endpoints):
             base = endpoint.rstrip("/")
             try:
-                await self._http.get(base + "/v1/health")
+                async with self._http.stream("GET", base + "/v1/health") as response:
+                    await _read(response)
             except httpx.TransportError as error:
                 problems.append(f"{base}: {error or type(error).__name__}")
             else:
@@ -398,12 +401,10 @@ def _keep_alive() -> list[tuple[int, int, int]]:
 
 
 async def _read(response: httpx.Response) -> bytes:
-    answer = b""
-    async for data in response.aiter_bytes():
-        answer += data
-        if len(answer) > _MOST_ANSWER:
-            raise AgentError("The agent's answer is longer than any should be; tell its provider.")
-    return answer
+    try:
+        return await read_bounded(response, _MOST_ANSWER)
+    except Unreadable as error:
+        raise AgentError(f"The agent's answer cannot be read, since {error}; tell its provider.") from None
 
 
 def _refused(status: int, answer: bytes) -> AgentRefusal:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
+import ssl
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -379,3 +383,42 @@ async def test_answers_that_are_not_understood(world: World, monkeypatch: pytest
         monkeypatch.setattr(_agent_client, "_MOST_ANSWER", 10_000)
         with pytest.raises(AgentError, match="not understood"):
             await client._document(_agent_client.Results, "GET", "/v1/health")
+
+
+@asynccontextmanager
+async def answering(world: World, head: bytes, body: bytes) -> AsyncIterator[str]:
+    """An agent with the right certificate that answers everything with the same bytes; its address."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(world.context.tls_certificate, world.context.tls_key)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n%s\r\n\r\n" % (len(body), head))
+            writer.write(body)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    async with server:
+        yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("call", ["health", "machine"])
+async def test_an_answer_that_unfolds_without_end_is_given_up(world: World, call: str) -> None:
+    """398 KiB of gzip used to become 824 MB, on the way to finding out that the agent is there."""
+    bomb = gzip.compress(bytes(100 << 20), 6)
+    async with answering(world, b"content-encoding: gzip", bomb) as address, world.client(address) as client:
+        tracemalloc.start()
+        try:
+            with pytest.raises(AgentError, match="longer than 4096 KiB"):
+                await getattr(client, call)()
+            assert tracemalloc.get_traced_memory()[1] < 32 << 20
+        finally:
+            tracemalloc.stop()
+
+
+async def test_an_answer_packed_as_nobody_asked_is_not_unpacked(world: World) -> None:
+    async with answering(world, b"content-encoding: br", b"x") as address, world.client(address) as client:
+        with pytest.raises(AgentError, match="nobody asked for"):
+            await client.health()

@@ -11,6 +11,7 @@ from leasehold.chain import LocalSigner, Rpc, Sender
 from leasehold.errors import (
     ChainError,
     GasFundsLow,
+    TransactionCancelled,
     TransactionFailed,
     TransactionTimeout,
     UnknownRevert,
@@ -240,3 +241,64 @@ async def test_no_money_for_gas(anvil: Anvil, rpc: Rpc) -> None:
 async def test_what_is_no_address_is_not_asked_about(anvil: Anvil, rpc: Rpc) -> None:
     with pytest.raises(ChainError, match="is not an address"):
         await sender_of(anvil, rpc, Steps()).send("0x12")
+
+
+async def _signed(anvil: Anvil, **fields: Any) -> str:
+    """A transaction of the first account by another program, at a price that replaces any other."""
+    values = {"type": 2, "chainId": anvil.chain_id, "nonce": 0, "value": 0, "data": "0x", "gas": 60_000}
+    prices = {"maxFeePerGas": 10**12, "maxPriorityFeePerGas": 10**11}
+    return (
+        "0x"
+        + (await LocalSigner(anvil.accounts[0].key).sign_transaction({**values, **prices, **fields})).hex()
+    )
+
+
+def _taking(anvil: Anvil, raw: str) -> Any:
+    def take() -> None:
+        anvil.request("eth_sendRawTransaction", raw)
+        anvil.mine()
+
+    return take
+
+
+async def test_who_cancels_by_his_wallet_does_not_get_it_sent_anew(anvil: Anvil, rpc: Rpc) -> None:
+    cancel = await _signed(anvil, to=anvil.accounts[0].address)
+    steps = Steps(_taking(anvil, cancel), *[None] * 20, anvil.mine)
+    with pytest.raises(TransactionCancelled, match="Nothing was done") as caught:
+        await sender_of(anvil, rpc, steps).send(SINK, value=7)
+    assert caught.value.nonce == 0
+    assert await rpc.balance(SINK) == 0
+    assert int(await rpc.call("eth_getTransactionCount", [anvil.accounts[0].address, "pending"]), 16) == 1
+
+
+async def test_who_speeds_it_up_by_his_wallet_pays_once(anvil: Anvil, rpc: Rpc) -> None:
+    faster = await _signed(anvil, to=SINK, value=7)
+    steps = Steps(_taking(anvil, faster), *[None] * 20, anvil.mine)
+    receipt = await sender_of(anvil, rpc, steps).send(SINK, value=7)
+    assert receipt.status == 1
+    assert await rpc.balance(SINK) == 7
+    assert int(await rpc.call("eth_getTransactionCount", [anvil.accounts[0].address, "pending"]), 16) == 1
+
+
+async def test_what_stands_in_front_is_said(anvil: Anvil, rpc: Rpc) -> None:
+    """An older transaction that no block takes: ours waits behind it, and says so."""
+    old = await _signed(anvil, to=SINK, value=1)
+    anvil.request("eth_sendRawTransaction", old)
+    said: list[str] = []
+    sender = sender_of(anvil, rpc, Steps(), timeout=30, report=said.append)
+    with pytest.raises(TransactionTimeout, match="nonce 0 stands in front of it") as caught:
+        await sender.send(SINK, value=7)
+    assert (caught.value.nonce, caught.value.ahead) == (1, 0)
+    assert f"{caught.value.tx_hash} (nonce 1), behind the account's older one with nonce 0" in said[0]
+
+
+async def test_a_node_that_lies_about_tips_spends_no_coins(anvil: Anvil) -> None:
+    class Greedy(Rpc):
+        async def call(self, method: str, params: Any = ()) -> Any:
+            if method == "eth_feeHistory":
+                return {"baseFeePerGas": ["0x1", "0x1"], "reward": [[hex(10**13)]]}
+            return await super().call(method, params)
+
+    async with Greedy([anvil.url]) as rpc:
+        receipt = await sender_of(anvil, rpc, Steps(anvil.mine)).send(SINK)
+        assert receipt.gas_price <= 102 * 10**9
