@@ -98,6 +98,7 @@ def test_the_bounds_have_the_contracts_values() -> None:
     assert found == {
         "MAX_TRIAL": 900, "MAX_FEE_BPS": 1_000, "MAX_BPS": 10_000, "MIN_START_WINDOW": 60, "MAX_START_WINDOW": 86_400,
         "MAX_NOTICE": 30 * 86_400, "MIN_CHALLENGE_WINDOW": 600, "MAX_CLAIM_LAG": 7 * 86_400,
-        "MAX_FILING_WINDOW": 7 * 86_400, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
+        "TIMELOCK": 2 * 86_400, "MATURITY": 3 * 86_400, "LEAVE_DELAY": 21 * 86_400, "MAX_APPEAL": 14 * 86_400,
+        "FINE_DIVISOR": 10, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
         "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
     }  # fmt: skip
