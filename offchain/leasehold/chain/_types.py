@@ -315,7 +315,7 @@ class SlashWindow:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A validator's stake. It was bought for rules that ask `level`, with a tenth more; `leaves_at` is 0 while it stays."""
+    """A validator's stake, bought for rules that ask `level` with a tenth more. `leaves_at` is 0 while it stays."""
 
     id: int
     validator: str

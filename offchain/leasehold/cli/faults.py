@@ -83,7 +83,8 @@ async def challenge(
             await paid.send(session)
             number_, receipt = await faults.challenge(machine, number)
             until = await session.now() + rules.challenge_window
-            said = f"Challenge {number_} stands until about {utc(until)}; then run `leasehold prove {machine}` within an hour."
+            then = f"then run `leasehold prove {machine}` within an hour"
+            said = f"Challenge {number_} stands until about {utc(until)}; {then}."
             return Done(receipt, said, {"challenge": number_, "until": until})
 
         document: dict[str, Json] = {

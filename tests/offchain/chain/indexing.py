@@ -157,7 +157,7 @@ async def _check_faults(chain: PoolChain, index: Indexer) -> None:
         assert (record.from_, record.to, record.filed_at) == (seen.from_, seen.to, seen.filed_at)
         assert (record.amount, record.bps, record.arbiter) == (seen.amount, seen.bps, seen.arbiter)
         assert record.pot - record.compensated == seen.pot
-        assert sum(loss.weight for loss in losses) == record.weight
+        assert sum(loss.part for loss in losses) in (0, record.pot)
         assert sum(loss.amount for loss in losses) == record.compensated
     for machine in await index.machines():
         standing = await faults.challenge_of(machine.machine.id)
@@ -176,7 +176,7 @@ async def _check_committee(chain: PoolChain, index: Indexer) -> None:
         if record.exited:
             continue
         seen = await committee.seat_of(record.seat)
-        assert (record.validator, record.stake, record.full) == (seen.validator, seen.stake, seen.full)
+        assert (record.validator, record.stake, record.level) == (seen.validator, seen.stake, seen.level)
         assert (record.joined_at, record.leaves_at) == (seen.joined_at, seen.leaves_at)
     rounds = await index.rounds()
     assert len(rounds) == await committee.round_count()

@@ -11,7 +11,6 @@ from leasehold.chain import (
     Answered,
     Appealed,
     Applied,
-    ArbiterSet,
     Block,
     Challenged,
     Charged,
@@ -60,9 +59,9 @@ from leasehold.chain import (
     RoundState,
     Ruled,
     SeatExited,
+    SeatFined,
     SeatJoined,
     SeatLeaving,
-    SeatPenalized,
     SeatToppedUp,
     ServiceAnnounced,
     Terms,
@@ -148,32 +147,37 @@ def an_outage(story: Story) -> None:
     story.tell(Answered, machine=1, challenge=1)
     story.tell(Challenged, machine=1, challenge=2, challenger=TENANT, lease=LEASE, bond=10 * UNIT)
     since = story.tell(
-        OutageOpened, fault=1, machine=1, kind=FaultKind.CHALLENGED, from_=story.now, arbiter=ARBITER
+        OutageOpened,
+        fault=1,
+        machine=1,
+        kind=FaultKind.CHALLENGED,
+        from_=story.now,
+        rules=1,
+        reporter=bytes(32),
     )
     story.tell(MachineWentDown, machine=1, from_=since)
     story.tell(PendingSlashesSet, machine=1, count=1)
-    story.tell(OutageAttested, fault=1, machine=1, from_=since - MINUTE)
+    story.tell(OutageAttested, fault=1, machine=1, from_=since - MINUTE, reporter=bytes(32))
     story.tell(MachineCameUp, machine=1, since=story.now)
     story.tell(MachineHeld, machine=1, from_=since, to=story.now, until=story.now + 10)
     filed = {"machine": 1, "kind": FaultKind.ATTESTED, "from_": since - MINUTE, "to": story.now}
     story.tell(FaultFiled, fault=1, **filed, bps=800, amount=16 * UNIT)
-    story.tell(OutageApplied, fault=1, lease=LEASE, tenant=TENANT, weight=800)
+    story.tell(OutageApplied, fault=1, lease=LEASE, tenant=TENANT, part=6 * UNIT)
     story.tell(LeasePaused, lease=LEASE, machine=1, paused=100)
-    story.tell(OutageApplied, fault=1, lease=BACKUP, tenant=OTHER, weight=200)
+    story.tell(OutageApplied, fault=1, lease=BACKUP, tenant=OTHER, part=2 * UNIT)
     story.tell(Appealed, fault=1, machine=1, deadline=story.now + 1_000)
     story.tell(Ruled, fault=1, stands=True)
-    shares = {"pot": 8 * UNIT, "reported": UNIT, "to_treasury": 7 * UNIT}
+    shares = {"pot": 8 * UNIT, "reported": UNIT, "rest": 7 * UNIT, "sink": OTHER}
     story.tell(FaultExecuted, fault=1, machine=1, amount=16 * UNIT, **shares)
     story.tell(Compensated, fault=1, lease=LEASE, tenant=TENANT, amount=6 * UNIT)
     story.tell(Transferred, from_=FAULTS, to=TENANT, amount=5 * UNIT)
-    story.tell(ArbiterSet, arbiter=OTHER)
     false_hardware = {"machine": 1, "kind": FaultKind.FALSE_HARDWARE, "from_": 5, "to": 6, "bps": 0}
     story.tell(FaultFiled, fault=2, **false_hardware, amount=0)
 
 
 def a_committee(story: Story) -> None:
     for seat in (1, 2):
-        story.tell(SeatJoined, seat=seat, validator=VALIDATOR, stake=500 * UNIT)
+        story.tell(SeatJoined, seat=seat, validator=VALIDATOR, level=500 * UNIT, stake=550 * UNIT)
     asked = {"machine": 1, "revision": 1, "requester": PROVIDER, "fee": 5 * UNIT}
     story.tell(VerificationRequested, round=1, **asked, block_=40)
     story.tell(DrawMissed, round=1, block_=80)
@@ -181,7 +185,7 @@ def a_committee(story: Story) -> None:
     for seat in (1, 2):
         story.tell(Committed, round=1, seat=seat, commitment=bytes([seat]) * 32)
     story.tell(Revealed, round=1, seat=2, pass_=True, spec=b"s" * 32, score=900)
-    story.tell(SeatPenalized, seat=1, round=1, amount=50 * UNIT, stake=450 * UNIT)
+    story.tell(SeatFined, seat=1, amount=50 * UNIT, stake=500 * UNIT)
     verified = {"status": 2, "delisted": False, "under_staked": False, "stalled": False}
     story.tell(MachineStatusSet, machine=1, **verified)
     ended = {"state": RoundState.PASSED, "spec": b"s" * 32, "score": 900, "agreed": 1}
@@ -273,14 +277,13 @@ async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
     assert first.state.settled
     assert first.from_ == first.opened_at - MINUTE
     assert (first.bps, first.amount, first.pot, first.compensated) == (800, 16 * UNIT, 8 * UNIT, 6 * UNIT)
-    assert first.pot + first.reported + first.to_treasury == first.amount
-    assert (first.weight, first.arbiter) == (1_000, ARBITER)
+    assert first.pot + first.reported + first.rest == first.amount
+    assert (first.rules, first.sink) == (1, OTHER)
     assert (second.kind, second.state) == (FaultKind.FALSE_HARDWARE, FaultState.DROPPED)
-    assert second.arbiter == OTHER, "it was never open, so the arbiter of the day rules"
     assert await index.faults(machine=2) == []
     assert await index.fault(9) is None
     mine, others = await index.losses(fault=1)
-    assert (mine.tenant, mine.weight, mine.amount) == (TENANT, 800, 6 * UNIT)
+    assert (mine.tenant, mine.part, mine.amount) == (TENANT, 6 * UNIT, 6 * UNIT)
     assert await index.losses(tenant=OTHER) == [others]
     assert await index.losses(lease=LEASE) == [mine]
     answered, proven = await index.challenges(machine=1)
@@ -302,7 +305,6 @@ async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
     assert (await index.balances())[FAULTS] == 0
     pool = await index.pool()
     assert pool is not None
-    assert pool.arbiter == OTHER
     await index.aclose()
 
 

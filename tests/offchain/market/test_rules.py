@@ -70,7 +70,7 @@ def test_parameters_are_written_as_people_write_them() -> None:
         ("fee_bps", 1_001), ("hold_fee_bps", 10_001), ("max_slash_bps", 10_001), ("start_window", 59),
         ("start_window", 86_401), ("notice_seconds", 30 * 86_400 + 1), ("challenge_window", 599), ("claim_lag", 899),
         ("claim_lag", 604_801), ("filing_window", 604_801), ("appeal_window", 86_399), ("ruling_window", 86_399),
-        ("unstake_delay", 604_800 + 600 + 172_800 + 259_200 - 1), ("unstake_delay", 90 * 86_400 + 1),
+        ("unstake_delay", 345_600 + 600 + 172_800 + 259_200 - 1), ("unstake_delay", 90 * 86_400 + 1),
         ("bond", 100_000_001), ("committee_size", 4), ("committee_size", 17), ("committee_size", 1),
         ("seat_stake", 99_999_999), ("penalty_seconds", 1 << 24), ("verification_fee", 1 << 96),
     ],
@@ -98,6 +98,7 @@ def test_the_bounds_have_the_contracts_values() -> None:
     assert found == {
         "MAX_TRIAL": 900, "MAX_FEE_BPS": 1_000, "MAX_BPS": 10_000, "MIN_START_WINDOW": 60, "MAX_START_WINDOW": 86_400,
         "MAX_NOTICE": 30 * 86_400, "MIN_CHALLENGE_WINDOW": 600, "MAX_CLAIM_LAG": 7 * 86_400,
-        "MAX_FILING_WINDOW": 7 * 86_400, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
+        "TIMELOCK": 2 * 86_400, "MATURITY": 3 * 86_400, "LEAVE_DELAY": 21 * 86_400, "MAX_APPEAL": 14 * 86_400,
+        "FINE_DIVISOR": 10, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
         "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
     }  # fmt: skip

@@ -100,7 +100,7 @@ def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
             "as leases are paid",
             "an open lease keeps its fee",
         ),
-        Power("arbiter", _named(rules.arbiter), "lets a wrong slash stand, or a tenth of honest seats' stake a week burn",
+        Power("arbiter", _named(rules.arbiter), "lets a wrong slash stand, or a tenth of honest seats burn in a week",
               "per fault, named in the rules that judge it", "keep the accepted version, or retire"),
         Power("sink", _named(rules.sink), "what nobody has coming of a slash, which is burnt where none is named",
               "as slashes are executed", "keep the accepted version, or retire"),

@@ -24,8 +24,8 @@ from leasehold.errors import (
     AppealOver,
     ChallengeStands,
     MachineNotStalled,
-    NoChallenge,
     NobodyRules,
+    NoChallenge,
     WrongFaultState,
 )
 from leasehold.market import Money, format_amount

@@ -276,8 +276,10 @@ def _state(seat: SeatRecord, now: int) -> str:
 
 
 def _row(seat: SeatRecord, now: int, money: Money) -> tuple[str, ...]:
-    of = f"{format_amount(seat.stake, money.decimals, places=6)}/{format_amount(full_of(seat.level), money.decimals, places=6)}"
-    return str(seat.seat), seat.validator, of, _state(seat, now)
+    stake_, full = (
+        format_amount(each, money.decimals, places=6) for each in (seat.stake, full_of(seat.level))
+    )
+    return str(seat.seat), seat.validator, f"{stake_}/{full}", _state(seat, now)
 
 
 def _json(seat: SeatRecord, now: int, money: Money) -> dict[str, Json]:
