@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Hooks} from "./base/Hooks.sol";
@@ -10,11 +10,14 @@ import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
 import {IControllerHooks} from "./interfaces/IControllerHooks.sol";
 import {
     AccountView,
+    Judging,
     LeaseState,
     LeaseView,
     MachineStatus,
     MachineView,
     Params,
+    Stake,
+    Tenancy,
     Terms
 } from "./interfaces/IControllerTypes.sol";
 import {Billing} from "./libraries/Billing.sol";
@@ -26,8 +29,6 @@ import {Rules} from "./libraries/Rules.sol";
 /// The owner can change rules for leases that are yet to be opened, and stop openings. It can reach no ledger, no escrow,
 /// no stake and no open lease, and cannot stop an exit.
 contract ControllerExt is Hooks, IControllerExt {
-    uint256 private constant TIMELOCK = 2 days;
-
     /// @notice The part that serves what neither `Controller` nor this one knows, for ever.
     address public immutable moves;
 
@@ -83,7 +84,7 @@ contract ControllerExt is Hooks, IControllerExt {
         uint256 pending = pool.inForceAt;
         if (block.timestamp < pending) revert ProposalPending(pending);
         uint16 current = _versionInForce();
-        uint40 inForceAt = SafeCast.toUint40(block.timestamp + TIMELOCK);
+        uint40 inForceAt = SafeCast.toUint40(block.timestamp + Rules.TIMELOCK);
         _storeParams(current + 1, params_);
         pool.paramsVersion = current;
         pool.inForceAt = inForceAt;
@@ -155,6 +156,7 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.underStaked = status & UNDER_STAKED != 0;
         seen.stalled = status & STALLED != 0;
         seen.gpus = head.gpus();
+        seen.smallestShare = head.smallestShare();
         seen.revision = head.revision();
         seen.stake = machine.stake;
         seen.leased = head.leased();
@@ -164,10 +166,37 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.retiredAt = care.retiredAt;
         seen.downSince = care.downSince;
         seen.heldFrom = care.heldFrom;
+        seen.heldTo = care.heldTo;
         seen.heldUntil = care.heldUntil;
         seen.lastVerified = care.lastVerified;
         seen.pendingSlashes = care.pendingSlashes;
         (seen.terms, seen.params) = termsOf(id, seen.revision);
+    }
+
+    /// @inheritdoc IControllerExt
+    function stakeOf(uint32 id) external view returns (Stake memory seen) {
+        Machine storage machine = _machines[id];
+        MachineHead head = machine.head;
+        seen.provider = head.provider();
+        seen.operator = machine.operator;
+        seen.amount = machine.stake;
+        seen.gpus = head.gpus();
+        seen.params = _terms[id][head.revision()].params();
+        seen.retiredAt = machine.care.retiredAt;
+    }
+
+    /// @inheritdoc IControllerExt
+    function tenancyOf(uint256 id) external view returns (Tenancy memory seen) {
+        Lease storage lease = _leases[id >> 16];
+        LeaseHead head = lease.head;
+        LeaseBody body = lease.body;
+        if (body.generation() != uint16(id)) return seen;
+        seen.tenant = head.tenant();
+        seen.machine = head.machine();
+        seen.placement = head.placement();
+        seen.state = LeaseState(head.state());
+        seen.since = uint32(Billing.began(_bill(lease, head), head.start()));
+        seen.end = body.end();
     }
 
     /// @inheritdoc IControllerExt
@@ -208,6 +237,32 @@ contract ControllerExt is Hooks, IControllerExt {
             availableUntilDay: stored.availableUntilDay()
         });
         params_ = stored.params();
+    }
+
+    /// @inheritdoc IControllerExt
+    function judging(uint16 version) external view returns (Judging memory) {
+        Params storage rules = _params[version];
+        return Judging({
+            maxSlashBps: rules.maxSlashBps,
+            challengeWindow: rules.challengeWindow,
+            filingWindow: rules.filingWindow,
+            appealWindow: rules.appealWindow,
+            rulingWindow: rules.rulingWindow,
+            bond: rules.bond,
+            arbiter: rules.arbiter,
+            sink: rules.sink
+        });
+    }
+
+    /// @inheritdoc IControllerExt
+    /// @dev Back from the present one. No version comes sooner than `Rules.TIMELOCK` after another.
+    function acceptedAt(uint32 machine, uint256 time) external view returns (uint16 version) {
+        (, version) = termsOf(machine, _machines[machine].head.revision());
+        Acceptance memory accepted = _accepted[machine][version];
+        while (accepted.since > time) {
+            version = accepted.before;
+            accepted = _accepted[machine][version];
+        }
     }
 
     /// @inheritdoc IControllerExt
@@ -315,6 +370,9 @@ contract ControllerExt is Hooks, IControllerExt {
     function _storeParams(uint16 version, Params calldata params_) private {
         bytes32 fault = Rules.faultOf(params_);
         if (fault != 0) revert InvalidParams(fault);
+        address sink = params_.sink;
+        bool rules = sink == _owner || sink == _treasury || sink == address(this);
+        if (sink != address(0) && rules) revert InvalidParams("sink");
         _params[version] = params_;
     }
 

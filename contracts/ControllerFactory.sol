@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Metadata.sol";
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
@@ -31,7 +31,7 @@ contract ControllerFactory is IControllerFactory {
     mapping(address controller => bool) public isPool;
     address[] private _pools;
 
-    /// @param implementation_ a `Controller` whose `Accounts` names this factory: neither believes another
+    /// @param implementation_ a `Controller` whose `Accounts` names this factory: neither believes another, and all parts one
     /// @param committee_ and the others: what the companions of every pool are clones of, for ever
     constructor(address implementation_, address committee_, address faults_, address reputation_, address directory_) {
         implementation = implementation_;
@@ -40,6 +40,11 @@ contract ControllerFactory is IControllerFactory {
         _reputation = reputation_;
         _directory = directory_;
         accounts = IControllerExt(implementation_).accounts();
+        address[4] memory companions = [committee_, faults_, reputation_, directory_];
+        for (uint256 i = 0; i < companions.length; ++i) {
+            address believed = ICompanion(companions[i]).accounts();
+            if (believed != accounts) revert WrongAccounts(believed);
+        }
         if (address(Accounts(accounts).factory()) != address(this)) revert WrongAccounts(accounts);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Params} from "./interfaces/IControllerTypes.sol";
 import {Account, LeaseBill, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
@@ -15,9 +15,9 @@ abstract contract ControllerStorage {
     uint8 internal constant STALLED = 0x10;
     /// @dev `withheld` is not zero, so that `open` reads the lazy slot only when it must.
     uint8 internal constant WITHHOLDING = 0x20;
-    /// @dev An outage runs, since `downSince`.
+    /// @dev An outage runs, since `downSince`. This and the next are `Outages`'.
     uint8 internal constant DOWN = 0x40;
-    /// @dev `heldFrom` and `heldUntil` say something. Stays when the hold has passed.
+    /// @dev `heldFrom`, `heldTo` and `heldUntil` say something. Stays when the hold has passed.
     uint8 internal constant HELD = 0x80;
 
     /// @dev Bits of `LeaseHead.flags`. `LeaseOpened.flags` shows the first.
@@ -41,11 +41,18 @@ abstract contract ControllerStorage {
     struct MachineCare {
         uint32 downSince;
         uint32 heldFrom;
+        uint32 heldTo;
         uint32 heldUntil;
         uint32 lastVerified;
-        uint64 withheld;
         uint32 retiredAt;
         uint8 pendingSlashes;
+        uint64 withheld; // a slot of its own
+    }
+
+    /// @dev When a machine's provider accepted a version, and which one it had accepted before.
+    struct Acceptance {
+        uint32 since;
+        uint16 before;
     }
 
     struct Lease {
@@ -81,4 +88,6 @@ abstract contract ControllerStorage {
     mapping(address provider => mapping(uint256 word => uint256 mask)) internal _offers;
     /// @dev Digests by which leases were accepted.
     mapping(bytes32 digest => bool) internal _acceptances;
+    /// @dev Nothing for the version that a machine was registered under.
+    mapping(uint256 machine => mapping(uint256 version => Acceptance)) internal _accepted;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ControllerStorage} from "./ControllerStorage.sol";
 import {ICommittee} from "./interfaces/ICommittee.sol";
@@ -22,14 +22,13 @@ contract Lens is ControllerStorage, ILens {
         seen.owner = asked.owner();
         seen.pendingOwner = asked.pendingOwner();
         seen.treasury = asked.treasury();
-        seen.arbiter = IFaults(seen.faults).arbiter();
         seen.paused = asked.paused();
         seen.gated = asked.gated();
         seen.machineCount = asked.machineCount();
         seen.slotCount = asked.slotCount();
         seen.seatCount = ICommittee(seen.committee).seatCount();
-        seen.maturedSeats = ICommittee(seen.committee).maturedSeats();
         seen.paramsVersion = asked.paramsVersion();
+        seen.maturedSeats = ICommittee(seen.committee).maturedSeats(seen.paramsVersion);
         seen.params = asked.params(seen.paramsVersion);
         (seen.proposedVersion, seen.inForceAt) = asked.proposedParams();
         seen.proposed = asked.params(seen.proposedVersion);

@@ -85,10 +85,20 @@ def is_enum(item: dict[str, Any]) -> bool:
     return str(item.get("internalType", "")).startswith("enum ")
 
 
+def named_type(item: dict[str, Any]) -> str:
+    """The struct or enum of an input, without what says that there are many."""
+    return python_type(item).removeprefix("tuple[").removesuffix(", ...]")
+
+
 def python_type(item: dict[str, Any]) -> str:
     kind: str = item["type"]
     if kind.endswith("[]"):
-        return f"tuple[{python_type({**item, 'type': kind[:-2]})}, ...]"
+        one = {
+            **item,
+            "type": kind[:-2],
+            "internalType": str(item.get("internalType", "")).removesuffix("[]"),
+        }
+        return f"tuple[{python_type(one)}, ...]"
     if kind == "tuple":
         return str(item["internalType"]).removeprefix("struct ").split(".")[-1]
     if is_enum(item):
@@ -162,7 +172,7 @@ def render_errors(abis: dict[str, Abi]) -> str:
 def render_events(abis: dict[str, Abi]) -> str:
     events = entries(abis, "event")
     named = sorted(
-        {python_type(i) for e in events for i in e["inputs"] if i["type"] == "tuple" or is_enum(i)}
+        {named_type(i) for e in events for i in e["inputs"] if i["type"].startswith("tuple") or is_enum(i)}
     )
     lines = [
         '"""The contracts\' events. Made by scripts/abi.py: do not edit."""',

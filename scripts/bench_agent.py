@@ -25,7 +25,18 @@ import docker
 
 from devnet import images
 from devnet.world import Host, World
-from leasehold.chain import Deployment, LeaseRequest, LeaseState, LocalSigner, Pool, Rpc, Sender, Terms, Token
+from leasehold.chain import (
+    Consent,
+    Deployment,
+    LeaseRequest,
+    LeaseState,
+    LocalSigner,
+    Pool,
+    Rpc,
+    Sender,
+    Terms,
+    Token,
+)
 from leasehold.datasets import Ipfs
 from leasehold.workload import Workload, digest, load_workload, seal
 
@@ -53,11 +64,14 @@ async def _run(folder: Path) -> list[dict[str, Any]]:
         tiny = images.tiny()
         images.load(world.engine.url, tiny)
         host = world.host("provider", tick_seconds=3.0)
-        operator = json.loads(host.describe().read_text())
+        provider = world.anvil.accounts[1].address
+        operator = json.loads(host.describe(provider).read_text())
+        signed = operator["consent"]
+        consent = Consent(signed["deadline"], bytes.fromhex(signed["proof"][2:]))
         world.fund(operator["operator"])
         async with Rpc([world.anvil.url]) as rpc, Ipfs(world.provider_ipfs.api) as ipfs:
             bench = _Bench(world, host, rpc, operator["contact"]["age_recipient"], tiny.id)
-            await bench.join(operator["operator"])
+            await bench.join(operator["operator"], consent)
             data = folder / "data"
             data.mkdir()
             (data / "file").write_bytes(os.urandom(1 << 20))
@@ -102,14 +116,14 @@ class _Bench:
         self._machine = 0
         self._round = 0
 
-    async def join(self, operator: str) -> None:
+    async def join(self, operator: str, consent: Consent) -> None:
         provider = Sender(self._rpc, LocalSigner(self._world.anvil.accounts[1].key), poll=0.02)
         for sender in (provider, Sender(self._rpc, self._tenant, poll=0.02)):
             await Token(self._rpc, self._deployment.token, sender).approve(
                 self._deployment.controller, 10**30
             )
         pool = Pool(self._rpc, self._deployment, provider)
-        self._machine, _ = await pool.register(_TERMS, 1, bytes(32), bytes(32), operator)
+        self._machine, _ = await pool.register(_TERMS, 1, 1, bytes(32), bytes(32), operator, consent)
 
     async def lease(self) -> float:
         """Seconds from handing in the transaction to the container's start."""

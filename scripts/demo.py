@@ -72,6 +72,7 @@ class Demo:
         self.host: Host = world.host("host")
         self.first_block = world.anvil.block_number + 1
         self.result: dict[str, Any] = {}
+        self.addresses: dict[str, str] = {}
 
     def type(self, party: Party, *arguments: str, shown: str | None = None) -> Any:
         self.story.typed(party.name, f"leasehold {shown or ' '.join(arguments)}")
@@ -85,13 +86,15 @@ class Demo:
         ):
             for party in (self.provider, self.renter):
                 wallet = self.type(party, "wallet", "new", party.name)
+                self.addresses[party.name] = wallet["address"]
                 self.world.fund(wallet["address"], tokens=10_000)
                 self.story.note(f"{party.name}: {wallet['address']}")
 
     def join(self) -> None:
         with self.story.step("The provider describes a host, stakes and registers it"):
-            self.story.typed("host", "leasehold-agent describe > machine.json")
-            machine_file = self.host.describe()
+            owner = self.addresses[self.provider.name]
+            self.story.typed("host", f"leasehold-agent describe --owner {owner} > machine.json")
+            machine_file = self.host.describe(owner)
             hardware = json.loads(machine_file.read_text())["hardware"]
             gpus = ", ".join(gpu["model"] for gpu in hardware["gpus"])
             plural = "" if hardware["cpu_units"] == 1 else "s"

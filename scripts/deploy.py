@@ -35,9 +35,10 @@ from brownie import (
 DEVELOPMENT_CHAINS: Final = frozenset({1337, 31337})
 MINTED: Final = 1_000_000  # whole tokens for each account of a development chain
 # The pool's first rules, in the order of `Params` in contracts/interfaces/IControllerTypes.sol, which explains
-# them; amounts are in whole tokens.
+# them; amounts are in whole tokens. Arbiter and sink come from the environment.
 RULES: Final = Path("scripts/pool.json")
 AMOUNTS: Final = frozenset({"minStakePerGpu", "bond", "seatStake", "verificationFee"})
+NOBODY: Final = "0x" + "0" * 40  # as a sink: what nobody has coming is burnt
 # Between `Accounts` and the factory that it names: the pool's three parts and its four companions.
 PARTS: Final = 7
 
@@ -109,5 +110,6 @@ def _pool(factory: Any, token: Any, deployer: Any) -> str:
     unit = 10 ** token.decimals()
     rules = json.loads(RULES.read_text())
     params = tuple(value * unit if name in AMOUNTS else value for name, value in rules.items())
+    params += (os.environ.get("LEASEHOLD_ARBITER", owner), os.environ.get("LEASEHOLD_SINK", NOBODY))
     transaction = factory.createPool(token, owner, treasury, params, {"from": deployer})
     return str(transaction.events["PoolCreated"]["controller"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 
 import structlog
@@ -39,7 +39,10 @@ _RETRY_SECONDS = 2.0
 
 
 class PoolGate:
-    """One pool, as the operator of some of its machines sees it. `clock` is monotonic seconds."""
+    """One pool, as the operator of some of its machines sees it. `clock` is monotonic seconds.
+
+    owner: the provider whose machines are served. One that names this key and is another's is nobody's business here.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class PoolGate:
         pool: Pool,
         index: Indexer,
         operator: str,
+        owner: str,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -54,6 +58,8 @@ class PoolGate:
         self._pool = pool
         self._index = index
         self._operator = operator
+        self._owner = owner.lower()
+        self._strangers: frozenset[int] = frozenset()
         self._clock = clock
         self._versions: dict[int, Params] = {}
         self._last = ChainSnapshot(current=False)
@@ -70,7 +76,9 @@ class PoolGate:
             if head is None or indexed is None:
                 return self._as_of_before()
             records = await self._index.machines()
-            machines = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            machines = {number: each for number, each in named.items() if self._owned(each)}
+            self._tell_strangers(named.keys() - machines.keys())
             leases = await self._leases(machines, known)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
         except ChainError:
@@ -85,8 +93,19 @@ class PoolGate:
             leases=leases,
             asked=asked,
             outages=outages,
+            strangers=tuple(sorted(self._strangers)),
         )
         return self._last
+
+    def _owned(self, machine: Machine) -> bool:
+        return machine.provider.lower() == self._owner
+
+    def _tell_strangers(self, strangers: Set[int]) -> None:
+        for number in sorted(strangers - self._strangers):
+            _log.warning(
+                "stranger", machine=number, problem="its provider is not this host's owner: not served"
+            )
+        self._strangers = frozenset(strangers)
 
     async def is_live(self, lease: int) -> bool:
         with contextlib.suppress(UnknownLease):

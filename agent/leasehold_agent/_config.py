@@ -41,6 +41,9 @@ class AgentSettings(BaseSettings):
     confirmations: Annotated[int, Field(ge=0)] = 12
     tick_seconds: Annotated[float, Field(gt=0)] = 3.0
 
+    owner: Annotated[str, Field(pattern=r"^(0x[0-9a-fA-F]{40})?$")] = ""
+    """The provider whose machines this host serves, and nobody else's; empty: whom `describe --owner` named."""
+
     docker: str = "unix:///var/run/docker.sock"
     engine_netns: Path | None = None
     """The engine's network namespace, where it is not the agent's own (rootless engines, the demo's)."""

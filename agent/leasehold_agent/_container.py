@@ -99,6 +99,8 @@ def check_fits(
     workload: Workload, placement: int, share: Share, facts: EngineFacts, settings: AgentSettings
 ) -> None:
     """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    if share.gpu_uuids and placement & 0xFF != 0xFF:
+        raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
     held = HeldAs.WHOLE if placement & 0xFF == 0xFF else HeldAs.CELLS
     if workload.share not in (None, held):
         raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")

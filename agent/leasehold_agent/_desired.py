@@ -65,7 +65,8 @@ class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
     `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
-    machine `asked` the challenges that stand and `outages` those that run.
+    machine `asked` the challenges that stand and `outages` those that run. `strangers` are machines that name this key
+    and belong to another provider than this host's owner: they are not served.
     """
 
     current: bool
@@ -75,6 +76,7 @@ class ChainSnapshot:
     leases: Mapping[int, Desired] = field(default_factory=dict)
     asked: Mapping[int, Asked] = field(default_factory=dict)
     outages: Mapping[int, Outage] = field(default_factory=dict)
+    strangers: tuple[int, ...] = ()
 
 
 class ChainGate(Protocol):

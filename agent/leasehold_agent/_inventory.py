@@ -58,6 +58,11 @@ class Inventory:
             return min(len(self.gpus), MAX_GPUS)
         return asked or max(1, min(MAX_GPUS, self.cores // 2))
 
+    @property
+    def smallest_share(self) -> int:
+        """The fewest cells that this host keeps apart: cores, memory and disk by the cell, cards only whole."""
+        return 8 if self.gpus else 1
+
     def document(
         self, *, cpu_units: int | None, disk_bytes: int, quota: bool, runtimes: tuple[str, ...]
     ) -> dict[str, object]:

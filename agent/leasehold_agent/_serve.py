@@ -35,6 +35,7 @@ from leasehold_agent._inventory import take_inventory
 from leasehold_agent._lease_dir import lease_dirs
 from leasehold_agent._network import Firewall
 from leasehold_agent._outputs import packer
+from leasehold_agent._owner import owner_of
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent._ssh import SshServer
@@ -67,13 +68,16 @@ async def serve(settings: AgentSettings) -> None:
         )
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
         pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
-        gate = PoolGate(rpc, pool, index, identity.operator.address)
+        owner = owner_of(settings)
+        gate = PoolGate(rpc, pool, index, identity.operator.address, owner)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
         reconciler = Reconciler(host)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
-        _log.info("serving", operator=identity.operator.address, controller=deployment.controller)
+        _log.info(
+            "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())

@@ -41,6 +41,7 @@ async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None)
             }
             for machine in host.snapshot.machines.values()
         ],
+        "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }

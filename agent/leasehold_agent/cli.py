@@ -27,6 +27,7 @@ from leasehold_agent._datasets import DatasetCache
 from leasehold_agent._engine import Engine
 from leasehold_agent._identity import load_identity, write_private
 from leasehold_agent._inventory import take_inventory
+from leasehold_agent._owner import consent, owner_of, remember_owner
 from leasehold_agent._serve import disk_for_sale, opened_pool, serve
 from leasehold_agent._status import read_status
 
@@ -49,11 +50,21 @@ def main() -> None:
 
 
 @app.command()
-def describe() -> None:
-    """Print machine.json: what this host is and how it is reached. Makes the host's keys at the first
-    call.
+def describe(
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            "--owner", metavar="ADDRESS", help="The provider whose machines this host serves from now on."
+        ),
+    ] = None,
+) -> None:
+    """Print machine.json: what this host is, how it is reached, and that its key serves its owner. Makes the host's
+    keys at the first call.
     """
-    print(json.dumps(_run(_describe(load_settings())), indent=2, sort_keys=True))
+    settings = load_settings()
+    if owner is not None:
+        remember_owner(settings, owner)
+    print(json.dumps(_run(_describe(settings)), indent=2, sort_keys=True))
 
 
 @app.command()
@@ -85,6 +96,10 @@ def status(as_json: Json = False) -> None:
             console.print(f"[red]Machine {machine['machine']} is down since {since}.[/red]")
         if machine["challenged"]:
             console.print(f"[yellow]Machine {machine['machine']} is asked for a sign of life.[/yellow]")
+    for number in found.get("strangers", ()):
+        console.print(
+            f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"
+        )
     if not found["leases"]:
         console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")
@@ -154,6 +169,7 @@ async def _until_signalled(work: Coroutine[None, None, None]) -> None:
 async def _describe(settings: AgentSettings) -> dict[str, object]:
     identity, inventory, engine = load_identity(settings.state_dir), take_inventory(), Engine(settings.docker)
     try:
+        signed = await consent(settings, identity, int(time.time()))
         async with Ipfs(settings.ipfs) as ipfs:
             facts = await engine.facts()
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
@@ -172,7 +188,11 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
         "hardware": hardware,
         "contact": contact,
         "operator": identity.operator.address,
-        "suggested": {"gpus": inventory.units(settings.cpu_units)},
+        "suggested": {
+            "gpus": inventory.units(settings.cpu_units),
+            "smallest_share": inventory.smallest_share,
+        },
+        "consent": signed,
     }
 
 
@@ -180,7 +200,7 @@ async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
     console = _console()
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
-        for machine in await _machines(pool, identity.operator.address):
+        for machine in await _machines(pool, identity.operator.address, owner_of(settings)):
             await pool.withhold(machine.id, 0 if undo else _all_cells(machine))
             console.print(f"Machine {machine.id} takes {'new leases again' if undo else 'no new leases'}.")
         while wait and await _leases(pool, settings):  # noqa: ASYNC110 - the chain is polled
@@ -190,7 +210,7 @@ async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
 async def _pause(settings: AgentSettings, as_json: bool) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
-        machines = await _machines(pool, identity.operator.address)
+        machines = await _machines(pool, identity.operator.address, owner_of(settings))
         for machine in machines:
             await pool.withhold(machine.id, _all_cells(machine))
         leases = await _leases(pool, settings)
@@ -220,7 +240,7 @@ async def _report(settings: AgentSettings) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
         faults = await pool.faults()
-        for machine in await _in_service(pool, identity.operator.address):
+        for machine in await _in_service(pool, identity.operator.address, owner_of(settings)):
             if machine.down:
                 _console().print(f"Machine {machine.id} is down already.")
                 continue
@@ -240,21 +260,21 @@ async def _end_outages(settings: AgentSettings) -> None:
         engine.close()
     async with opened_pool(settings, identity) as pool:
         faults = await pool.faults()
-        for machine in await _in_service(pool, identity.operator.address):
+        for machine in await _in_service(pool, identity.operator.address, owner_of(settings)):
             if machine.down:
                 await faults.recover(machine.id)
                 _console().print(f"Machine {machine.id} is back.")
 
 
-async def _in_service(pool: Pool, operator: str) -> list[Machine]:
-    machines = await _machines(pool, operator)
+async def _in_service(pool: Pool, operator: str, owner: str) -> list[Machine]:
+    machines = await _machines(pool, operator, owner)
     return [machine for machine in machines if machine.status is not MachineStatus.RETIRED]
 
 
-async def _machines(pool: Pool, operator: str) -> list[Machine]:
-    """Every machine of this operator, asked of the chain: the agent need not be running."""
+async def _machines(pool: Pool, operator: str, owner: str) -> list[Machine]:
+    """Every machine of this operator and its owner's, asked of the chain: the agent need not be running."""
     found = [await pool.machine_of(number) for number in range(1, await pool.machine_count() + 1)]
-    return [machine for machine in found if machine.operator == operator]
+    return [machine for machine in found if (machine.operator, machine.provider) == (operator, owner)]
 
 
 async def _leases(pool: Pool, settings: AgentSettings) -> list[Lease]:

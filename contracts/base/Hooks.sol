@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
@@ -60,25 +60,13 @@ abstract contract Hooks is Settling, IControllerHooks {
 
     /// @inheritdoc IControllerHooks
     function setDown(uint32 id, uint32 from) external nonReentrant onlyCompanion(FAULTS) {
-        (Machine storage machine, MachineHead head) = _machine(id);
-        machine.care.downSince = from;
-        if (from != 0) {
-            machine.head = head.withStatus(head.status() | DOWN);
-            emit MachineWentDown(id, from);
-            return;
-        }
-        uint8 status = head.status() & ~(DOWN | STALLED);
-        if (head.status() & STALLED != 0) _setStatus(id, machine, head, status);
-        else machine.head = head.withStatus(status);
-        emit MachineCameUp(id, SafeCast.toUint32(block.timestamp));
+        if (from == 0) _comeUp(id);
+        else _goDown(id, from);
     }
 
     /// @inheritdoc IControllerHooks
-    function hold(uint32 id, uint32 from, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
-        (Machine storage machine, MachineHead head) = _machine(id);
-        (machine.care.heldFrom, machine.care.heldUntil) = (from, until);
-        machine.head = head.withStatus(head.status() | HELD);
-        emit MachineHeld(id, from, until);
+    function hold(uint32 id, uint32 from, uint32 to, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
+        _hold(id, from, to, until);
     }
 
     /// @inheritdoc IControllerHooks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerMain} from "../interfaces/IControllerMain.sol";
@@ -187,7 +187,7 @@ abstract contract Leases is Opening, IControllerMain {
             return _reject(id, lease, head, body);
         }
         _require(id, head, LeaseState.Active);
-        if (_actor() == head.tenant()) _close(id, lease, head, body);
+        if (_actor() == head.tenant()) _close(id, lease, head, body, false);
         else if (block.timestamp < body.end()) revert NotAuthorized(_actor());
         else _closeOver(id, lease, head, body);
     }
@@ -215,7 +215,7 @@ abstract contract Leases is Opening, IControllerMain {
 
     function _reject(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) private {
         LeaseBill bill;
-        (head, body, bill) = _stop(lease, head, body);
+        (head, body, bill) = _stop(lease, head, body, false);
         uint256 held = Billing.portion(_total(bill, head, body, body.end()), _rulebook(body.params()).holdFeeBps());
         // Nothing is settled yet: no claim reaches into a trial, and no resize happens in one.
         (uint96 paid, uint96 fee, uint96 refunded) = _finish(lease, head, body, LeaseState.Rejected, 0, held);
@@ -237,7 +237,7 @@ abstract contract Leases is Opening, IControllerMain {
             uint256 reached = block.timestamp - rules.claimLag();
             if (reached < until) until = reached;
         }
-        if (seen.status() & (DOWN | HELD) != 0) until = Billing.min(until, _claimableUntil(machine, seen));
+        if (_isTouched(seen)) until = _claimableUntil(machine, seen, Billing.began(bill, head.start()), until);
         uint256 total = Billing.total(bill, body.price(), Cells.count(head.placement()), head.start(), until);
         uint256 settled = bill.settled();
         if (total <= settled) return false;
@@ -247,13 +247,6 @@ abstract contract Leases is Opening, IControllerMain {
         lease.bill = bill.withSettled(uint96(total)); // at most the deposit
         emit LeaseClaimed(id, head.machine(), uint96(total), paid, fee);
         return true;
-    }
-
-    /// @dev Of a machine that is down or held.
-    function _claimableUntil(Machine storage machine, MachineHead seen) private view returns (uint256 until) {
-        MachineCare storage care = machine.care;
-        until = seen.status() & DOWN != 0 ? care.downSince : type(uint256).max;
-        if (block.timestamp < care.heldUntil) until = Billing.min(until, care.heldFrom);
     }
 
     function _count(address provider, uint256 what) private {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
@@ -28,6 +28,11 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
     uint256 internal constant REPUTATION = 3; // which nothing here asks
     uint256 internal constant DIRECTORY = 4;
 
+    bytes32 private constant DOMAIN_TYPE =
+        keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
+    bytes32 private constant NAME = keccak256("Leasehold");
+    bytes32 private constant VERSION = keccak256("1");
+
     IAccounts internal immutable _accounts;
 
     /// @dev Runs for the implementation and for the extension, never for a clone: what is not a clone serves nobody. It
@@ -44,6 +49,12 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
     /// only for that. Nobody else's word is taken: no forwarder, no `tx.origin`.
     function _actor() internal view returns (address) {
         return msg.sender == address(_accounts) ? _accounts.actor() : msg.sender;
+    }
+
+    /// @dev The digest of typed data in the pool's domain, whose contract is the clone.
+    function _digest(bytes32 structHash) internal view returns (bytes32) {
+        bytes32 domain = keccak256(abi.encode(DOMAIN_TYPE, NAME, VERSION, block.chainid, address(this)));
+        return keccak256(abi.encodePacked(hex"1901", domain, structHash));
     }
 
     /// @dev Reads an argument out of the clone's own code: 20 bytes, left-aligned in a word.

@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerMain} from "../interfaces/IControllerMain.sol";
-import {MachineStatus, Terms} from "../interfaces/IControllerTypes.sol";
+import {Consent, MachineStatus, Terms} from "../interfaces/IControllerTypes.sol";
 import {IDirectory} from "../interfaces/IDirectory.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {Rules} from "../libraries/Rules.sol";
 import {MachineHead, MachineHeads, TermsSlots} from "../libraries/Slots.sol";
-import {Registry} from "./Registry.sol";
+import {Consenting} from "./Consenting.sol";
 
-/// @title Machines and their stake.
+/// @title Machines and their stake. `Tending` holds what is rarer.
 /// @dev A machine's stake is its own. It leaves in `unstake`, to the provider's ledger, and by a fault.
 /// All is guarded, also what moves nothing: a token that calls out could put one call's events in front of another's.
-abstract contract Machines is Registry, IControllerMain {
+abstract contract Machines is Consenting, IControllerMain {
     /// @inheritdoc IControllerMain
-    function register(Terms calldata terms, uint8 gpus, bytes32 hardware, bytes32 contact, address operator)
-        external
-        nonReentrant
-        returns (uint32 id)
-    {
+    function register(
+        Terms calldata terms,
+        uint8 gpus,
+        uint8 smallestShare,
+        bytes32 hardware,
+        bytes32 contact,
+        address operator,
+        Consent calldata consent
+    ) external nonReentrant returns (uint32 id) {
         // Check
         if (_pool.paused) revert Paused();
         if (gpus == 0 || gpus > 8) revert InvalidGpuCount(gpus);
-        if (operator == address(0)) revert ZeroAddress();
+        if (!Cells.isShare(smallestShare, 1)) revert InvalidSmallestShare(smallestShare);
         address provider = _actor();
+        _consented(provider, operator, consent);
         if (_pool.gated && !IDirectory(_arg(DIRECTORY)).isLicensed(provider)) revert Unlicensed(provider);
         uint16 version = _versionInForce();
         uint96 stake = SafeCast.toUint96(_minimumStake(provider, gpus, _params[version].minStakePerGpu));
 
         // Effect
         id = ++_pool.machineCount;
-        Machine storage machine = _machines[id];
-        machine.head = MachineHeads.make(provider, uint8(MachineStatus.Unverified), 1, gpus);
-        machine.operator = operator;
-        machine.stake = stake;
+        {
+            Machine storage machine = _machines[id];
+            machine.head = MachineHeads.make(provider, uint8(MachineStatus.Unverified), 1, gpus, smallestShare);
+            machine.operator = operator;
+            machine.stake = stake;
+        }
         _storeTerms(id, 1, version, terms);
 
         // Interact
         uint256 pulled = _charge(provider, stake);
 
         // Log
-        emit MachineRegistered(id, provider, operator, gpus, stake, pulled);
+        emit MachineRegistered(id, provider, operator, gpus, smallestShare, stake, pulled);
         emit TermsSet(id, 1, version, terms);
         emit HardwareSet(id, 1, hardware);
         emit ContactSet(id, contact);
@@ -53,25 +60,13 @@ abstract contract Machines is Registry, IControllerMain {
         _notRetired(id, head);
         uint16 version = _versionInForce();
         uint16 revision = head.revision() + 1;
+        uint16 before = _terms[id][revision - 1].params();
+        if (before != version) _accepted[id][version] = Acceptance(SafeCast.toUint32(block.timestamp), before);
         head = head.withRevision(revision);
         machine.head = head;
         _storeTerms(id, revision, version, terms);
         emit TermsSet(id, revision, version, terms);
         _weighStake(id, machine, head);
-    }
-
-    /// @inheritdoc IControllerMain
-    function setHardware(uint32 id, bytes32 hardware) external nonReentrant {
-        (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
-        uint16 revision = head.revision() + 1;
-        head = head.withRevision(revision);
-        machine.head = head;
-        _terms[id][revision] = _terms[id][revision - 1];
-        emit HardwareSet(id, revision, hardware);
-        if (_statusOf(head.status()) == MachineStatus.Verified) {
-            _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Unverified));
-        }
     }
 
     /// @inheritdoc IControllerMain
@@ -81,35 +76,12 @@ abstract contract Machines is Registry, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    /// @dev Also after `retire`: a leaked key must always be replaceable.
-    function setOperator(uint32 id, address operator) external nonReentrant {
-        (Machine storage machine,) = _owned(id);
-        if (operator == address(0)) revert ZeroAddress();
-        machine.operator = operator;
-        emit OperatorSet(id, operator);
-    }
-
-    /// @inheritdoc IControllerMain
     function withhold(uint32 id, uint64 cells) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
         if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
         machine.care.withheld = cells;
         machine.head = head.withStatus(cells == 0 ? head.status() & ~WITHHOLDING : head.status() | WITHHOLDING);
         emit Withheld(id, cells);
-    }
-
-    /// @inheritdoc IControllerMain
-    function delist(uint32 id) external nonReentrant {
-        (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
-        _setStatus(id, machine, head, head.status() | DELISTED);
-    }
-
-    /// @inheritdoc IControllerMain
-    function relist(uint32 id) external nonReentrant {
-        (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
-        _setStatus(id, machine, head, head.status() & ~DELISTED);
     }
 
     /// @inheritdoc IControllerMain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
@@ -122,12 +122,13 @@ abstract contract Moves is Opening, IControllerMoves {
         if (head.flags() & BACKED == 0 || lease.backup != digest) revert WrongBackup(id);
         _notOver(id, body);
         Machine storage machine = _machines[head.machine()];
-        if (machine.head.status() & DOWN == 0) revert MachineNotDown(head.machine());
-        MachineCare storage care = machine.care;
-        if (block.timestamp < care.heldUntil && care.heldFrom < care.downSince && _actor() != head.tenant()) {
-            revert LeaseNotOver(id, care.heldUntil);
+        MachineHead seen = machine.head;
+        if (!_isDown(seen)) revert MachineNotDown(head.machine());
+        uint256 since = Billing.began(_bill(lease, head), head.start());
+        if (_isHeld(machine.care, seen, since, body.end()) && _actor() != head.tenant()) {
+            revert LeaseNotOver(id, machine.care.heldUntil);
         }
-        refunded = _close(id, lease, head, body);
+        refunded = _close(id, lease, head, body, false);
     }
 
     /// @dev For the time that was left, or as much of it as the refund buys and the machine sells.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
 import {LeaseRequest, Offer} from "../interfaces/IControllerTypes.sol";
@@ -10,13 +10,9 @@ import {Opening} from "./Opening.sol";
 /// @dev An offer stands in place of the listed price, durations and last day; all else that `open` asks for holds. It works
 /// once, for what it says and no more: neither `extend` nor a larger `resize` stretches it.
 abstract contract Offers is Opening, IControllerMoves {
-    bytes32 private constant DOMAIN_TYPE =
-        keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
-    bytes32 private constant NAME = keccak256("Leasehold");
-    bytes32 private constant VERSION = keccak256("1");
     bytes32 private constant OFFER_TYPE = keccak256(
-        "Offer(uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,address tenant,"
-        "uint256 nonce,uint64 expiresAt)"
+        "Offer(address account,uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,"
+        "address tenant,uint256 nonce,uint64 expiresAt)"
     );
 
     /// @inheritdoc IControllerMoves
@@ -31,6 +27,7 @@ abstract contract Offers is Opening, IControllerMoves {
         if (block.timestamp > offer.expiresAt) revert OfferExpired(offer.expiresAt);
         (MachineHead seen, StoredTerms terms) = _admit(request);
         address provider = seen.provider();
+        if (offer.account != provider) revert OfferMismatch("account");
         if (!_accounts.isAuthorized(provider, offerDigest(offer), proof)) revert WrongProof(provider);
 
         // Effect, Interact, Log
@@ -57,8 +54,7 @@ abstract contract Offers is Opening, IControllerMoves {
 
     /// @inheritdoc IControllerMoves
     function offerDigest(Offer calldata offer) public view returns (bytes32) {
-        bytes32 domain = keccak256(abi.encode(DOMAIN_TYPE, NAME, VERSION, block.chainid, address(this)));
-        return keccak256(abi.encodePacked(hex"1901", domain, keccak256(abi.encode(OFFER_TYPE, offer))));
+        return _digest(keccak256(abi.encode(OFFER_TYPE, offer)));
     }
 
     /// @dev The first field of the request that the offer does not allow, or zero.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {LeaseRequest, LeaseState, MachineStatus} from "../interfaces/IControllerTypes.sol";
@@ -99,6 +99,7 @@ abstract contract Opening is Settling {
     /// @param seen the machine's head, less the cells that the share may take over
     function _occupy(uint32 id, MachineHead seen, uint8 share, uint16 named) internal returns (uint16 placement) {
         if (!Cells.isShare(share, seen.gpus())) revert InvalidShare(share);
+        if (share < seen.smallestShare()) revert ShareTooSmall(share, seen.smallestShare());
         Machine storage machine = _machines[id];
         uint64 busy = seen.leased();
         if (seen.status() & WITHHOLDING != 0) {

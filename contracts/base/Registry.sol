@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {MachineStatus, Params} from "../interfaces/IControllerTypes.sol";
 import {IFaults} from "../interfaces/IFaults.sol";
@@ -56,10 +56,6 @@ abstract contract Registry is Ledger {
 
     function _notRetired(uint32 id, MachineHead head) internal pure {
         if (_statusOf(head.status()) == MachineStatus.Retired) revert MachineRetiredAlready(id);
-    }
-
-    function _notDown(uint32 id, Machine storage machine, MachineHead head) internal view {
-        if (head.status() & DOWN != 0) revert MachineDown(id, machine.care.downSince);
     }
 
     function _statusOf(uint8 status) internal pure returns (MachineStatus) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../interfaces/IControllerTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {LeaseBill, LeaseBody, LeaseHead, MachineHead} from "../libraries/Slots.sol";
-import {Registry} from "./Registry.sol";
+import {Outages} from "./Outages.sol";
 
 /// @title What ends leases and pays for them, for the parts of a pool.
 /// @dev A lease's state moves only along
@@ -16,11 +16,7 @@ import {Registry} from "./Registry.sol";
 ///
 /// `_write` and `start` enter the live states; `_finish` is the only way out of them, so cells are freed and an escrow is
 /// paid out exactly once.
-///
-/// An outage stops a bill in three steps. While it runs (`DOWN`), claims reach up to `downSince`, tenants end their leases
-/// billed up to it, and nobody else ends them. For a while after it (`HELD`), claims reach up to `heldFrom` and still only
-/// tenants end leases: in that time anyone has Faults take the outage off each bill (`pause`). Then all is as ever.
-abstract contract Settling is Registry {
+abstract contract Settling is Outages {
     // --------------------------------------------------------------------------------------------------------- looking
 
     function _lease(uint256 id) internal view returns (Lease storage lease, LeaseHead head, LeaseBody body) {
@@ -63,30 +59,32 @@ abstract contract Settling is Registry {
         return Billing.total(bill, body.price(), Cells.count(head.placement()), head.start(), until);
     }
 
-    /// @dev Until when nobody but its tenant ends a lease of the machine, though its end has passed.
-    function _heldUntil(Machine storage machine, MachineHead seen) internal view returns (uint256) {
-        if (seen.status() & DOWN != 0) return type(uint256).max;
-        return seen.status() & HELD != 0 ? machine.care.heldUntil : 0;
-    }
-
     // ---------------------------------------------------------------------------------------------------------- ending
 
-    /// @dev Ends a lease that others than its tenant may end now, or reverts.
+    /// @dev Ends a lease that others than its tenant may end now, or reverts. While it is disputed that is its provider, who
+    /// forgoes what is.
     function _closeOver(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) internal {
         if (block.timestamp < body.end()) revert LeaseNotOver(id, body.end());
-        Machine storage machine = _machines[head.machine()];
-        uint256 until = _heldUntil(machine, machine.head);
-        if (block.timestamp < until) revert LeaseNotOver(id, until);
-        _close(id, lease, head, body);
+        uint256 until = _disputedUntil(head, body, _bill(lease, head));
+        bool disputed = block.timestamp < until;
+        if (disputed && _actor() != _machines[head.machine()].head.provider()) revert LeaseNotOver(id, until);
+        _close(id, lease, head, body, disputed);
     }
 
     /// @return refunded to the tenant's ledger
-    function _close(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body)
+    function _close(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body, bool forgoes)
         internal
         returns (uint96 refunded)
     {
         LeaseBill bill;
-        (head, body, bill) = _stop(lease, head, body);
+        (head, body, bill) = _stop(lease, head, body, forgoes);
+        return _conclude(id, lease, head, body, bill);
+    }
+
+    function _conclude(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body, LeaseBill bill)
+        private
+        returns (uint96 refunded)
+    {
         uint96 paid;
         uint96 fee;
         (paid, fee, refunded) =
@@ -94,19 +92,16 @@ abstract contract Settling is Registry {
         emit LeaseClosed(id, head.machine(), body.end(), paid, fee, refunded);
     }
 
-    /// @dev Where the bill stops: at now if the end is still ahead, and at the begin of an outage that runs.
-    function _stop(Lease storage lease, LeaseHead head, LeaseBody body)
+    /// @dev Where the bill stops: at now if the end is still ahead, and where it is disputed.
+    function _stop(Lease storage lease, LeaseHead head, LeaseBody body, bool forgoes)
         internal
         returns (LeaseHead, LeaseBody, LeaseBill bill)
     {
         if (block.timestamp < body.end()) body = body.withEnd(uint32(block.timestamp));
         bill = _bill(lease, head);
-        Machine storage machine = _machines[head.machine()];
-        if (machine.head.status() & DOWN != 0) {
-            bill = Billing.without(bill, head.start(), body.end(), machine.care.downSince, type(uint32).max);
-            head = _setBill(lease, head, bill);
-        }
-        return (head, body, bill);
+        LeaseBill undisputed = _undisputed(head, body, bill, forgoes);
+        if (LeaseBill.unwrap(undisputed) == LeaseBill.unwrap(bill)) return (head, body, bill);
+        return (_setBill(lease, head, undisputed), body, undisputed);
     }
 
     /// @dev The caller writes the head.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Checkpoints} from "@openzeppelin/contracts/utils/structs/Checkpoints.sol";
 import {IAccounts} from "../interfaces/IAccounts.sol";
-import {ICommittee, Round, RoundState, Seat} from "../interfaces/ICommittee.sol";
+import {ICommittee, Round, RoundState, Seat, Signer} from "../interfaces/ICommittee.sol";
 import {IController} from "../interfaces/IController.sol";
 import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
 import {MachineStatus, MachineView, Params} from "../interfaces/IControllerTypes.sol";
+import {Billing} from "../libraries/Billing.sol";
+import {Rules} from "../libraries/Rules.sol";
 import {Companion} from "./Companion.sol";
 
 /// @title Validators' seats, and verification of machines by a committee drawn from them.
@@ -20,17 +22,26 @@ import {Companion} from "./Companion.sol";
 /// the hash: which seats there were, which had matured, which had begun to leave. Whatever happens to seats afterwards
 /// changes no draw: joining takes `MATURITY` to count, leaving `LEAVE_DELAY` to empty a seat, and nothing else matters.
 ///
+/// A seat is bought at a *level*, the `seatStake` of a version of the pool's rules, and judges only those machines whose
+/// rules ask no more. What judges a machine is what its provider has accepted: nothing here but `join` asks which versions
+/// have been in force. Seats are counted and drawn by level, so that however many cheap ones there are, they neither
+/// out-vote a dearer one nor stand in its way.
+///
+/// A seat is fined, a tenth of its level and at most once in a week, for silence where there was an outcome and for an
+/// outcome that the arbiter took back. To have seen otherwise than the majority costs nothing. Fines are burnt.
+///
 /// Its ledger holds every seat's stake and the fees of rounds that run, and pays out no more than that. It calls nobody but
-/// the pool, which calls nobody for it, and in `isQuorum`, a view, `Accounts`.
+/// the pool, which calls nobody for it, and to look at signatures `Accounts`.
 contract Committee is Companion, ICommittee {
     using Checkpoints for Checkpoints.Trace224;
 
-    uint256 private constant MATURITY = 3 days;
-    uint256 private constant LEAVE_DELAY = 7 days;
+    uint256 private constant MATURITY = Rules.MATURITY;
+    uint256 private constant LEAVE_DELAY = Rules.LEAVE_DELAY;
     uint256 private constant COMMIT_WINDOW = 4 hours;
     uint256 private constant REVEAL_WINDOW = 2 hours;
-    /// @dev Of a seat's full stake, for silence and for standing against a clear majority.
-    uint256 private constant PENALTY_DIVISOR = 10;
+    uint256 private constant FINE_INTERVAL = 7 days;
+    /// @dev How many different prices of a seat are counted apart: what keeps every count and draw bounded.
+    uint256 private constant MAX_LEVELS = 32;
     /// @dev Of the fee, for the draw, once more for each miss: a quarter of it at most, for with the fifth miss it is over.
     uint256 private constant REWARD_DIVISOR = 20;
     uint256 private constant MAX_MISSES = 5;
@@ -41,6 +52,9 @@ contract Committee is Companion, ICommittee {
     uint256 private constant MAX_SIZE = 15;
     uint256 private constant MAX_SCORE = 1000;
     uint256 private constant QUORUM_VALIDATORS = 5;
+    uint256 private constant MAX_SIGNERS = 512;
+
+    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     /// @dev Sixteen bits of `votes` for each of those drawn.
     uint256 private constant LANE = 16;
@@ -48,14 +62,24 @@ contract Committee is Companion, ICommittee {
     uint256 private constant PASS = 0x400;
     uint256 private constant REVEALED = 0x800;
 
-    /// @dev `seats` is the highest id, `exits` counts seats that left, all of which had matured.
+    /// @dev `seats` is the highest id.
     struct Census {
         uint32 seats;
-        uint32 exits;
         uint64 rounds;
     }
 
-    /// @dev A round as it is stored. `seats` and `namedAt` fix, with `requestedAt`, who may be drawn.
+    /// @dev The seats that were bought for one price. `places` numbers them: a seat keeps its place, and whoever joins where
+    /// one has exited gets both. `gone` counts those that exited or are weak, all of which had matured.
+    struct Level {
+        uint96 price;
+        uint32 gone;
+        /// At each time `joins so far << 32 | places so far`.
+        Checkpoints.Trace224 joins;
+        uint32[] free;
+        mapping(uint256 place => uint32 seat) places;
+    }
+
+    /// @dev A round as it is stored. `namedAt` fixes, with `requestedAt` and the revision's rules, who may be drawn.
     struct Stored {
         uint32 machine;
         uint16 revision;
@@ -64,7 +88,6 @@ contract Committee is Companion, ICommittee {
         uint32 requestedAt;
         uint32 namedAt;
         uint40 block_;
-        uint32 seats;
         uint32 commitUntil;
         uint16 score;
         uint8 size;
@@ -79,13 +102,18 @@ contract Committee is Companion, ICommittee {
         uint32[16] drawn;
     }
 
+    /// @dev What signers have earned together, and when the arbiter took back what they had signed.
+    struct Quorum {
+        uint96 due;
+        uint32 disownedAt;
+    }
+
     Census private _census;
-    /// @dev At each time the number of joins so far, and the highest id then: `joins << 32 | seats`.
-    Checkpoints.Trace224 private _joins;
-    uint32[] private _free;
+    Level[] private _levels;
     mapping(uint256 seat => Seat) private _seats;
     mapping(uint256 round => Stored) private _rounds;
-    mapping(uint256 machine => uint256 round) private _lastRound;
+    mapping(bytes32 signers => Quorum) private _quorums;
+    mapping(uint256 machine => mapping(bool byProvider => uint256 round)) private _lastRound;
     /// @dev A drawn seat's commitment, and, once it is revealed, the spec that it held.
     mapping(uint256 round => mapping(uint256 seat => bytes32)) private _sealed;
 
@@ -94,29 +122,35 @@ contract Committee is Companion, ICommittee {
     // ---------------------------------------------------------------------------------------------------------- seats
 
     /// @inheritdoc ICommittee
-    function join() external returns (uint32 seat) {
-        uint96 stake = _paramsInForce().seatStake;
+    function join(uint16 version) external returns (uint32 seat) {
+        if (version == 0 || version > _controller().paramsVersion()) revert UnknownVersion(version);
+        Level storage level = _levelAt(_priceUnder(version));
+        uint96 price = level.price;
+        uint96 stake = price + _fineOf(price);
         uint32 now_ = SafeCast.toUint32(block.timestamp);
 
-        if (_free.length != 0) {
-            seat = _free[_free.length - 1];
-            _free.pop();
+        uint256 before = level.joins.latest();
+        uint256 places = uint32(before);
+        if (level.free.length != 0) {
+            seat = level.free[level.free.length - 1];
+            level.free.pop();
         } else {
             seat = ++_census.seats;
+            level.places[++places] = seat;
         }
-        _seats[seat] = Seat({validator: _actor(), stake: stake, full: stake, joinedAt: now_, leavesAt: 0});
-        uint256 joins = (_joins.latest() >> 32) + 1;
-        _joins.push(now_, SafeCast.toUint224(joins << 32 | uint256(_census.seats)));
+        _seats[seat] = Seat({validator: _actor(), stake: stake, level: price, joinedAt: now_, leavesAt: 0, finedAt: 0});
+        level.joins.push(now_, SafeCast.toUint224(((before >> 32) + 1) << 32 | places));
 
         _charge(stake);
-        emit SeatJoined(seat, _actor(), stake);
+        emit SeatJoined(seat, _actor(), price, stake);
     }
 
     /// @inheritdoc ICommittee
     function topUp(uint32 seat, uint96 amount) external {
         Seat storage held = _seat(seat);
         if (held.leavesAt != 0) revert SeatLeavingAlready(seat);
-        uint96 missing = held.full - held.stake;
+        uint96 level = held.level;
+        uint96 missing = level + _fineOf(level) - held.stake;
         if (amount > missing) amount = missing;
 
         held.stake += amount;
@@ -141,8 +175,9 @@ contract Committee is Companion, ICommittee {
         if (block.timestamp < held.leavesAt) revert SeatLocked(seat, held.leavesAt);
 
         delete _seats[seat];
-        _free.push(seat);
-        ++_census.exits;
+        Level storage level = _levelAt(held.level);
+        level.free.push(seat);
+        if (held.stake >= held.level) ++level.gone;
         _pay(held.validator, held.stake);
         emit SeatExited(seat, held.validator, held.stake);
     }
@@ -155,28 +190,28 @@ contract Committee is Companion, ICommittee {
         MachineView memory seen = _controller().machineOf(machine);
         if (!_inService(seen)) revert MachineNotInService(machine);
         if (revision != seen.revision) revert WrongRevision(seen.revision);
-        Params memory rules = _paramsInForce();
-        _mayBeVerified(machine, rules.reverifyInterval);
-        uint256 matured = maturedSeats();
-        if (matured < rules.committeeSize) revert TooFewSeats(matured, rules.committeeSize);
+        Params memory accepted = _controller().params(seen.params);
+        bool byProvider = _actor() == seen.provider;
+        _mayBeVerified(machine, byProvider, accepted.reverifyInterval);
+        uint256 matured = _matured(accepted.seatStake);
+        if (matured < accepted.committeeSize) revert TooFewSeats(matured, accepted.committeeSize);
 
         // Effect
         round = ++_census.rounds;
-        _lastRound[machine] = round;
+        _lastRound[machine][byProvider] = round;
         Stored storage made = _rounds[round];
         made.machine = machine;
         made.revision = revision;
         made.state = RoundState.Requested;
         made.requestedAt = SafeCast.toUint32(block.timestamp);
-        made.seats = uint32(_maturedJoins());
-        made.size = rules.committeeSize;
+        made.size = accepted.committeeSize;
         made.requester = _actor();
-        made.fee = rules.verificationFee;
+        made.fee = accepted.verificationFee;
         _nameBlock(made);
 
         // Interact, Log
-        _charge(rules.verificationFee);
-        emit VerificationRequested(round, machine, revision, _actor(), rules.verificationFee, made.block_);
+        _charge(accepted.verificationFee);
+        emit VerificationRequested(round, machine, revision, _actor(), accepted.verificationFee, made.block_);
     }
 
     /// @inheritdoc ICommittee
@@ -256,12 +291,110 @@ contract Committee is Companion, ICommittee {
         held.state = state;
         held.score = score;
         if (spec != 0) held.spec = spec;
-        uint256 penalties = _penalize(round, held, agreeing);
+        _fineSilent(held);
 
         // Interact, Log
-        _share(held, agreeing, agreed, penalties);
+        _share(held, agreeing, agreed);
         _tell(held, pass);
         emit RoundFinalized(round, held.machine, state, spec, score, uint8(agreed));
+    }
+
+    // ---------------------------------------------------------------------------------------------- what was taken back
+
+    modifier onlyFaults() {
+        (, address faults,,) = _controller().companions();
+        if (msg.sender != faults) revert NotAuthorized(msg.sender);
+        _;
+    }
+
+    /// @inheritdoc ICommittee
+    function overturn(uint256 round) external onlyFaults {
+        Stored storage held = _rounds[round];
+        (uint256 agreeing,,) = _count(round, held);
+        uint256 votes = held.votes;
+        uint256 others;
+        uint256 fines;
+        for (uint256 i = 0; i < held.size; ++i) {
+            if (agreeing & (1 << i) != 0) fines += _fine(held.drawn[i], held.requestedAt);
+            else if (_wasRevealed(votes, i)) ++others;
+        }
+        uint256 each = others == 0 ? 0 : Billing.min(held.fee, fines / others);
+        for (uint256 i = 0; each != 0 && i < held.size; ++i) {
+            Seat storage other = _seats[held.drawn[i]];
+            if (agreeing & (1 << i) != 0 || !_wasRevealed(votes, i) || !_heldSince(other, held.requestedAt)) continue;
+            fines -= each;
+            _pay(other.validator, each);
+        }
+        _pay(BURNT, fines);
+        emit RoundOverturned(round, others, each);
+    }
+
+    // --------------------------------------------------------------------------------------------------------- quorums
+
+    /// @inheritdoc ICommittee
+    /// @dev Anyone may have it logged who agrees: only what Faults makes of it counts.
+    function witness(
+        uint16 version,
+        uint32 machine,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (bytes32 quorum) {
+        Signer[] memory signers = _signers(version, seats);
+        bytes32 outage = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
+        if (!_haveSigned(signers, outage, proofs)) revert NoQuorum();
+        quorum = keccak256(abi.encode(signers));
+        emit QuorumSigned(quorum, signers);
+    }
+
+    /// @inheritdoc ICommittee
+    function credit(bytes32 quorum, uint96 amount) external onlyFaults {
+        uint96 due = _quorums[quorum].due + amount;
+        _quorums[quorum].due = due;
+        emit QuorumCredited(quorum, due);
+    }
+
+    /// @inheritdoc ICommittee
+    function disown(bytes32 quorum) external onlyFaults {
+        _quorums[quorum].disownedAt = SafeCast.toUint32(block.timestamp);
+        emit QuorumDisowned(quorum);
+    }
+
+    /// @inheritdoc ICommittee
+    /// @dev By stake, not by seats or names: ten cheap ones earn what one does for whose price they were bought.
+    function payQuorum(Signer[] calldata signers) external {
+        bytes32 quorum = keccak256(abi.encode(signers));
+        uint96 due = _quorums[quorum].due;
+        if (due == 0) revert NothingForQuorum(quorum);
+        _quorums[quorum].due = 0;
+        uint256 all;
+        for (uint256 i = 0; i < signers.length; ++i) {
+            all += signers[i].level;
+        }
+        uint256 left = due;
+        for (uint256 i = 0; i < signers.length && all != 0; ++i) {
+            uint256 part = uint256(due) * signers[i].level / all;
+            left -= part;
+            _pay(signers[i].validator, part);
+        }
+        _pay(BURNT, left);
+        emit QuorumPaid(quorum, due);
+    }
+
+    /// @inheritdoc ICommittee
+    /// @dev Who signed has held the seat since before the word was taken back, unless he has left meanwhile.
+    function fineQuorum(Signer[] calldata signers) external {
+        bytes32 quorum = keccak256(abi.encode(signers));
+        uint256 time = _quorums[quorum].disownedAt;
+        if (time == 0) revert NothingForQuorum(quorum);
+        _quorums[quorum].disownedAt = 0;
+        uint256 fines;
+        for (uint256 i = 0; i < signers.length; ++i) {
+            if (_seats[signers[i].seat].validator == signers[i].validator) fines += _fine(signers[i].seat, time);
+        }
+        _pay(BURNT, fines);
+        emit QuorumFined(quorum, fines);
     }
 
     // ---------------------------------------------------------------------------------------------------------- reads
@@ -277,9 +410,8 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @inheritdoc ICommittee
-    /// @dev Every seat that has exited had matured.
-    function maturedSeats() public view returns (uint256) {
-        return (_maturedJoins() >> 32) - _census.exits;
+    function maturedSeats(uint16 version) public view returns (uint256) {
+        return _matured(_priceUnder(version));
     }
 
     /// @inheritdoc ICommittee
@@ -319,38 +451,35 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @inheritdoc ICommittee
-    function isQuorum(bytes32 digest, uint32[] calldata seats, bytes[] calldata proofs) external view returns (bool) {
-        if (seats.length != proofs.length || 3 * seats.length <= 2 * maturedSeats()) return false;
-        address[] memory first = new address[](QUORUM_VALIDATORS);
-        uint256 distinct;
-        uint256 last;
-        for (uint256 i = 0; i < seats.length; ++i) {
-            uint256 seat = seats[i];
-            if (seat <= last) return false; // strictly ascending: no seat counts twice
-            last = seat;
-            address validator = _seats[seat].validator;
-            if (validator == address(0) || block.timestamp < _seats[seat].joinedAt + MATURITY) return false;
-            if (_contains(first, distinct, validator)) continue;
-            if (!_accounts.isAuthorized(validator, digest, proofs[i])) return false;
-            if (distinct < QUORUM_VALIDATORS) first[distinct++] = validator;
-        }
-        return distinct == QUORUM_VALIDATORS;
+    function quorumOf(bytes32 quorum) external view returns (uint96, uint32) {
+        Quorum storage held = _quorums[quorum];
+        return (held.due, held.disownedAt);
     }
 
     /// @inheritdoc ICommittee
-    function validatorsOf(uint32[] calldata seats) external view returns (address[] memory validators) {
-        validators = new address[](seats.length);
-        uint256 distinct;
-        for (uint256 i = 0; i < seats.length; ++i) {
-            address validator = _seat(seats[i]).validator;
-            if (!_contains(validators, distinct, validator)) validators[distinct++] = validator;
-        }
-        assembly ("memory-safe") {
-            mstore(validators, distinct) // shorter than it was made
-        }
+    function falseHardwareOf(uint256 round) external view returns (uint32, uint16, uint32, uint32) {
+        Stored storage held = _rounds[round];
+        if (held.state != RoundState.Failed || held.spec == 0) revert NoFalseHardware(round);
+        return (held.machine, held.revision, held.requestedAt, SafeCast.toUint32(held.commitUntil + REVEAL_WINDOW));
     }
 
     // ----------------------------------------------------------------------------------------------------- inside it
+
+    function _signers(uint16 version, uint32[] calldata seats) private view returns (Signer[] memory signers) {
+        uint96 least = _priceUnder(version);
+        uint256 count = seats.length;
+        if (count > MAX_SIGNERS || 3 * count <= 2 * _matured(least)) revert NoQuorum();
+        signers = new Signer[](count);
+        uint256 last;
+        for (uint256 i = 0; i < count; ++i) {
+            uint32 seat = seats[i];
+            Seat storage held = _seats[seat];
+            // Strictly ascending: no seat counts twice.
+            if (seat <= last || !_judges(held, least)) revert NoQuorum();
+            last = seat;
+            signers[i] = Signer(seat, held.validator, held.level);
+        }
+    }
 
     function _seat(uint32 seat) private view returns (Seat storage held) {
         held = _seats[seat];
@@ -370,28 +499,67 @@ contract Committee is Companion, ICommittee {
         if (now_ != state) revert WrongRoundState(round, now_);
     }
 
-    function _paramsInForce() private view returns (Params memory) {
-        IController pool = _controller();
-        return pool.params(pool.paramsVersion());
+    function _priceUnder(uint16 version) private view returns (uint96) {
+        return _controller().params(version).seatStake;
+    }
+
+    function _fineOf(uint96 level) private pure returns (uint96) {
+        return uint96(level / Rules.FINE_DIVISOR);
+    }
+
+    /// @dev The level of that price; there are few, for each was asked by a version that came into force.
+    function _levelAt(uint96 price) private returns (Level storage level) {
+        uint256 count = _levels.length;
+        for (uint256 i = 0; i < count; ++i) {
+            if (_levels[i].price == price) return _levels[i];
+        }
+        if (count == MAX_LEVELS) revert TooManyLevels();
+        level = _levels.push();
+        level.price = price;
+    }
+
+    /// @dev Seats that have matured, have not exited and judge where `least` is asked.
+    function _matured(uint96 least) private view returns (uint256 seats) {
+        uint32 time = SafeCast.toUint32(block.timestamp - MATURITY);
+        for (uint256 i = 0; i < _levels.length; ++i) {
+            Level storage level = _levels[i];
+            if (level.price >= least) seats += (level.joins.upperLookupRecent(time) >> 32) - level.gone;
+        }
+    }
+
+    /// @dev All of them, and among them five different ones.
+    function _haveSigned(Signer[] memory signers, bytes32 digest, bytes[] calldata proofs) private view returns (bool) {
+        if (proofs.length != signers.length) return false;
+        address[] memory first = new address[](QUORUM_VALIDATORS);
+        uint256 distinct;
+        for (uint256 i = 0; i < signers.length; ++i) {
+            address validator = signers[i].validator;
+            if (_contains(first, distinct, validator)) continue;
+            if (!_accounts.isAuthorized(validator, digest, proofs[i])) return false;
+            if (distinct < QUORUM_VALIDATORS) first[distinct++] = validator;
+        }
+        return distinct == QUORUM_VALIDATORS;
+    }
+
+    /// @dev Whether a seat may sign where `least` is asked.
+    function _judges(Seat storage held, uint96 least) private view returns (bool) {
+        uint96 level = held.level;
+        return held.validator != address(0) && level >= least && held.stake >= level
+            && block.timestamp >= held.joinedAt + MATURITY;
     }
 
     function _inService(MachineView memory seen) private pure returns (bool) {
         return seen.status == MachineStatus.Unverified || seen.status == MachineStatus.Verified;
     }
 
-    function _mayBeVerified(uint32 machine, uint256 interval) private view {
-        uint256 last = _lastRound[machine];
+    function _mayBeVerified(uint32 machine, bool byProvider, uint256 interval) private view {
+        uint256 last = _lastRound[machine][byProvider];
         Stored storage before = _rounds[last];
         RoundState state = before.state;
         if (state == RoundState.Requested || state == RoundState.Drawn) revert RoundRunning(machine, last);
         if (state == RoundState.None || state == RoundState.Inconclusive) return;
         uint256 nextAt = before.requestedAt + interval;
         if (block.timestamp < nextAt) revert TooSoon(machine, nextAt);
-    }
-
-    /// @dev `joins << 32 | seats` of `MATURITY` ago: how many joins have matured, and the highest id among them.
-    function _maturedJoins() private view returns (uint256) {
-        return _joins.upperLookupRecent(SafeCast.toUint32(block.timestamp - MATURITY));
     }
 
     /// @dev Nobody knows the hash of a block that is yet to come but, for one block, its proposer.
@@ -424,21 +592,45 @@ contract Committee is Companion, ICommittee {
         returns (uint32[] memory drawn, uint256 found)
     {
         drawn = new uint32[](held.size);
+        (uint256[] memory places, uint256 all) = _places(held, held.requestedAt - MATURITY);
         address provider = _controller().machineOf(held.machine).provider;
-        address requester = held.requester;
-        uint256 joinedBefore = held.requestedAt - MATURITY;
-        // One who began to leave in the second when the block was named is drawn: perhaps it knew the hash by then.
-        uint256 stayed = held.namedAt + LEAVE_DELAY;
-        uint256 seats = held.seats;
         for (uint256 i = 0; i < MAX_TRIES && found < drawn.length; ++i) {
-            uint32 seat = uint32(uint256(keccak256(abi.encode(entropy, address(this), round, i))) % seats + 1);
-            Seat storage tried = _seats[seat];
-            uint256 leavesAt = tried.leavesAt;
-            if (tried.joinedAt > joinedBefore || (leavesAt != 0 && leavesAt < stayed)) continue;
-            address validator = tried.validator;
-            if (validator == address(0) || validator == provider || validator == requester) continue;
-            if (!_holds(drawn, found, seat)) drawn[found++] = seat;
+            uint32 seat = _seatAt(places, uint256(keccak256(abi.encode(entropy, address(this), round, i))) % all);
+            if (!_mayBeDrawn(_seats[seat], held, provider) || _holds(drawn, found, seat)) continue;
+            drawn[found++] = seat;
         }
+    }
+
+    /// @dev What was so when the block was named. One who began to leave in that very second is drawn: perhaps it knew the
+    /// hash by then.
+    function _mayBeDrawn(Seat storage seat, Stored storage held, address provider) private view returns (bool) {
+        uint256 leavesAt = seat.leavesAt;
+        if (leavesAt != 0 && leavesAt < held.namedAt + LEAVE_DELAY) return false;
+        address validator = seat.validator;
+        return validator != address(0) && seat.joinedAt + MATURITY <= held.requestedAt && validator != provider
+            && validator != held.requester;
+    }
+
+    /// @dev How many places each level had at `time`, none if the rules that the measured revision accepts ask more, and how
+    /// many that makes. There are some: a round is only requested where there are seats for it.
+    function _places(Stored storage held, uint256 time) private view returns (uint256[] memory places, uint256 all) {
+        (, uint16 accepted) = _controller().termsOf(held.machine, held.revision);
+        uint96 least = _priceUnder(accepted);
+        places = new uint256[](_levels.length);
+        for (uint256 i = 0; i < places.length; ++i) {
+            Level storage level = _levels[i];
+            if (level.price < least) continue;
+            places[i] = uint32(level.joins.upperLookup(uint32(time))); // a time that was `requestedAt`'s, of 32 bits
+            all += places[i];
+        }
+    }
+
+    function _seatAt(uint256[] memory places, uint256 index) private view returns (uint32) {
+        uint256 i = 0;
+        for (; index >= places[i]; ++i) {
+            index -= places[i];
+        }
+        return _levels[i].places[index + 1];
     }
 
     /// @return index of the seat among those drawn, for a call of its validator's
@@ -493,57 +685,69 @@ contract Committee is Companion, ICommittee {
         return uint16(sorted[(agreed - 1) / 2]); // of ten bits
     }
 
-    /// @dev Takes a tenth of its full stake from each of those drawn who do not agree, and bids a seat that falls under half
-    /// leave. One whose seat was vacated meanwhile, a week later, has nothing to lose.
-    /// @return total taken
-    function _penalize(uint256 round, Stored storage held, uint256 agreeing) private returns (uint256 total) {
-        uint256 size = held.size;
-        for (uint256 i = 0; i < size; ++i) {
-            if (agreeing & (1 << i) != 0) continue;
-            uint32 seat = held.drawn[i];
-            Seat storage silent = _seats[seat];
-            if (!_stillHeld(silent, held)) continue;
-            uint96 full = silent.full;
-            uint96 stake = silent.stake;
-            uint96 amount = uint96(full / PENALTY_DIVISOR);
-            if (amount > stake) amount = stake;
-            stake -= amount;
-            silent.stake = stake;
-            total += amount;
-            emit SeatPenalized(seat, round, amount, stake);
-            if (2 * uint256(stake) < full && silent.leavesAt == 0) _leave(seat, silent);
-        }
+    function _wasRevealed(uint256 votes, uint256 index) private pure returns (bool) {
+        return (votes >> (LANE * index)) & REVEALED != 0;
     }
 
-    /// @dev Parts what is left of the fee among those who agree. What it cannot be parted into, and the penalties, are the
-    /// treasury's.
-    function _share(Stored storage held, uint256 agreeing, uint256 agreed, uint256 penalties) private {
+    /// @dev Of a round with an outcome: who revealed nothing.
+    function _fineSilent(Stored storage held) private {
+        uint256 size = held.size;
+        uint256 votes = held.votes;
+        uint256 fines;
+        for (uint256 i = 0; i < size; ++i) {
+            if (!_wasRevealed(votes, i)) fines += _fine(held.drawn[i], held.requestedAt);
+        }
+        _pay(BURNT, fines);
+    }
+
+    /// @dev Takes a tenth of its level from a seat that the same validator has held since `time`, unless it was fined within
+    /// the week. One whose stake is then under its level is weak: it counts no longer, and leaves.
+    function _fine(uint32 seat, uint256 time) private returns (uint96 amount) {
+        Seat storage fined = _seats[seat];
+        uint256 last = fined.finedAt;
+        if (!_heldSince(fined, time) || (last != 0 && block.timestamp < last + FINE_INTERVAL)) return 0;
+        uint96 level = fined.level;
+        uint96 before = fined.stake;
+        amount = uint96(Billing.min(_fineOf(level), before));
+        uint96 stake = before - amount;
+        fined.stake = stake;
+        fined.finedAt = SafeCast.toUint32(block.timestamp);
+        emit SeatFined(seat, amount, stake);
+        if (stake >= level) return amount;
+        if (before >= level) ++_levelAt(level).gone;
+        if (fined.leavesAt == 0) _leave(seat, fined);
+    }
+
+    /// @dev Parts what is left of the fee among those who agree, and keeps what each has got. What it cannot be parted into
+    /// is burnt.
+    function _share(Stored storage held, uint256 agreeing, uint256 agreed) private {
         uint256 left = held.fee;
-        held.fee = 0;
         uint256 share = left / agreed;
+        held.fee = uint96(share); // a part of what was of 96 bits
         uint256 size = held.size;
         for (uint256 i = 0; i < size; ++i) {
             Seat storage paid = _seats[held.drawn[i]];
-            if (agreeing & (1 << i) == 0 || !_stillHeld(paid, held)) continue;
+            if (agreeing & (1 << i) == 0 || !_heldSince(paid, held.requestedAt)) continue;
             left -= share;
             _pay(paid.validator, share);
         }
-        _pay(_controller().treasury(), left + penalties);
+        _pay(BURNT, left);
     }
 
     /// @dev Tells the pool. That a machine passed is said of the revision that was measured; that it failed, also of a later
-    /// one, or its provider would set new terms in front of it. Asked first, not tried and caught: whoever finalizes could
+    /// one, or its provider would set new terms in front of it, unless a later round has found that one right. Asked first, not tried and caught: whoever finalizes could
     /// leave just too little gas for the telling.
     function _tell(Stored storage held, bool pass) private {
         uint32 machine = held.machine;
         MachineView memory seen = _controller().machineOf(machine);
-        if (!_inService(seen) || (pass && seen.revision != held.revision)) return;
+        if (!_inService(seen)) return;
+        if (seen.revision != held.revision && (pass || seen.lastVerified > held.requestedAt)) return;
         IControllerHooks(address(_controller())).setVerified(machine, seen.revision, pass);
     }
 
-    /// @dev Whether nobody has left the seat and another joined in its place since the round was requested.
-    function _stillHeld(Seat storage seat, Stored storage held) private view returns (bool) {
-        return seat.validator != address(0) && seat.joinedAt <= held.requestedAt;
+    /// @dev Whether nobody has left the seat and another joined in its place since `time`.
+    function _heldSince(Seat storage seat, uint256 time) private view returns (bool) {
+        return seat.validator != address(0) && seat.joinedAt <= time;
     }
 
     function _holds(uint32[] memory drawn, uint256 found, uint32 seat) private pure returns (bool) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../interfaces/IAccounts.sol";
 import {ICompanion} from "../interfaces/ICompanion.sol";
@@ -16,10 +16,18 @@ abstract contract Companion is ICompanion {
     bytes32 private constant NAME = keccak256("Leasehold");
     bytes32 private constant VERSION = keccak256("1");
 
+    /// @dev Nobody has its key: what its ledger is credited with is nobody's for ever.
+    address internal constant BURNT = address(0xdEaD);
+
     IAccounts internal immutable _accounts;
 
     constructor(IAccounts accounts_) {
         _accounts = accounts_;
+    }
+
+    /// @inheritdoc ICompanion
+    function accounts() external view returns (address) {
+        return address(_accounts);
     }
 
     /// @inheritdoc ICompanion

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IAccounts} from "../interfaces/IAccounts.sol";
-import {ICommittee, Round, RoundState} from "../interfaces/ICommittee.sol";
+import {ICommittee} from "../interfaces/ICommittee.sol";
 import {IController} from "../interfaces/IController.sol";
 import {IControllerErrors} from "../interfaces/IControllerErrors.sol";
 import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
-import {LeaseState, LeaseView, MachineView, Params} from "../interfaces/IControllerTypes.sol";
+import {Judging, LeaseState, Stake, Tenancy} from "../interfaces/IControllerTypes.sol";
 import {Challenge, Fault, FaultKind, FaultState, IFaults} from "../interfaces/IFaults.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
@@ -26,13 +26,19 @@ import {Companion} from "./Companion.sol";
 /// no longer than an outage lasts, an appeal window and a ruling window. Once a machine has retired nothing new begins on
 /// it but what was before, and that no later than `filingWindow` after. So nobody keeps a stake for ever.
 ///
-/// A machine's outages are a list in the order of time, linked backwards, disjoint: a new one is put at its end or into a
-/// gap. False hardware is no outage and stands in no list.
+/// A fault is judged by one version of the pool's rules in all (`Fault.rules`): the one that the provider had accepted when
+/// the outage began. What he accepts later neither helps nor harms him, and what is in force matters to nobody.
+///
+/// A machine's outages are disjoint and come in the order of time: each begins after the last one that has ended, and no
+/// sooner ends than it begins. False hardware is no outage and stands in no order.
+///
+/// Nobody who judges gains: half of a slash at most goes to tenants, each by what he lost, a tenth to who proved the outage,
+/// the rest, and every bond that is lost, where the accepted rules say, or to nobody for ever.
 ///
 /// What is filed is put aside out of the stake at once (`reserved`), so that however many faults wait, each finds what it
 /// was filed for. Those of one window take together what one fault would have taken, into however many parts it is cut.
 ///
-/// This contract's ledger balance is at least Σ bonds of challenges + Σ `bond` + Σ `pot`: money comes in by `_charge`, of
+/// This contract's ledger balance is at least Σ bonds of challenges + Σ `bond` + Σ `pot` of executed faults: money comes in by `_charge`, of
 /// whoever calls, and by `moveStake`, and each unit of it is written down. No function needs a guard against reentrancy:
 /// only the pool, the committee and `Accounts` are called, money moves inside the pool's ledger, where nobody's code runs,
 /// and a wallet that `Accounts` asks for a signature is asked by a static call.
@@ -47,24 +53,27 @@ contract Faults is Companion, IFaults {
     uint256 private constant BOND_MEMORY = 24 hours;
     /// @dev Of a challenge's bond, for the answer.
     uint256 private constant ANSWER_DIVISOR = 10;
-    /// @dev Who shares a tenth, at most: `execute` credits each of them, and must never cost more than a block holds.
-    uint256 private constant MAX_REPORTERS = 64;
+    /// @dev Of a machine whose hardware is not what it was said to be, so much counts before it was asked for.
+    uint256 private constant FALSE_TIME = 7 days;
 
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
-    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
 
-    /// @dev What is known of a machine. Two slots.
+    /// @dev What is known of a machine. Three slots, the last written by its first fault.
     /// `lanes` is `Slashing`'s window, of which `day` is today. A machine that has retired stays at that day, so that all it
     /// can be charged with afterwards is what its last window still allows.
-    /// `heldFrom` and `heldUntil` are the hold that ended outages ask for; a challenge's comes on top.
+    /// `running` is the outage that has not ended, or 0; `lastEnd` is when the last one that has ended did.
+    /// `heldFrom`, `heldTo` and `heldUntil` are the hold that ended outages ask for; a challenge's comes on top.
     struct Watch {
         uint256 lanes;
         uint16 day;
         uint16 unsettled;
-        uint64 last;
+        uint48 running;
+        uint32 lastEnd;
         uint96 reserved;
         uint32 heldFrom;
+        uint32 heldTo;
         uint32 heldUntil;
     }
 
@@ -74,6 +83,7 @@ contract Faults is Companion, IFaults {
         uint96 bond;
         uint32 at;
         uint32 until;
+        uint16 rules;
         uint64 id;
     }
 
@@ -83,10 +93,10 @@ contract Faults is Companion, IFaults {
         uint32 at;
     }
 
-    /// @dev A tenant is written when a lease has had its outage applied, and stays; `weight` goes with the payment.
+    /// @dev A tenant is written when a lease has had its outage applied, and stays; `part` goes with the payment.
     struct Loss {
         address tenant;
-        uint64 weight;
+        uint96 part;
     }
 
     struct Slashed {
@@ -94,7 +104,6 @@ contract Faults is Companion, IFaults {
         uint32 at;
     }
 
-    address private _arbiter;
     uint48 private _faultCount;
     uint48 private _challengeCount;
     mapping(uint256 fault => Fault) private _faults;
@@ -111,37 +120,38 @@ contract Faults is Companion, IFaults {
 
     /// @inheritdoc IFaults
     function reportOutage(uint32 machine) external returns (uint256 fault) {
-        (MachineView memory seen,) = _machine(machine);
+        Stake memory seen = _seen(machine);
         _only(seen.operator);
         _notDown(machine);
         // What is not in service cannot fail; and an operator's key must not hold up a stake on its way out.
         if (seen.retiredAt != 0) revert IControllerErrors.MachineRetiredAlready(machine);
-        Standing storage standing = _challenges[machine];
-        if (standing.at != 0) revert ChallengeStands(machine, standing.until);
-        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, 0);
+        _noChallenge(machine);
+        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0);
     }
 
     /// @inheritdoc IFaults
     function challenge(uint32 machine, uint256 lease) external returns (uint256 id) {
         // Check. Only a running lease makes a tenant: one that waits for its start has `cancelUnstarted`.
         address actor = _actor();
-        LeaseView memory seen = _controller().leaseOf(lease);
+        Tenancy memory seen = _lease(lease);
         if (seen.machine != machine) revert WrongLease(lease, machine);
         if (seen.tenant != actor || seen.state != LeaseState.Active || block.timestamp >= seen.end) {
             revert NotATenant(lease, actor);
         }
         _notDown(machine);
-        Standing storage standing = _challenges[machine];
-        if (standing.at != 0) revert ChallengeStands(machine, standing.until);
+        _noChallenge(machine);
 
         // Effect
-        (, Params memory rules) = _machine(machine);
+        uint16 version = _seen(machine).params;
+        Judging memory rules = _rules(version);
         uint96 bond = _bondOf(machine, actor, rules.bond);
         id = ++_challengeCount;
+        Standing storage standing = _challenges[machine];
         standing.challenger = actor;
         standing.bond = bond;
         standing.at = uint32(block.timestamp); // `until` is later and passes a checked cast
         standing.until = (block.timestamp + rules.challengeWindow).toUint32();
+        standing.rules = version;
         standing.id = uint64(id); // of 48 bits
 
         // Interact, Log
@@ -155,9 +165,9 @@ contract Faults is Companion, IFaults {
         // Check. The proof names the challenge: it answers no other.
         Standing memory standing = _standing(machine);
         if (block.timestamp > standing.until) revert ChallengeLapsed(machine, standing.until);
-        MachineView memory seen = _seen(machine);
+        Stake memory seen = _seen(machine);
         if (_actor() != seen.operator) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, machine, standing.id, issuedAt));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, seen.operator, machine, standing.id, issuedAt));
             _issued(seen.operator, issuedAt, standing.at, hash, proof);
         }
 
@@ -169,7 +179,7 @@ contract Faults is Companion, IFaults {
         _hold(machine, _watches[machine]);
         uint256 fee = standing.bond / ANSWER_DIVISOR;
         _pay(seen.provider, fee);
-        _pay(_treasury(), standing.bond - fee);
+        _pay(_sink(_rules(standing.rules)), standing.bond - fee);
         emit Answered(machine, standing.id);
     }
 
@@ -178,22 +188,19 @@ contract Faults is Companion, IFaults {
         // Check
         Standing memory standing = _standing(machine);
         if (block.timestamp <= standing.until) revert ChallengeStands(machine, standing.until);
-        (MachineView memory seen, Params memory rules) = _machine(machine);
+        if (_isOver(standing)) {
+            _dismiss(machine, standing);
+            return 0;
+        }
+        Stake memory seen = _seen(machine);
 
-        // Effect, Interact. Who waits before proving makes the outage no longer for it: while leases run it reaches back as far
-        // as claims were held for it (`_hold`). And what a quorum has attested meanwhile is not counted twice.
+        // Effect, Interact. What a quorum has attested meanwhile is not counted twice.
         delete _challenges[machine];
-        uint256 from = standing.at;
-        uint256 earliest =
-            block.timestamp - rules.challengeWindow - (seen.retiredAt == 0 ? PROVE_TIME : rules.filingWindow);
-        if (from < earliest) from = earliest;
-        earliest = _faults[_watches[machine].last].to;
-        if (from < earliest) from = earliest;
+        uint256 from = _later(standing.at, _watches[machine].lastEnd);
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
-            address[] memory reporters = new address[](1);
-            reporters[0] = standing.challenger;
-            fault = _begin(machine, FaultKind.Challenged, from, _name(reporters));
-            if (seen.retiredAt != 0) _end(fault, seen, rules);
+            bytes32 challenger = bytes32(uint256(uint160(standing.challenger)));
+            fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger);
+            if (seen.retiredAt != 0) _end(fault, seen);
         }
         _pay(standing.challenger, standing.bond);
     }
@@ -203,36 +210,27 @@ contract Faults is Companion, IFaults {
         external
         returns (uint256)
     {
-        bytes32 reporters = _quorum(machine, from, to, seats, proofs);
-        if (to == 0) return _attestRunning(machine, from, reporters);
-        return _attestGap(machine, runningFault(machine), from, to, reporters);
-    }
-
-    /// @inheritdoc IFaults
-    function attestBefore(uint256 next, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (uint256)
-    {
-        Fault storage fault = _fault(next);
-        if (fault.kind == FaultKind.FalseHardware) revert WrongFaultState(next, fault.state);
-        uint32 machine = fault.machine;
-        return _attestGap(machine, next, from, to, _quorum(machine, from, to, seats, proofs));
+        uint16 version = _attestedUnder(machine, from, to == 0);
+        bytes32 quorum = _committee().witness(version, machine, from, to, seats, proofs);
+        if (to != 0) return _attestPast(machine, from, to, version, quorum);
+        return _attestRunning(machine, from, version, quorum);
     }
 
     /// @inheritdoc IFaults
     function reportFalseHardware(uint256 round) external returns (uint256 id) {
         // Check
-        Round memory seen = _committee().roundOf(round);
-        if (seen.state != RoundState.Failed || seen.spec == 0 || _reported[round]) revert NoFalseHardware(round);
-        (MachineView memory machine, Params memory rules) = _machine(seen.machine);
-        uint256 event_ = seen.revealUntil;
-        if (machine.retiredAt != 0) event_ = Billing.min(event_, machine.retiredAt);
-        if (event_ + rules.filingWindow < block.timestamp) revert OutageOutOfRange(event_, block.timestamp);
+        if (_reported[round]) revert ReportedAlready(round);
+        (uint32 machine, uint16 revision, uint32 requestedAt, uint256 event_) = _committee().falseHardwareOf(round);
+        Stake memory seen = _seen(machine);
+        (, uint16 version) = _controller().termsOf(machine, revision);
+        if (seen.retiredAt != 0) event_ = Billing.min(event_, seen.retiredAt);
+        if (event_ + _rules(version).filingWindow < block.timestamp) revert OutageOutOfRange(event_, block.timestamp);
 
-        // Effect, Interact
+        // Effect, Interact. Who leases once it is asked for, or after it was found, shares in nothing.
         _reported[round] = true;
-        id = _create(seen.machine, FaultKind.FalseHardware, seen.requestedAt, 0);
-        _file(id, event_, machine, rules); // who leases after it was found shares in nothing
+        id = _create(machine, FaultKind.FalseHardware, requestedAt - FALSE_TIME, version, 0);
+        _faults[id].round = uint48(round); // a round's number has its own transaction
+        _file(id, requestedAt, seen);
     }
 
     // -------------------------------------------------------------------------------------------------- an outage ends
@@ -240,25 +238,26 @@ contract Faults is Companion, IFaults {
     /// @inheritdoc IFaults
     function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external {
         uint256 id = _running(machine);
-        (MachineView memory seen, Params memory rules) = _machine(machine);
+        Stake memory seen = _seen(machine);
         address actor = _actor();
         if (actor != seen.operator && actor != seen.provider) {
-            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, machine, issuedAt));
+            bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, seen.operator, machine, issuedAt));
             _issued(seen.operator, issuedAt, _faults[id].from, hash, proof);
         }
-        _end(id, seen, rules);
+        _end(id, seen);
     }
 
     /// @inheritdoc IFaults
     function roll(uint32 machine) external {
         uint256 id = _running(machine);
-        (MachineView memory seen, Params memory rules) = _machine(machine);
-        if (seen.retiredAt != 0) return _end(id, seen, rules);
+        Stake memory seen = _seen(machine);
+        if (seen.retiredAt != 0) return _end(id, seen);
         Fault storage fault = _faults[id];
         uint256 until = fault.from + ROLL_AFTER;
         if (block.timestamp <= until) revert OutageTooShort(until);
-        _file(id, block.timestamp, seen, rules);
-        _begin(machine, fault.kind, block.timestamp, fault.reporters);
+        _watches[machine].lastEnd = uint32(block.timestamp); // a later deadline passes a checked cast
+        _file(id, block.timestamp, seen);
+        _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter);
     }
 
     // ------------------------------------------------------------------------------------------------- what it costs
@@ -272,24 +271,21 @@ contract Faults is Companion, IFaults {
             revert WrongFaultState(id, state);
         }
         bool registers = state < FaultState.Executed;
-        uint64 weight;
+        uint256 cells = 8 * uint256(_seen(fault.machine).gpus);
         bool any;
         for (uint256 i = 0; i < leases.length; ++i) {
-            (bool applied, uint64 lost) = _apply(id, fault, leases[i], registers);
-            if (!applied) continue;
-            any = true;
-            weight += lost;
+            if (_apply(id, fault, leases[i], registers, cells)) any = true;
         }
         if (!any) revert NothingToApply(id);
-        if (weight != 0) fault.weight += weight;
     }
 
     /// @inheritdoc IFaults
     function appeal(uint256 id) external {
         // Check
         Fault storage fault = _in(id, FaultState.Filed);
-        (MachineView memory seen, Params memory rules) = _machine(fault.machine);
-        _only(seen.provider);
+        _only(_seen(fault.machine).provider);
+        Judging memory rules = _rules(fault.rules);
+        if (rules.arbiter == address(0)) revert NobodyRules(id);
         if (block.timestamp > fault.deadline) revert AppealOver(id, fault.deadline);
 
         // Effect
@@ -307,25 +303,20 @@ contract Faults is Companion, IFaults {
     function rule(uint256 id, bool stands) external {
         // Check
         Fault storage fault = _in(id, FaultState.Appealed);
-        _only(fault.arbiter);
+        Judging memory rules = _rules(fault.rules);
+        _only(rules.arbiter);
         if (block.timestamp > fault.deadline) revert RulingOver(id, fault.deadline);
 
         // Effect, Interact
-        (MachineView memory seen, Params memory rules) = _machine(fault.machine);
         uint96 bond = fault.bond;
         fault.bond = 0;
         if (stands) {
             // However soon the arbiter rules, tenants have the time that they would have had without an appeal.
             fault.state = FaultState.Upheld;
             fault.deadline = (uint256(fault.filedAt) + rules.appealWindow).toUint32();
-            _pay(_treasury(), bond);
+            _pay(_sink(rules), bond);
         } else {
-            fault.state = FaultState.Dropped;
-            Watch storage watch = _watches[fault.machine];
-            _forget(fault, watch, seen.retiredAt);
-            watch.reserved -= fault.amount;
-            _settled(fault.machine, watch);
-            _pay(seen.provider, bond);
+            _drop(fault, bond);
         }
 
         // Log
@@ -333,14 +324,12 @@ contract Faults is Companion, IFaults {
     }
 
     /// @inheritdoc IFaults
-    function execute(uint256 id, address[] calldata reporters) external {
+    function execute(uint256 id) external {
         // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
         if (state < FaultState.Filed || state > FaultState.Upheld) revert WrongFaultState(id, state);
         if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
-        bytes32 hash = reporters.length == 0 ? bytes32(0) : keccak256(abi.encode(reporters));
-        if (hash != fault.reporters) revert WrongReporters(id);
 
         // Effect
         uint96 bond = fault.bond;
@@ -353,7 +342,7 @@ contract Faults is Companion, IFaults {
 
         // Interact. Only inside the pool's ledger.
         _settled(fault.machine, watch);
-        _distribute(id, fault, reporters);
+        _distribute(id, fault);
         _pay(provider, bond);
     }
 
@@ -362,22 +351,13 @@ contract Faults is Companion, IFaults {
         Fault storage fault = _in(id, FaultState.Executed);
         for (uint256 i = 0; i < leases.length; ++i) {
             Loss storage loss = _losses[id][leases[i]];
-            uint64 weight = loss.weight;
-            if (weight == 0) continue;
-            uint96 part = uint96(Slashing.part(fault.pot, weight, fault.weight)); // at most the pot
-            loss.weight = 0;
-            fault.weight -= weight;
+            uint96 part = loss.part;
+            if (part == 0) continue;
+            loss.part = 0;
             fault.pot -= part;
             _pay(loss.tenant, part);
             emit Compensated(id, leases[i], loss.tenant, part);
         }
-    }
-
-    /// @inheritdoc IFaults
-    function setArbiter(address arbiter_) external {
-        _only(_owner());
-        _arbiter = arbiter_;
-        emit ArbiterSet(arbiter_);
     }
 
     // ---------------------------------------------------------------------------------------------------------- reads
@@ -394,8 +374,7 @@ contract Faults is Companion, IFaults {
 
     /// @inheritdoc IFaults
     function runningFault(uint32 machine) public view returns (uint256) {
-        uint256 last = _watches[machine].last;
-        return _faults[last].state == FaultState.Running ? last : 0;
+        return _watches[machine].running;
     }
 
     /// @inheritdoc IFaults
@@ -406,8 +385,7 @@ contract Faults is Companion, IFaults {
 
     /// @inheritdoc IFaults
     function bondOf(uint32 machine, address challenger) external view returns (uint96) {
-        (, Params memory rules) = _machine(machine);
-        return _bondOf(machine, challenger, rules.bond);
+        return _bondOf(machine, challenger, _rules(_seen(machine).params).bond);
     }
 
     /// @inheritdoc IFaults
@@ -421,113 +399,117 @@ contract Faults is Companion, IFaults {
         return Slashing.decayed(slashed.amount, block.timestamp - slashed.at);
     }
 
-    /// @inheritdoc IFaults
-    function arbiter() public view returns (address) {
-        return _arbiter == address(0) ? _owner() : _arbiter;
-    }
-
     // ------------------------------------------------------------------------------------------- parts of a beginning
 
-    function _attestRunning(uint32 machine, uint256 from, bytes32 reporters) private returns (uint256 id) {
-        (MachineView memory seen, Params memory rules) = _machine(machine);
-        id = runningFault(machine);
-        Fault storage fault = _faults[id];
-        uint256 before = id == 0 ? _watches[machine].last : fault.previous;
+    /// @dev The rules whose seats may attest it: an outage that is known keeps those by which it began.
+    function _attestedUnder(uint32 machine, uint256 from, bool runs) private view returns (uint16) {
+        Watch storage watch = _watches[machine];
+        if (runs && watch.running != 0) return _faults[watch.running].rules;
+        return _controller().acceptedAt(machine, _later(from, watch.lastEnd));
+    }
 
+    function _attestRunning(uint32 machine, uint256 from, uint16 version, bytes32 reporter)
+        private
+        returns (uint256 id)
+    {
         // From after the outage before, so that no word given before a recovery is good after it.
-        uint256 end = _faults[before].to;
-        uint256 most = Billing.min(ATTESTATION, rules.filingWindow);
-        if (from <= end || from > block.timestamp || from + most < block.timestamp) {
+        uint256 most = Billing.min(ATTESTATION, _rules(version).filingWindow);
+        if (from <= _watches[machine].lastEnd || from > block.timestamp || from + most < block.timestamp) {
             revert OutageOutOfRange(from, block.timestamp);
         }
+        Stake memory seen = _seen(machine);
         if (seen.retiredAt != 0 && from >= seen.retiredAt) revert OutageOutOfRange(from, seen.retiredAt);
 
+        id = _watches[machine].running;
         if (id == 0) {
             // Whoever waits for an answer was right.
             Standing memory standing = _challenges[machine];
             delete _challenges[machine];
-            id = _begin(machine, FaultKind.Attested, from, reporters);
-            if (seen.retiredAt != 0) _end(id, seen, rules);
+            id = _begin(machine, FaultKind.Attested, from, version, reporter);
+            if (seen.retiredAt != 0) _end(id, seen);
             _pay(standing.challenger, standing.bond);
             return id;
         }
 
         // A self-report keeps its price, or nobody would report; and the same word twice changes nothing.
+        Fault storage fault = _faults[id];
         FaultKind kind = fault.kind;
         if (kind == FaultKind.SelfReported || (kind == FaultKind.Attested && from >= fault.from)) {
             revert AlreadyDown(machine, id);
         }
         fault.kind = FaultKind.Attested;
-        fault.reporters = reporters;
+        fault.reporter = reporter;
         if (from < fault.from) {
             fault.from = uint32(from);
             _hooks().setDown(machine, uint32(from));
         }
-        emit OutageAttested(id, machine, fault.from);
+        emit OutageAttested(id, machine, fault.from, reporter);
     }
 
-    /// @dev Files what of `[from, to)` lies between the outage `next` (0: now) and the one before it.
-    function _attestGap(uint32 machine, uint256 next, uint256 from, uint256 to, bytes32 reporters)
+    /// @dev Files what of `[from, to)` lies between the last outage that has ended and the one that runs, or now.
+    function _attestPast(uint32 machine, uint256 from, uint256 to, uint16 version, bytes32 reporter)
         private
         returns (uint256 id)
     {
-        (MachineView memory seen, Params memory rules) = _machine(machine);
+        Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
-        uint256 before = next == 0 ? watch.last : _faults[next].previous;
-        uint256 begin = _faults[before].to;
-        if (from > begin) begin = from;
-        uint256 end = next == 0 ? block.timestamp : _faults[next].from;
+        uint256 begin = _later(from, watch.lastEnd);
+        uint256 end = watch.running == 0 ? to : Billing.min(to, _faults[watch.running].from);
         if (seen.retiredAt != 0) end = Billing.min(end, seen.retiredAt);
-        end = Billing.min(end, to);
-        if (begin >= end || to > block.timestamp || end + rules.filingWindow < block.timestamp) {
+        if (begin >= end || to > block.timestamp || end + _rules(version).filingWindow < block.timestamp) {
             revert OutageOutOfRange(begin, end);
         }
 
-        id = _create(machine, FaultKind.Attested, begin, reporters);
-        _faults[id].previous = uint64(before); // of 48 bits, as `id`
-        if (next == 0) watch.last = uint64(id);
-        else _faults[next].previous = uint64(id);
-        _file(id, end, seen, rules);
+        id = _create(machine, FaultKind.Attested, begin, version, reporter);
+        watch.lastEnd = uint32(end); // in the past
+        _file(id, end, seen);
     }
 
-    /// @dev An outage that runs from now on, at the end of the list.
-    function _begin(uint32 machine, FaultKind kind, uint256 from, bytes32 reporters) private returns (uint256 id) {
-        id = _create(machine, kind, from, reporters);
-        Watch storage watch = _watches[machine];
-        _faults[id].previous = watch.last;
-        watch.last = uint64(id); // of 48 bits
+    /// @dev An outage that runs from now on.
+    function _begin(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
+        private
+        returns (uint256 id)
+    {
+        id = _create(machine, kind, from, version, reporter);
+        _watches[machine].running = uint48(id); // as it is counted
         _hooks().setDown(machine, uint32(from)); // in the past
     }
 
-    function _create(uint32 machine, FaultKind kind, uint256 from, bytes32 reporters) private returns (uint256 id) {
+    function _create(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
+        private
+        returns (uint256 id)
+    {
         id = ++_faultCount;
         Fault storage fault = _faults[id];
         fault.machine = machine;
         fault.kind = kind;
         fault.state = FaultState.Running;
         fault.from = from.toUint32();
-        address judge = arbiter();
-        fault.arbiter = judge;
-        if (reporters != 0) fault.reporters = reporters;
+        fault.rules = version;
+        if (reporter != 0) fault.reporter = reporter;
         _unsettled(machine, _watches[machine]);
-        emit OutageOpened(id, machine, kind, uint32(from), judge);
+        emit OutageOpened(id, machine, kind, uint32(from), version, reporter);
     }
 
     // -------------------------------------------------------------------------------------------------- parts of an end
 
     /// @dev The outage that runs ends now, or did when the machine retired.
-    function _end(uint256 id, MachineView memory seen, Params memory rules) private {
+    function _end(uint256 id, Stake memory seen) private {
         uint32 machine = _faults[id].machine;
         uint256 to = seen.retiredAt == 0 ? block.timestamp : seen.retiredAt;
+        Watch storage watch = _watches[machine];
+        watch.running = 0;
+        watch.lastEnd = uint32(to); // a later deadline passes a checked cast
         _hooks().setDown(machine, 0);
-        _file(id, to, seen, rules);
+        _file(id, to, seen);
     }
 
     /// @dev Fixes what the fault costs, and holds up claims so that tenants have the time to have it applied.
-    function _file(uint256 id, uint256 to, MachineView memory seen, Params memory rules) private {
+    function _file(uint256 id, uint256 to, Stake memory seen) private {
         Fault storage fault = _faults[id];
         uint32 machine = fault.machine;
         Watch storage watch = _watches[machine];
+        Judging memory rules = _rules(fault.rules);
         uint32 deadline = (block.timestamp + rules.appealWindow).toUint32();
         fault.to = uint32(to); // at most now
         fault.filedAt = uint32(block.timestamp); // the deadline is later
@@ -535,7 +517,7 @@ contract Faults is Companion, IFaults {
 
         (uint16 bps, uint256 charged) = _price(fault, watch, _today(seen.retiredAt), rules.maxSlashBps);
         // Of 96 bits. A stake is never less than what is put aside: while any is, nothing else takes from it.
-        uint96 amount = uint96(Slashing.amount(seen.stake - watch.reserved, bps, charged));
+        uint96 amount = uint96(Slashing.amount(seen.amount - watch.reserved, bps, charged));
         fault.bps = bps;
         fault.amount = amount;
         if (amount == 0) {
@@ -547,7 +529,9 @@ contract Faults is Companion, IFaults {
         }
         if (fault.kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;
-            if (watch.heldUntil <= block.timestamp || from < watch.heldFrom) watch.heldFrom = from;
+            bool none = watch.heldUntil <= block.timestamp;
+            if (none || from < watch.heldFrom) watch.heldFrom = from;
+            if (none || to > watch.heldTo) watch.heldTo = uint32(to);
             if (watch.heldUntil < deadline) watch.heldUntil = deadline;
             _hold(machine, watch);
         }
@@ -575,6 +559,22 @@ contract Faults is Companion, IFaults {
         bps = uint16(Slashing.due(full, charged, most)); // at most 10000
         watch.lanes = Slashing.withCharge(window, bps);
         watch.day = uint16(today); // until the year 2149
+    }
+
+    /// @dev The arbiter takes it back, from the provider and from who had found it.
+    function _drop(Fault storage fault, uint96 bond) private {
+        uint32 machine = fault.machine;
+        Stake memory seen = _seen(machine);
+        Watch storage watch = _watches[machine];
+        fault.state = FaultState.Dropped;
+        fault.pot = 0;
+        _forget(fault, watch, seen.retiredAt);
+        watch.reserved -= fault.amount;
+        _settled(machine, watch);
+        _pay(seen.provider, bond);
+        FaultKind kind = fault.kind;
+        if (kind == FaultKind.FalseHardware) _committee().overturn(fault.round);
+        else if (kind == FaultKind.Attested) _committee().disown(fault.reporter);
     }
 
     /// @dev Takes a fault that the arbiter took back out of the machine's window.
@@ -608,74 +608,70 @@ contract Faults is Companion, IFaults {
     /// @dev Tells the pool the hold of ended outages together with that of the challenge that stands.
     function _hold(uint32 machine, Watch storage watch) private {
         uint256 from = block.timestamp;
+        uint256 to = from;
         uint256 until = from; // holds nothing
-        if (until < watch.heldUntil) (from, until) = (watch.heldFrom, watch.heldUntil);
+        if (until < watch.heldUntil) (from, to, until) = (watch.heldFrom, watch.heldTo, watch.heldUntil);
         Standing storage standing = _challenges[machine];
         if (standing.at != 0) {
             from = Billing.min(from, standing.at);
             uint256 proven = standing.until + PROVE_TIME;
             if (until < proven) until = proven;
+            to = until; // what is asked about has no end yet
         }
-        _hooks().hold(machine, uint32(from), until.toUint32());
+        _hooks().hold(machine, uint32(from), uint32(to), until.toUint32()); // in this order
     }
 
     // --------------------------------------------------------------------------------------------- parts of its costs
 
     /// @return applied whether the outage had something for the lease
-    /// @return lost what its tenant lost, cell-seconds, if that is still registered
-    function _apply(uint256 id, Fault storage fault, uint256 lease, bool registers)
+    function _apply(uint256 id, Fault storage fault, uint256 lease, bool registers, uint256 cells)
         private
-        returns (bool applied, uint64 lost)
+        returns (bool applied)
     {
         Loss storage loss = _losses[id][lease];
-        if (loss.tenant != address(0)) return (false, 0);
-        LeaseView memory seen;
-        // Nothing for a lease that is no more: nobody spoils a batch by using its slot again.
-        try _controller().leaseOf(lease) returns (LeaseView memory found) {
-            seen = found;
-        } catch {}
+        if (loss.tenant != address(0)) return false;
+        // Nothing is known of a lease that is no more: nobody spoils a batch by using its slot again.
+        Tenancy memory seen = _lease(lease);
         bool active = seen.state == LeaseState.Active;
-        if (seen.machine != fault.machine || (!active && seen.state != LeaseState.Ended)) return (false, 0);
+        if (seen.machine != fault.machine || (!active && seen.state != LeaseState.Ended)) return false;
         // The time before a change of share counts no longer: it had another share.
-        uint256 begin = seen.segmentStart > seen.start ? seen.segmentStart : seen.start;
-        uint256 time = Slashing.overlap(fault.from, fault.to, begin, seen.end);
+        uint256 time = Slashing.overlap(fault.from, fault.to, seen.since, seen.end);
         bool pauses = active && fault.kind != FaultKind.FalseHardware;
-        if (time == 0 || !(registers || pauses)) return (false, 0);
+        if (time == 0 || !(registers || pauses)) return false;
 
-        applied = true;
-        loss.tenant = seen.tenant;
-        if (registers) {
-            lost = uint64(Cells.count(seen.placement) * time); // of 7 and 32 bits
-            loss.weight = lost;
-        }
+        uint96 part;
+        if (registers) part = _register(fault, Cells.count(seen.placement), time, cells);
+        (loss.tenant, loss.part) = (seen.tenant, part);
         if (pauses) _hooks().pause(lease, fault.from, fault.to);
-        emit OutageApplied(id, lease, seen.tenant, lost);
+        emit OutageApplied(id, lease, seen.tenant, part);
+        return true;
     }
 
-    function _distribute(uint256 id, Fault storage fault, address[] calldata reporters) private {
+    /// @return part of the slash that whoever had `cells` of `all` for `time` of the outage has coming
+    function _register(Fault storage fault, uint256 cells, uint256 time, uint256 all) private returns (uint96 part) {
         uint96 slash = fault.amount;
-        (uint256 pot, uint256 each, uint256 rest) = Slashing.split(slash, fault.weight != 0, reporters.length);
-        fault.pot = uint96(pot); // at most the slash, like every part
-        uint256 reported = each * reporters.length;
-        uint256 count = each == 0 ? 0 : reporters.length;
-        address[] memory to = new address[](count + 2);
-        uint96[] memory amounts = new uint96[](count + 2);
-        for (uint256 i = 0; i < count; ++i) {
-            to[i] = reporters[i];
-            amounts[i] = uint96(each);
-        }
-        to[count] = _treasury();
-        amounts[count] = uint96(rest);
-        to[count + 1] = address(this);
-        amounts[count + 1] = uint96(pot);
-        if (pot == 0) {
-            assembly ("memory-safe") {
-                mstore(to, add(count, 1)) // without the tenants' entry, which is the last
-                mstore(amounts, add(count, 1))
-            }
-        }
+        uint96 pot = fault.pot;
+        part = uint96(Slashing.loss(slash, slash / 2 - pot, cells, time, all, fault.to - fault.from)); // of a half of it
+        fault.pot = pot + part;
+    }
+
+    function _distribute(uint256 id, Fault storage fault) private {
+        uint96 slash = fault.amount;
+        uint96 pot = fault.pot;
+        bytes32 reporter = fault.reporter;
+        bool attested = fault.kind == FaultKind.Attested;
+        uint96 reported = reporter == 0 ? 0 : uint96(Slashing.tenth(slash));
+        ICommittee committee = _committee();
+        address[] memory to = new address[](3);
+        uint96[] memory amounts = new uint96[](3);
+        to[0] = _sink(_rules(fault.rules));
+        to[1] = address(this);
+        to[2] = attested ? address(committee) : address(uint160(uint256(reporter)));
+        (amounts[0], amounts[1], amounts[2]) = (slash - pot - reported, pot, reported);
+        if (reporter == 0) to[2] = to[0]; // nobody gets nothing
         _hooks().moveStake(fault.machine, to, amounts);
-        emit FaultExecuted(id, fault.machine, slash, uint96(pot), uint96(reported), uint96(rest));
+        if (attested) committee.credit(reporter, reported);
+        emit FaultExecuted(id, fault.machine, slash, pot, reported, amounts[0], to[0]);
     }
 
     /// @dev Adds to what the provider was slashed, the earlier part decayed until now.
@@ -707,29 +703,6 @@ contract Faults is Companion, IFaults {
         return twice > least ? uint96(twice) : least;
     }
 
-    /// @dev Who signed, as `reporters` of a fault: the first of them, in the order of the seats.
-    function _quorum(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
-        private
-        returns (bytes32)
-    {
-        ICommittee committee = _committee();
-        bytes32 digest = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
-        if (!committee.isQuorum(digest, seats, proofs)) revert NoQuorum();
-        address[] memory validators = committee.validatorsOf(seats);
-        if (validators.length > MAX_REPORTERS) {
-            assembly ("memory-safe") {
-                mstore(validators, MAX_REPORTERS)
-            }
-        }
-        return _name(validators);
-    }
-
-    /// @dev A fault keeps the hash, the log keeps the list.
-    function _name(address[] memory reporters) private returns (bytes32 hash) {
-        hash = keccak256(abi.encode(reporters));
-        emit ReportersNamed(hash, reporters);
-    }
-
     function _issued(address operator, uint256 issuedAt, uint256 since, bytes32 structHash, bytes calldata proof)
         private
         view
@@ -740,21 +713,25 @@ contract Faults is Companion, IFaults {
         ) revert WrongSignature(operator);
     }
 
-    function _machine(uint32 machine) private view returns (MachineView memory seen, Params memory rules) {
-        seen = _seen(machine);
-        rules = _controller().params(seen.params); // those that the provider has accepted
+    function _seen(uint32 machine) private view returns (Stake memory) {
+        return _controller().stakeOf(machine);
     }
 
-    function _seen(uint32 machine) private view returns (MachineView memory) {
-        return _controller().machineOf(machine);
+    function _lease(uint256 lease) private view returns (Tenancy memory) {
+        return _controller().tenancyOf(lease);
     }
 
-    function _treasury() private view returns (address) {
-        return _controller().treasury();
+    function _rules(uint16 version) private view returns (Judging memory) {
+        return _controller().judging(version);
     }
 
-    function _owner() private view returns (address) {
-        return _controller().owner();
+    /// @dev Who gets what nobody has coming.
+    function _sink(Judging memory rules) private pure returns (address) {
+        return rules.sink == address(0) ? BURNT : rules.sink;
+    }
+
+    function _later(uint256 a, uint256 b) private pure returns (uint256) {
+        return a > b ? a : b;
     }
 
     function _hooks() private view returns (IControllerHooks) {
@@ -779,6 +756,25 @@ contract Faults is Companion, IFaults {
     function _standing(uint32 machine) private view returns (Standing memory standing) {
         standing = _challenges[machine];
         if (standing.at == 0) revert NoChallenge(machine);
+    }
+
+    /// @dev Whether nobody has proven in time that it was not answered.
+    function _isOver(Standing memory standing) private view returns (bool) {
+        return block.timestamp > standing.until + PROVE_TIME;
+    }
+
+    function _dismiss(uint32 machine, Standing memory standing) private {
+        delete _challenges[machine];
+        _pay(standing.challenger, standing.bond);
+        emit ChallengeEnded(machine, standing.id);
+    }
+
+    /// @dev None that stands: one that is over goes.
+    function _noChallenge(uint32 machine) private {
+        Standing memory standing = _challenges[machine];
+        if (standing.at == 0) return;
+        if (!_isOver(standing)) revert ChallengeStands(machine, standing.until);
+        _dismiss(machine, standing);
     }
 
     function _running(uint32 machine) private view returns (uint256 id) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title Who may act for an account, and acting for it.
 /// @notice A proof's first byte is its kind: 0x01 the account's own key (65 bytes r, s, v with low s), 0x02 ERC-1271

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICompanion} from "./ICompanion.sol";
 
 /// @param validator who staked
-/// @param stake what is left of it, token units; a seat that falls under half of `full` leaves of itself
-/// @param joinedAt matures `MATURITY` later
+/// @param stake what is left of it, token units. It was bought with `level` and a tenth of that, out of which fines come.
+/// @param level what it judges with: it sits and signs under all rules whose `seatStake` is no more. One whose stake falls
+/// under its level leaves of itself, and judges nothing more.
+/// @param joinedAt matures three days later
 /// @param leavesAt from when `exit` gives the stake back; 0 while it stays. It is drawn for no round whose block is named
 /// after it began to leave; where it was drawn before, it must reveal.
+/// @param finedAt when it was fined last; not again within seven days
 struct Seat {
     address validator;
     uint96 stake;
-    uint96 full;
+    uint96 level;
     uint32 joinedAt;
     uint32 leavesAt;
+    uint32 finedAt;
+}
+
+/// @notice Who has signed with which seat, and what that seat weighs.
+struct Signer {
+    uint32 seat;
+    address validator;
+    uint96 level;
 }
 
 enum RoundState {
@@ -26,7 +37,7 @@ enum RoundState {
 }
 
 /// @param misses blocks that were named and did not lead to a draw
-/// @param fee what of it is still held, token units
+/// @param fee what of it is still held, token units; once it was shared, what each of the majority got
 /// @param size seats to be drawn
 /// @param spec what the majority measured: a digest of the hardware document, or 0 for what could not be measured
 /// @param score median of the majority's scores (of an even number the lower one), 0 to 1000
@@ -48,11 +59,19 @@ struct Round {
 
 /// @title Validators' seats, and verification of machines by a committee drawn from them.
 interface ICommittee is ICompanion {
-    event SeatJoined(uint32 indexed seat, address indexed validator, uint96 stake);
+    event SeatJoined(uint32 indexed seat, address indexed validator, uint96 level, uint96 stake);
     event SeatToppedUp(uint32 indexed seat, uint96 stake);
     event SeatLeaving(uint32 indexed seat, uint32 leavesAt);
     event SeatExited(uint32 indexed seat, address indexed validator, uint96 stake);
-    event SeatPenalized(uint32 indexed seat, uint256 indexed round, uint96 amount, uint96 stake);
+    /// @notice A tenth of its level is gone: it was silent, or the arbiter took back what it had signed.
+    event SeatFined(uint32 indexed seat, uint96 amount, uint96 stake);
+    event QuorumSigned(bytes32 indexed quorum, Signer[] signers);
+    event QuorumCredited(bytes32 indexed quorum, uint96 due);
+    event QuorumPaid(bytes32 indexed quorum, uint96 amount);
+    event QuorumDisowned(bytes32 indexed quorum);
+    event QuorumFined(bytes32 indexed quorum, uint256 amount);
+    /// @notice The arbiter took back what came of the round: `amount` for each of the `count` members who had seen otherwise.
+    event RoundOverturned(uint256 indexed round, uint256 count, uint256 amount);
     event VerificationRequested(
         uint256 indexed round,
         uint32 indexed machine,
@@ -70,6 +89,11 @@ interface ICommittee is ICompanion {
     );
 
     error UnknownSeat(uint32 seat);
+    error UnknownVersion(uint16 version);
+    error TooManyLevels();
+    error NoQuorum();
+    error NothingForQuorum(bytes32 quorum);
+    error NoFalseHardware(uint256 round);
     error SeatNotMatured(uint32 seat, uint256 maturesAt);
     error SeatLeavingAlready(uint32 seat);
     error SeatNotLeaving(uint32 seat);
@@ -91,17 +115,20 @@ interface ICommittee is ICompanion {
     error WrongReveal(uint256 round, uint32 seat);
     error InvalidScore(uint16 score);
 
-    /// @notice Stakes a seat out of the actor's ledger. It matures in three days.
-    function join() external returns (uint32 seat);
-    /// @notice Adds to a seat's stake out of the actor's ledger, up to what is full. Anyone may.
+    /// @notice Stakes a seat that judges under the rules of `version`, which are or were in force, and under all that ask no
+    /// more: their `seatStake` and a tenth of it, out of the actor's ledger. It matures in three days.
+    function join(uint16 version) external returns (uint32 seat);
+    /// @notice Makes good a fine out of the actor's ledger, as far as there was one. Anyone may.
     function topUp(uint32 seat, uint96 amount) external;
-    /// @notice Begins to leave, once matured. `exit` in seven days.
+    /// @notice Begins to leave, once matured. `exit` in three weeks: so long it answers for what it has signed.
     function leave(uint32 seat) external;
     /// @notice Gives the stake back to the validator's ledger. Anyone may send it.
     function exit(uint32 seat) external;
 
     /// @notice Asks for the machine to be measured as `revision` describes it, for `verificationFee` out of the actor's
-    /// ledger. One round a machine at a time, and one in `reverifyInterval`, unless the last was inconclusive.
+    /// ledger. Fee, size, interval and seats are those of the rules that the revision accepts. The provider has one round at a
+    /// time, and one in `reverifyInterval` unless the last was inconclusive; all others together have one as well, which
+    /// so stands in the way of none of the provider's.
     function requestVerification(uint32 machine, uint16 revision) external returns (uint256 round);
     /// @notice Draws the committee with the hash of the round's block, for a reward out of the fee that grows with each
     /// miss. If that block is too old, or its hash leads to too few seats, names another block, for nothing; after
@@ -111,23 +138,49 @@ interface ICommittee is ICompanion {
     function commit(uint256 round, uint32 seat, bytes32 commitment) external;
     function reveal(uint256 round, uint32 seat, bool pass, bytes32 spec, uint16 score, bytes32 salt) external;
     /// @notice Counts. An outcome needs more than half of those drawn to agree on (pass, spec). They share what is left of
-    /// the fee; the others lose a tenth of a full stake to the treasury. Without an outcome nobody loses anything, and what
-    /// is left of the fee goes back. Anyone may send it.
+    /// the fee; who revealed another view has no part and loses nothing; who was silent is fined. Without an outcome nobody
+    /// loses anything, and what is left of the fee goes back. Anyone may send it.
     function finalize(uint256 round) external;
+
+    /// @notice Faults: the arbiter has taken back what came of a round. Who agreed in it is fined; out of that who revealed
+    /// another view gets the part of the fee that he went without, and the rest is burnt.
+    function overturn(uint256 round) external;
+    /// @notice Faults: `Outage(machine, from, to)` is signed by more than two thirds of the matured seats that the rules of `version`
+    /// admit, of at least five validators, or it reverts. Logs who they are.
+    /// @param seats strictly ascending, 512 at most
+    /// @param proofs of their validators, as `Accounts.isAuthorized` takes them, one a seat. For a further seat of one of
+    /// the first five validators it is not looked at and may be empty.
+    /// @return quorum `keccak256(abi.encode(Signer[]))`
+    function witness(
+        uint16 version,
+        uint32 machine,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (bytes32 quorum);
+    /// @notice Faults: `amount`, which is in this contract's ledger, is that quorum's.
+    function credit(bytes32 quorum, uint96 amount) external;
+    /// @notice Faults: the arbiter has taken back what that quorum signed.
+    function disown(bytes32 quorum) external;
+    /// @notice Credits a quorum's signers with what they have earned, each by the level of his seat. Anyone may send it.
+    function payQuorum(Signer[] calldata signers) external;
+    /// @notice Fines the signers of a quorum whose word the arbiter has taken back; it is burnt. Anyone may send it, once.
+    function fineQuorum(Signer[] calldata signers) external;
 
     function seatOf(uint32 seat) external view returns (Seat memory);
     /// @notice The highest seat there has been. The number of one that exited goes to a later one.
     function seatCount() external view returns (uint32);
-    /// @notice Seats that have matured and not exited.
-    function maturedSeats() external view returns (uint256);
+    /// @notice Seats that have matured, have not exited and may judge under the rules of `version`.
+    function maturedSeats(uint16 version) external view returns (uint256);
     function roundOf(uint256 round) external view returns (Round memory);
     function roundCount() external view returns (uint256);
     function drawnFor(uint256 round) external view returns (uint32[] memory seats);
-    /// @notice Whether more than two thirds of the matured seats, of at least five validators, have signed `digest`.
-    /// @param seats strictly ascending
-    /// @param proofs of their validators, as `Accounts.isAuthorized` takes them, one a seat. For a further seat of one of
-    /// the first five validators it is not looked at and may be empty.
-    function isQuorum(bytes32 digest, uint32[] calldata seats, bytes[] calldata proofs) external view returns (bool);
-    /// @notice The validators of `seats`, each once, in the order of the seats.
-    function validatorsOf(uint32[] calldata seats) external view returns (address[] memory);
+    /// @notice What a quorum has earned and was not credited with yet, token units, and when its word was taken back, or 0.
+    function quorumOf(bytes32 quorum) external view returns (uint96 due, uint32 disownedAt);
+    /// @notice Whose hardware a round found to be other than declared, in what revision, asked for and measured when.
+    function falseHardwareOf(uint256 round)
+        external
+        view
+        returns (uint32 machine, uint16 revision, uint32 requestedAt, uint32 revealedAt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title What every companion of a pool has.
 interface ICompanion {
@@ -7,4 +7,6 @@ interface ICompanion {
 
     /// @notice The pool that it belongs to, which names it too (`IControllerExt.companions`).
     function controller() external view returns (address);
+    /// @notice The `Accounts` that it believes.
+    function accounts() external view returns (address);
 }

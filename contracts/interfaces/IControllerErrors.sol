@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title Why a pool refuses.
 interface IControllerErrors {
@@ -14,6 +14,8 @@ interface IControllerErrors {
 
     error UnknownMachine(uint32 machine);
     error InvalidGpuCount(uint8 gpus);
+    error InvalidSmallestShare(uint8 share);
+    error ConsentExpired(uint256 deadline);
     error InvalidCells(uint64 cells);
     error InvalidTerms(bytes32 field);
     error InvalidParams(bytes32 field);
@@ -33,6 +35,7 @@ interface IControllerErrors {
     error UnknownLease(uint256 lease);
     error WrongState(uint256 lease, uint8 state);
     error InvalidShare(uint8 share);
+    error ShareTooSmall(uint8 share, uint8 smallest);
     error InvalidPlacement(uint16 placement);
     error NoFreeCells(uint32 machine, uint64 busy);
     error PriceTooHigh(uint80 price, uint80 maxPrice);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Params, Terms} from "./IControllerTypes.sol";
 
@@ -14,12 +14,14 @@ interface IControllerEvents {
 
     // ---------------------------------------------------------------------------------------------- events: machines
 
+    /// @param smallestShare cells
     /// @param pulled what was taken from the provider's wallet by allowance; the rest of `stake` came from its ledger
     event MachineRegistered(
         uint32 indexed machine,
         address indexed provider,
         address indexed operator,
         uint8 gpus,
+        uint8 smallestShare,
         uint96 stake,
         uint256 pulled
     );
@@ -36,9 +38,10 @@ interface IControllerEvents {
     event StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96 stake);
     /// @notice An outage runs since `from`: what accrues after it is not billed while it does.
     event MachineWentDown(uint32 indexed machine, uint32 from);
-    event MachineCameUp(uint32 indexed machine, uint32 at);
-    /// @notice Until `until`, claims on the machine stop at `from`, and only tenants close its leases.
-    event MachineHeld(uint32 indexed machine, uint32 from, uint32 until);
+    event MachineCameUp(uint32 indexed machine, uint32 since);
+    /// @notice Until `until`, claims of leases that lived through some of `[from, to)` stop at `from`, and nobody but the
+    /// tenant, or the provider who forgoes that time, closes them. Leases of later, or that were over before, are free.
+    event MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until);
     event PendingSlashesSet(uint32 indexed machine, uint8 count);
     event MachineRetired(uint32 indexed machine, uint32 retiredAt);
     /// @notice A fault, or a ruling on one, has given `amount` of the machine's stake to the ledger of `to`.

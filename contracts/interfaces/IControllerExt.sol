@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {AccountView, LeaseView, MachineView, Params, Terms} from "./IControllerTypes.sol";
+import {AccountView, Judging, LeaseView, MachineView, Params, Stake, Tenancy, Terms} from "./IControllerTypes.sol";
 
 /// @title What `ControllerExt` serves: the pool's own affairs and reads.
 /// @dev Callers use `IController`.
@@ -33,10 +33,15 @@ interface IControllerExt {
         view
         returns (address committee, address faults, address reputation, address directory);
     function machineOf(uint32 machine) external view returns (MachineView memory);
+    function stakeOf(uint32 machine) external view returns (Stake memory);
+    function tenancyOf(uint256 lease) external view returns (Tenancy memory);
     function leaseOf(uint256 lease) external view returns (LeaseView memory);
     function termsOf(uint32 machine, uint16 revision) external view returns (Terms memory terms, uint16 params);
     function accountOf(address provider) external view returns (AccountView memory);
     function params(uint16 version) external view returns (Params memory);
+    function judging(uint16 version) external view returns (Judging memory);
+    /// @notice The version that the machine's provider had accepted at `time`: an outage that began then is judged by it.
+    function acceptedAt(uint32 machine, uint256 time) external view returns (uint16 version);
     /// @return version in force now
     function paramsVersion() external view returns (uint16 version);
     /// @return version 0 when nothing is proposed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Params} from "./IControllerTypes.sol";
 
@@ -22,9 +22,10 @@ interface IControllerHooks {
     /// @notice Faults: an outage runs since `from`, or, with 0, none does (any more). Clears a stall when it ends.
     function setDown(uint32 machine, uint32 from) external;
 
-    /// @notice Faults: until `until`, claims on the machine stop at `from` and only tenants close its leases. Takes the place
-    /// of the hold before, which Faults has counted in: an answered challenge holds nothing up any longer.
-    function hold(uint32 machine, uint32 from, uint32 until) external;
+    /// @notice Faults: until `until`, what lies in `[from, to)` of leases that lived through some of it is held, so that it
+    /// can be taken off their bills (`pause`). `to` is the end of the outages held; while a challenge stands, `until`. Takes
+    /// the place of the hold before, which Faults has counted in: an answered challenge holds nothing up any longer.
+    function hold(uint32 machine, uint32 from, uint32 to, uint32 until) external;
 
     /// @notice Faults: how many faults of the machine are not settled. Above 0 it is not unstaked.
     function setPendingSlashes(uint32 machine, uint8 count) external;

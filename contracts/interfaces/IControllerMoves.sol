@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {LeaseRequest, Offer} from "./IControllerTypes.sol";
+import {Consent, LeaseRequest, Offer} from "./IControllerTypes.sol";
 
-/// @title What `ControllerMoves` serves: the rarer moves of leases.
+/// @title What `ControllerMoves` serves: what is rarely done to machines and to leases.
 /// @dev Callers use `IController`.
 interface IControllerMoves {
+    /// @notice Another hardware document. Raises the revision; the machine is Unverified again.
+    function setHardware(uint32 machine, bytes32 hardware) external;
+    /// @notice Another operator key, at once, if it consents.
+    function setOperator(uint32 machine, address operator, Consent calldata consent) external;
+    /// @notice What `operator` signs to serve `provider` until `deadline`.
+    function consentDigest(address provider, address operator, uint64 deadline) external view returns (bytes32);
+    /// @notice Takes no new leases and no extensions until `relist`.
+    function delist(uint32 machine) external;
+    function relist(uint32 machine) external;
+
     /// @notice `open` at terms that the provider signed (`Offer`, in this pool's domain), listed or not.
     /// @param proof of the machine's provider, as `Accounts.isAuthorized` takes it
     function openWithOffer(LeaseRequest calldata request, Offer calldata offer, bytes calldata proof)

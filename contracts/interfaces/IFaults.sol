@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICompanion} from "./ICompanion.sol";
 
@@ -22,19 +22,19 @@ enum FaultState {
 }
 
 /// @param machine what failed
-/// @param from begin of the outage; of false hardware, when its verification was asked for
-/// @param to its end, exclusive; 0 while Running
+/// @param from begin of the outage; of false hardware, a week before its verification was asked for
+/// @param to its end, exclusive; 0 while Running; of false hardware, when its verification was asked for
 /// @param filedAt when what it costs was fixed
 /// @param deadline until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants register
 /// what they lost, while Upheld; it is executed after that
 /// @param bps what it charged the machine's window with
-/// @param previous the machine's outage before this one, in the order of time, or 0
+/// @param rules the parameter version that judges it in all: the one that the provider had accepted when the outage, as it
+/// was first known, began; of false hardware, the one of the revision that was measured
+/// @param round of false hardware, the committee's
 /// @param amount of stake to be moved, token units; 0 if it cost nothing
-/// @param arbiter who rules on an appeal, named when the fault was opened
 /// @param bond of the appeal, token units, while it stands
-/// @param pot what the tenants have not been credited with yet, token units, once Executed
-/// @param weight sum of the cell-seconds of tenants who have not been credited yet
-/// @param reporters `keccak256(abi.encode(address[]))` of who shares a tenth, or 0 for nobody
+/// @param pot what registered tenants have coming, token units; it is moved here when the fault is executed
+/// @param reporter who has a tenth: the challenger, or the quorum (`ICommittee.witness`), or 0 for nobody
 struct Fault {
     uint32 machine;
     FaultKind kind;
@@ -44,13 +44,12 @@ struct Fault {
     uint32 filedAt;
     uint32 deadline;
     uint16 bps;
-    uint64 previous;
+    uint16 rules;
+    uint48 round;
     uint96 amount;
-    address arbiter;
     uint96 bond;
     uint96 pot;
-    uint64 weight;
-    bytes32 reporters;
+    bytes32 reporter;
 }
 
 /// @param id counts a pool's challenges; an `Answer` names it
@@ -70,25 +69,33 @@ interface IFaults is ICompanion {
         uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256 lease, uint96 bond
     );
     event Answered(uint32 indexed machine, uint256 indexed challenge);
-    event OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address arbiter);
+    event OutageOpened(
+        uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint16 rules, bytes32 reporter
+    );
     /// @notice A running outage is now known from a quorum, perhaps from an earlier time.
-    event OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from);
-    /// @notice Who shares a tenth of what comes of it: a fault keeps `hash` alone, and `execute` asks for the list.
-    event ReportersNamed(bytes32 indexed hash, address[] reporters);
+    event OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from, bytes32 reporter);
+    /// @notice Nobody proved in time that the challenge was not answered: the bond goes back, and it moves nothing.
+    event ChallengeEnded(uint32 indexed machine, uint256 indexed challenge);
     /// @notice The outage has ended. `amount` may be 0: then nothing follows.
     event FaultFiled(
         uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16 bps, uint96 amount
     );
-    event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint64 weight);
+    event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint96 part);
     event Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline);
     event Ruled(uint256 indexed fault, bool stands);
     event FaultExecuted(
-        uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96 reported, uint96 toTreasury
+        uint256 indexed fault,
+        uint32 indexed machine,
+        uint96 amount,
+        uint96 pot,
+        uint96 reported,
+        uint96 rest,
+        address sink
     );
     event Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount);
-    event ArbiterSet(address indexed arbiter);
 
     error UnknownFault(uint256 fault);
+    error NobodyRules(uint256 fault);
     error WrongFaultState(uint256 fault, FaultState state);
     error AlreadyDown(uint32 machine, uint256 fault);
     error NotDown(uint32 machine);
@@ -97,68 +104,61 @@ interface IFaults is ICompanion {
     error ChallengeLapsed(uint32 machine, uint256 deadline);
     error NotATenant(uint256 lease, address actor);
     error WrongLease(uint256 lease, uint32 machine);
-    error NoQuorum();
     error OutageOutOfRange(uint256 from, uint256 to);
     error OutageTooShort(uint256 until);
     error AppealOver(uint256 fault, uint256 deadline);
     error AppealOpen(uint256 fault, uint256 deadline);
     error RulingOver(uint256 fault, uint256 deadline);
-    error WrongReporters(uint256 fault);
     error NothingToApply(uint256 fault);
-    error NoFalseHardware(uint256 round);
+    error ReportedAlready(uint256 round);
     error WrongSignature(address account);
 
     /// @notice The operator says that the machine is down from now on. Not while a challenge stands.
-    /// A quorum does not make a self-reported outage dearer; it may attest what was before it.
+    /// A quorum does not make a self-reported outage dearer; it may attest what was before it, while it runs.
     function reportOutage(uint32 machine) external returns (uint256 fault);
     /// @notice A tenant of the machine asks its operator for a sign of life, with a bond out of the ledger.
     function challenge(uint32 machine, uint256 lease) external returns (uint256 id);
-    /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(machine, fault, issuedAt)`, where
-    /// `fault` is the challenge's id. The bond goes to the treasury, a tenth of it to the provider.
+    /// @notice The operator lives. Sent by it, or by anyone with its proof over `Answer(account, machine, fault, issuedAt)`,
+    /// where `fault` is the challenge's id. A tenth of the bond goes to the provider, the rest to the accepted rules' sink.
     function answer(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
-    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge, though not since earlier than that
-    /// and an hour ago (`filingWindow`, once the machine has retired). The bond goes back. Anyone may send it.
-    /// @return fault 0 if the machine had retired by then
+    /// @notice Nobody answered inside `challengeWindow`: an outage runs since the challenge. The bond goes back. Anyone may send
+    /// it. An hour after the window the question is over: then only the bond goes back.
+    /// @return fault 0 if the question is over, or the machine had retired by then
     function prove(uint32 machine) external returns (uint256 fault);
-    /// @notice More than two thirds of the matured seats, of at least five validators, signed `Outage(machine, from, to)`.
-    /// With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an attested one, perhaps from
-    /// an earlier time. That word is good for a day after `from`, and never for a `from` before the end of the outage before.
-    /// Else files what lies in the newest gap: after the last outage, or before the one that runs.
+    /// @notice More than two thirds of the matured seats that the accepted rules admit, of at least five validators, signed
+    /// `Outage(machine, from, to)`. With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an
+    /// attested one, perhaps from an earlier time; that word is good for a day after `from`. Else files what lies between the
+    /// last outage that has ended and the one that runs, or now: earlier gaps are gone, so who attests late attests less.
     function attest(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
         external
         returns (uint256 fault);
-    /// @notice The same, for the gap before the outage `next`: a late attestation is cut by the outages known already, but
-    /// none of what lies between them is lost.
-    function attestBefore(uint256 next, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (uint256 fault);
     /// @notice Ends the outage now. Sent by the operator or the provider, or by anyone with the operator's proof over
-    /// `Recover(machine, issuedAt)`, issued since the outage began.
+    /// `Recover(account, machine, issuedAt)`, issued since the outage began.
     function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external;
     /// @notice Files an outage that has reached the highest tier, or whose machine has retired, and, unless it has retired,
     /// lets another one run on from now. Anyone may send it.
     function roll(uint32 machine) external;
-    /// @notice A committee's round ended with agreement on other hardware than was declared: a fault from the request to the
-    /// end of the round. Anyone may send it, once.
+    /// @notice A committee's round ended with agreement on other hardware than was declared: a fault of the week up to the
+    /// request. Anyone may send it, once.
     function reportFalseHardware(uint256 round) external returns (uint256 fault);
 
-    /// @notice Takes the outage off what the leases owe and, until it is executed, registers what their tenants lost: the
+    /// @notice Takes the outage off what the leases owe and, until it is executed, registers what their tenants lost: their
+    /// cells times seconds, of all the machine's cells times the outage's seconds, is their part of half the slash. The
     /// fault's tenants are those who have the leases then. Leases that have it already, that it does not touch, or that are
     /// no more, are passed over.
     function applyOutage(uint256 fault, uint256[] calldata leases) external;
-    /// @notice The provider appeals, with a bond out of the ledger.
+    /// @notice The provider appeals, with a bond out of the ledger. Not where the rules name no arbiter.
     function appeal(uint256 fault) external;
-    /// @notice The fault's arbiter rules. Silence lets it stand and gives the bond back, for nobody has said that the appeal
-    /// was wrong; where it is said to stand, the bond goes to the treasury.
+    /// @notice The arbiter rules whom the fault's rules name. Silence lets it stand and gives the bond back, for nobody has said
+    /// that the appeal was wrong; where it is said to stand, the bond goes to the sink. What the
+    /// arbiter takes back costs those who had found or signed it (`ICommittee`).
     function rule(uint256 fault, bool stands) external;
-    /// @notice Moves the stake: at most half to tenants (`compensate`), a tenth to reporters, the rest to the treasury. Once
-    /// the window for an appeal or a ruling has passed; if it was upheld before, once that for an appeal would have. Anyone
-    /// may send it.
-    function execute(uint256 fault, address[] calldata reporters) external;
-    /// @notice Credits tenants with their part, by cell-seconds lost. Leases that have nothing coming are passed over.
+    /// @notice Moves the stake: to tenants what they registered (`compensate`), a tenth to reporters, the rest to the sink of
+    /// the fault's rules, or to nobody for ever. Once the window for an appeal or a ruling has passed; if it was upheld
+    /// before, once that for an appeal would have. Anyone may send it.
+    function execute(uint256 fault) external;
+    /// @notice Credits tenants with what they registered. Leases that have nothing coming are passed over.
     function compensate(uint256 fault, uint256[] calldata leases) external;
-    /// @notice The pool's owner names who rules on appeals against faults opened from now on; zero names the owner.
-    function setArbiter(address arbiter) external;
 
     function faultOf(uint256 fault) external view returns (Fault memory);
     function faultCount() external view returns (uint256);
@@ -171,5 +171,4 @@ interface IFaults is ICompanion {
     function windowOf(uint32 machine) external view returns (uint256 downtime, uint256 chargedBps);
     /// @notice All that a provider was slashed, halving every 90 days, token units.
     function slashedOf(address provider) external view returns (uint256);
-    function arbiter() external view returns (address);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {AccountView, LeaseView, MachineView, Params} from "./IControllerTypes.sol";
 
@@ -26,7 +26,9 @@ struct ProviderView {
     uint256 slashed;
 }
 
-/// @notice Who has which power over a pool, and by what rules.
+/// @notice Who has which power over a pool, and by what rules. `params` are those that may be accepted now: who judges a
+/// machine, and by what, is what its own provider has accepted.
+/// @param maturedSeats that `params` admit
 /// @param proposedVersion 0 when nothing is proposed; then `proposed` is empty
 struct PoolView {
     address token;
@@ -34,7 +36,6 @@ struct PoolView {
     address owner;
     address pendingOwner;
     address treasury;
-    address arbiter;
     address committee;
     address faults;
     address reputation;

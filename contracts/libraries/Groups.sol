@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
@@ -70,8 +70,8 @@ library Groups {
         }
     }
 
-    /// @dev `at` never passes the proof's end, nor a word by more than a signature's size: nothing here overflows.
-    function _signaturesFault(bytes32 digest, bytes calldata proof, uint256 threshold, uint256 count, uint256 at)
+    /// @dev `offset` never passes the proof's end, nor a word by more than a signature's size: nothing here overflows.
+    function _signaturesFault(bytes32 digest, bytes calldata proof, uint256 threshold, uint256 count, uint256 offset)
         private
         view
         returns (bytes memory error_)
@@ -79,11 +79,11 @@ library Groups {
         unchecked {
             uint256 lowest = 0; // one more than the last signer's index
             for (uint256 signed = 0; signed < threshold; ++signed) {
-                if (proof.length < at + 4) return _malformed(); // no signature is shorter
-                bytes32 head = _word(proof, at);
+                if (proof.length < offset + 4) return _malformed(); // no signature is shorter
+                bytes32 head = _word(proof, offset);
                 uint256 index = uint8(head[0]);
                 bytes1 kind = head[1];
-                at += 2;
+                offset += 2;
                 if (index >= count) return _malformed();
                 if (index + 1 == lowest) return abi.encodeWithSelector(IAccounts.DuplicateSignature.selector, index);
                 if (index < lowest) return abi.encodeWithSelector(IAccounts.UnorderedSignatures.selector, index);
@@ -92,16 +92,16 @@ library Groups {
                 uint256 size = SIGNATURE;
                 if (kind == Signatures.ERC1271) {
                     size = uint16(bytes2(head << 16));
-                    at += 2;
+                    offset += 2;
                 } else if (kind != Signatures.KEY) {
                     return _malformed();
                 }
-                if (proof.length < at + size) return _malformed();
-                error_ = _signatureFault(_signer(proof, index), digest, kind, proof[at:at + size]);
+                if (proof.length < offset + size) return _malformed();
+                error_ = _signatureFault(_signer(proof, index), digest, kind, proof[offset:offset + size]);
                 if (error_.length != 0) return error_;
-                at += size;
+                offset += size;
             }
-            if (at != proof.length) return _malformed();
+            if (offset != proof.length) return _malformed();
         }
     }
 
@@ -137,11 +137,11 @@ library Groups {
         }
     }
 
-    /// @dev The 32 bytes from `at` on. What of them lies behind the proof's end means nothing, and callers have checked
+    /// @dev The 32 bytes from `offset` on. What of them lies behind the proof's end means nothing, and callers have checked
     /// that what they use does not.
-    function _word(bytes calldata proof, uint256 at) private pure returns (bytes32 word) {
+    function _word(bytes calldata proof, uint256 offset) private pure returns (bytes32 word) {
         assembly ("memory-safe") {
-            word := calldataload(add(proof.offset, at))
+            word := calldataload(add(proof.offset, offset))
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title What a provider's record is worth. Pure, so that anybody can compute it again from events.
 /// @dev With `u`, what a GPU must be staked with,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @title What an outage costs and who gets it. Pure arithmetic, so that it can be proven.
 /// @notice A machine's *window* is one word of eight day-lanes of 32 bits, today's lowest, then the seven whole days
 /// (counted from 1970-01-01 UTC) before. A lane holds seconds of downtime in its low 17 bits and, above them, basis points
 /// charged on that day in 14. Nothing is ever charged but into today's lane and up to what the window still allows, so any
 /// eight lanes in a row hold at most that.
-/// @dev Nothing here can overflow, so nothing is checked: amounts have 96 bits, basis points 14, times 32, weights 64.
+/// @dev Nothing here can overflow, so nothing is checked: amounts have 96 bits, basis points 14, times 32, cells 7.
 library Slashing {
     uint256 internal constant BPS = 10_000;
     uint256 internal constant HALF_LIFE = 90 days;
@@ -130,25 +130,24 @@ library Slashing {
         }
     }
 
-    /// @notice Splits a slash: half to tenants if there are any, a tenth to `reporters` in equal parts, all else, with what
-    /// rounding leaves, to the treasury. `pot + each × reporters + treasury == slash`.
-    function split(uint256 slash, bool tenants, uint256 reporters)
+    /// @notice What of a slash a tenant has coming who lost `cells` for `time`, of a machine of `allCells` whose outage took
+    /// `all` seconds: that part of its half, and no more than `left` of it. So whatever else is rented, one cell of 64 has a
+    /// 128th, and what nobody lost is nobody's.
+    function loss(uint256 slash, uint256 left, uint256 cells, uint256 time, uint256 allCells, uint256 all)
         internal
         pure
-        returns (uint256 pot, uint256 each, uint256 treasury)
+        returns (uint256)
     {
         unchecked {
-            if (tenants) pot = slash / 2;
-            if (reporters != 0) each = slash / 10 / reporters;
-            treasury = slash - pot - each * reporters;
+            uint256 part = slash / 2 * (cells * time) / (allCells * all);
+            return part < left ? part : left;
         }
     }
 
-    /// @notice The part of `pot` of one who has `weight` of the `all` that share it, both of which then shrink by it: the
-    /// last one gets what is left, so that nothing is.
-    function part(uint256 pot, uint256 weight, uint256 all) internal pure returns (uint256) {
+    /// @notice What of a slash goes to who proved the outage. With the tenants' half it is never more than the slash.
+    function tenth(uint256 slash) internal pure returns (uint256) {
         unchecked {
-            return pot * weight / all;
+            return slash / 10;
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @dev The storage slots that most calls touch, as words with named parts: read once, changed on the stack, written once.
 /// A packed struct would be read and written field by field, at 100 gas each time.
@@ -17,8 +17,8 @@ type LeaseBody is uint256;
 /// then an outage stopped the bill. All zero until a claim, a resize or an outage says something.
 type LeaseBill is uint256;
 
-/// @dev provider 160, leased 64, status 8, revision 16, gpus 8. `leased` are the cells of live leases; a machine's busy
-/// cells are these and the withheld ones. `status` is a MachineStatus and bits.
+/// @dev provider 160, leased 64, status 8, revision 16, gpus 4, smallestShare 4. `leased` are the cells of live leases; a
+/// machine's busy cells are these and the withheld ones. `status` is a MachineStatus and bits.
 type MachineHead is uint256;
 
 /// @dev `Terms` and the version of `Params` that came with them: price 80, spotPrice 80, minDuration 24, maxDuration 24,
@@ -215,9 +215,15 @@ library Rulebooks {
 }
 
 library MachineHeads {
-    function make(address provider_, uint8 status_, uint16 revision_, uint8 gpus_) internal pure returns (MachineHead) {
+    /// @param gpus_ and `smallestShare_` are 1 to 8
+    function make(address provider_, uint8 status_, uint16 revision_, uint8 gpus_, uint8 smallestShare_)
+        internal
+        pure
+        returns (MachineHead)
+    {
         return MachineHead.wrap(
             uint256(uint160(provider_)) | uint256(status_) << 224 | uint256(revision_) << 232 | uint256(gpus_) << 248
+                | uint256(smallestShare_) << 252
         );
     }
 
@@ -238,7 +244,11 @@ library MachineHeads {
     }
 
     function gpus(MachineHead head) internal pure returns (uint8) {
-        return uint8(MachineHead.unwrap(head) >> 248);
+        return uint8(MachineHead.unwrap(head) >> 248 & 0x0F);
+    }
+
+    function smallestShare(MachineHead head) internal pure returns (uint8) {
+        return uint8(MachineHead.unwrap(head) >> 252);
     }
 
     function withStatus(MachineHead head, uint8 status_) internal pure returns (MachineHead) {

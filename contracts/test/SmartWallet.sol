@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 /// @notice A contract that owns things: it signs by ERC-1271 with its owner's key and calls what its owner tells it to.
 /// Only for tests.

@@ -17,6 +17,7 @@ __all__ = [
     "ChallengeLapsed",
     "ChallengeStands",
     "CommitOver",
+    "ConsentExpired",
     "DelegationExpired",
     "DuplicateSignature",
     "DurationOutOfRange",
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidScore",
     "InvalidShare",
     "InvalidSigners",
+    "InvalidSmallestShare",
     "InvalidStars",
     "InvalidTarget",
     "InvalidTerms",
@@ -61,6 +63,7 @@ __all__ = [
     "NoFreeCells",
     "NoProposal",
     "NoQuorum",
+    "NobodyRules",
     "NotATenant",
     "NotAuthorized",
     "NotAvailableUntil",
@@ -69,6 +72,7 @@ __all__ = [
     "NotDrawn",
     "NotRateable",
     "NotSpot",
+    "NothingForQuorum",
     "NothingLeftFor",
     "NothingToApply",
     "NothingToClaim",
@@ -83,6 +87,7 @@ __all__ = [
     "ProposalPending",
     "RatedAlready",
     "ReentrancyGuardReentrantCall",
+    "ReportedAlready",
     "RevealNotOpen",
     "RevealOver",
     "RevisionChanged",
@@ -97,6 +102,7 @@ __all__ = [
     "SeatNotLeaving",
     "SeatNotMatured",
     "SelfTransfer",
+    "ShareTooSmall",
     "SlashPending",
     "SlotExhausted",
     "StakeLocked",
@@ -105,6 +111,7 @@ __all__ = [
     "TokenDecimals",
     "TokenTakesFee",
     "TooFewSeats",
+    "TooManyLevels",
     "TooSoon",
     "TrialOver",
     "TrialRunning",
@@ -115,6 +122,7 @@ __all__ = [
     "UnknownMachine",
     "UnknownRound",
     "UnknownSeat",
+    "UnknownVersion",
     "Unlicensed",
     "UnorderedSignatures",
     "WrongAccounts",
@@ -124,7 +132,6 @@ __all__ = [
     "WrongLease",
     "WrongMachine",
     "WrongProof",
-    "WrongReporters",
     "WrongReveal",
     "WrongRevision",
     "WrongRoundState",
@@ -228,6 +235,14 @@ class CommitOver(ContractError):
     signature: ClassVar[str] = "CommitOver(uint256,uint256)"
     round: int
     until: int
+
+
+@dataclass(eq=False)
+class ConsentExpired(ContractError):
+    """`ConsentExpired(uint256 deadline)`."""
+
+    signature: ClassVar[str] = "ConsentExpired(uint256)"
+    deadline: int
 
 
 @dataclass(eq=False)
@@ -382,6 +397,14 @@ class InvalidSigners(ContractError):
 
     signature: ClassVar[str] = "InvalidSigners(uint256)"
     index: int
+
+
+@dataclass(eq=False)
+class InvalidSmallestShare(ContractError):
+    """`InvalidSmallestShare(uint8 share)`."""
+
+    signature: ClassVar[str] = "InvalidSmallestShare(uint8)"
+    share: int
 
 
 @dataclass(eq=False)
@@ -594,6 +617,14 @@ class NoQuorum(ContractError):
 
 
 @dataclass(eq=False)
+class NobodyRules(ContractError):
+    """`NobodyRules(uint256 fault)`."""
+
+    signature: ClassVar[str] = "NobodyRules(uint256)"
+    fault: int
+
+
+@dataclass(eq=False)
 class NotATenant(ContractError):
     """`NotATenant(uint256 lease, address actor)`."""
 
@@ -658,6 +689,14 @@ class NotSpot(ContractError):
 
     signature: ClassVar[str] = "NotSpot(uint32)"
     machine: int
+
+
+@dataclass(eq=False)
+class NothingForQuorum(ContractError):
+    """`NothingForQuorum(bytes32 quorum)`."""
+
+    signature: ClassVar[str] = "NothingForQuorum(bytes32)"
+    quorum: bytes
 
 
 @dataclass(eq=False)
@@ -773,6 +812,14 @@ class ReentrancyGuardReentrantCall(ContractError):
     """`ReentrancyGuardReentrantCall()`."""
 
     signature: ClassVar[str] = "ReentrancyGuardReentrantCall()"
+
+
+@dataclass(eq=False)
+class ReportedAlready(ContractError):
+    """`ReportedAlready(uint256 round)`."""
+
+    signature: ClassVar[str] = "ReportedAlready(uint256)"
+    round: int
 
 
 @dataclass(eq=False)
@@ -895,6 +942,15 @@ class SelfTransfer(ContractError):
 
 
 @dataclass(eq=False)
+class ShareTooSmall(ContractError):
+    """`ShareTooSmall(uint8 share, uint8 smallest)`."""
+
+    signature: ClassVar[str] = "ShareTooSmall(uint8,uint8)"
+    share: int
+    smallest: int
+
+
+@dataclass(eq=False)
 class SlashPending(ContractError):
     """`SlashPending(uint32 machine, uint8 count)`."""
 
@@ -962,6 +1018,13 @@ class TooFewSeats(ContractError):
     signature: ClassVar[str] = "TooFewSeats(uint256,uint256)"
     seats: int
     needed: int
+
+
+@dataclass(eq=False)
+class TooManyLevels(ContractError):
+    """`TooManyLevels()`."""
+
+    signature: ClassVar[str] = "TooManyLevels()"
 
 
 @dataclass(eq=False)
@@ -1048,6 +1111,14 @@ class UnknownSeat(ContractError):
 
 
 @dataclass(eq=False)
+class UnknownVersion(ContractError):
+    """`UnknownVersion(uint16 version)`."""
+
+    signature: ClassVar[str] = "UnknownVersion(uint16)"
+    version: int
+
+
+@dataclass(eq=False)
 class Unlicensed(ContractError):
     """`Unlicensed(address provider)`."""
 
@@ -1121,14 +1192,6 @@ class WrongProof(ContractError):
 
     signature: ClassVar[str] = "WrongProof(address)"
     account: str
-
-
-@dataclass(eq=False)
-class WrongReporters(ContractError):
-    """`WrongReporters(uint256 fault)`."""
-
-    signature: ClassVar[str] = "WrongReporters(uint256)"
-    fault: int
 
 
 @dataclass(eq=False)

@@ -49,6 +49,7 @@ SENTENCES: dict[str, str] = {
     "UnknownLease": "There is no lease {lease:lease} in this pool: look it up with `leasehold leases`.",
     "WrongState": "Lease {lease:lease} is {state:state}, in which this cannot be done: see `leasehold show {lease:lease}`.",
     "InvalidShare": "A share is 1, 2 or 4 cells of a GPU, or 8 for each whole GPU, not {share}: choose one of these.",
+    "ShareTooSmall": "The machine leases no less than {smallest} cells, not {share}: take that, or another machine.",
     "InvalidPlacement": "Placement {placement:#06x} names no valid place on this machine: leave it out to let the pool choose.",
     "NoFreeCells": "Machine {machine} has no room for that share (busy cells {busy:#x}): take a smaller one or another machine.",
     "PriceTooHigh": (
@@ -78,6 +79,10 @@ SENTENCES: dict[str, str] = {
     "OfferUsed": "The offer with nonce {nonce} is used up or was cancelled: ask the provider for a new one.",
     "OfferMismatch": "The offer does not cover what is asked for (`{field}`): stay inside the offer, or ask for another.",
     "AcceptanceUsed": "That acceptance ({digest}) has been used once: let the new tenant sign again with another deadline.",
+    "ConsentExpired": (
+        "The operator's consent expired {deadline:utc}: have the host describe itself again (`leasehold-agent describe`)."
+    ),
+    "InvalidSmallestShare": "The smallest share is 1, 2, 4 or 8 cells, not {share}: choose one of these.",
     "Unlicensed": "{provider} has no licence for this pool: ask its owner for one, or join a pool that is open to all.",
     "WrongProof": "The signature is not one of {account}, over exactly this: let it sign again.",
     # the pool
@@ -110,6 +115,9 @@ SENTENCES: dict[str, str] = {
     "DelegationExpired": "The delegation ended {expiry:utc}: let the account set it anew with `leasehold delegate set`.",
     "Nested": "Signed calls cannot contain signed calls: put them into one list.",
     # verification by committee
+    "UnknownVersion": "Version {version} of the parameters is not in force and never was: buy a seat for one that is, see `leasehold pool params`.",
+    "TooManyLevels": "Seats have been sold at 32 prices, and at no other: buy one for an earlier version of the parameters.",
+    "NothingForQuorum": "These signers have nothing coming, or to lose: name those of one attestation, in their order.",
     "UnknownSeat": "There is no seat {seat} in this pool: see `leasehold validator list`.",
     "SeatNotMatured": "Seat {seat} matures {matures_at:utc}: try again after that.",
     "SeatLeavingAlready": "Seat {seat} is leaving already: take its stake out with `exit` once its time is up.",
@@ -147,9 +155,10 @@ SENTENCES: dict[str, str] = {
     "AppealOver": "Fault {fault} could be appealed until {deadline:utc}: it stands now.",
     "AppealOpen": "Fault {fault} may be appealed or ruled on, and tenants register what they lost, until {deadline:utc}: execute it after that.",
     "RulingOver": "Fault {fault} could be ruled on until {deadline:utc}: it stands now.",
-    "WrongReporters": "These are not the reporters of fault {fault}: name those of its report, in their order.",
+    "ReportedAlready": "What verification {round} found was reported already: see `leasehold faults`.",
+    "NobodyRules": "The rules that judge fault {fault} name no arbiter: there is no appeal, and it stands.",
     "NothingToApply": "Fault {fault} takes nothing off these leases: name leases that ran during the outage.",
-    "NoFalseHardware": "Verification {round} found no other hardware than declared, or was reported already: there is nothing to report.",
+    "NoFalseHardware": "Verification {round} found no other hardware than declared: there is nothing to report.",
     # reputation and directory
     "InvalidStars": "A rating has 1 to 5 stars, not {stars}: correct it.",
     "NotRateable": "Lease {lease:lease} cannot be rated: rate leases of your own that have ended and were paid.",

@@ -93,7 +93,7 @@ def deploy_fast(rpc_url: str, out_dir: Path) -> Path:
     implementation = _create(chain, "Controller", accounts.address, extension.address)
     companions = [_create(chain, name, accounts.address).address for name in _COMPANIONS]
     factory = _create(chain, "ControllerFactory", implementation.address, *companions)
-    receipt = _send(chain, factory.functions.createPool(token.address, deployer, deployer, _rules()))
+    receipt = _send(chain, factory.functions.createPool(token.address, deployer, deployer, _rules(deployer)))
     (created,) = factory.events.PoolCreated().process_receipt(receipt, errors=DISCARD)
     lens = _create(chain, "Lens")
 
@@ -123,9 +123,10 @@ def _forge() -> Path:
     return found[0]
 
 
-def _rules() -> tuple[int, ...]:
+def _rules(arbiter: str) -> tuple[int | str, ...]:
     rules: dict[str, int] = json.loads(_RULES.read_text())
-    return tuple(value * 10**_DECIMALS if name in _AMOUNTS else value for name, value in rules.items())
+    values = [value * 10**_DECIMALS if name in _AMOUNTS else value for name, value in rules.items()]
+    return (*values, arbiter, "0x" + "0" * 40)
 
 
 def _create(chain: Web3, name: str, *args: object) -> Contract:

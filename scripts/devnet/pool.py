@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from devnet.anvil import Anvil
-from leasehold.chain import Deployment, LocalSigner, Pool, Rpc, Sender, Token
+from leasehold.chain import Consent, Deployment, LocalSigner, Pool, Rpc, Sender, Token
+from leasehold.chain.typed import Domain, Operate, sign
 
-__all__ = ["PoolChain"]
+__all__ = ["PoolChain", "consent_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,10 @@ class PoolChain:
     def address(self, account: int) -> str:
         return self.anvil.accounts[account].address
 
+    async def consent(self, provider: int, operator: LocalSigner) -> Consent:
+        """What `operator` signs to serve the account."""
+        return await consent_of(self.deployment, self.address(provider), operator)
+
     def sender(self, account: int) -> Sender:
         return Sender(self.rpc, self.signer(account), poll=0.01)
 
@@ -31,3 +36,10 @@ class PoolChain:
 
     def token(self, account: int | None = None) -> Token:
         return Token(self.rpc, self.deployment.token, None if account is None else self.sender(account))
+
+
+async def consent_of(deployment: Deployment, provider: str, operator: LocalSigner) -> Consent:
+    """What `operator` signs to serve `provider`, as `leasehold-agent describe` does; for ever."""
+    controller, chain, deadline = deployment.controller, deployment.chain_id, 2**63
+    operate = Operate(chain, controller, provider, operator.address, deadline)
+    return Consent(deadline, await sign(operate, Domain(chain, controller), operator))

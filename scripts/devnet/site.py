@@ -189,10 +189,12 @@ def make_site(world: World, *terms: str, engine: Engine | None = None, **setting
     number = next(_numbers)
     provider = world.party(f"provider-{number}", world.provider_ipfs)
     renter = world.party(f"renter-{number}")
+    addresses: dict[str, str] = {}
     for party in (provider, renter):
-        world.fund(party("wallet", "new", party.name)["address"], tokens=10_000)
+        addresses[party.name] = party("wallet", "new", party.name)["address"]
+        world.fund(addresses[party.name], tokens=10_000)
     renter("wallet", "approve", "unlimited", "--yes")
-    host = world.host(f"host-{number}", engine, **settings)
+    host = world.host(f"host-{number}", engine, **({"owner": addresses[provider.name]} | settings))
     described = str(host.describe())
     joined = provider("provider", "join", described, "--price", "2.40", *terms, "--approve", "--yes")
     site = Site(world, provider, renter, host, joined["machine"], engine or world.engine)

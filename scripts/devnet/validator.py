@@ -64,6 +64,7 @@ class Validator:
     board: Board
     say: Callable[..., None]
     committee: Committee
+    accepted: int
     failed: int = 0
     found_at: int | None = None  # the head's number when the first of the failed looks failed
     since: int | None = None
@@ -101,7 +102,7 @@ class Validator:
     async def propose(self) -> None:
         """The lowest seat proposes what all who have spoken can sign."""
         said = self.board.by_seat("since")
-        enough = len(said) >= 5 and 3 * len(said) > 2 * await self.committee.matured_seats()
+        enough = len(said) >= 5 and 3 * len(said) > 2 * await self.committee.matured_seats(self.accepted)
         if enough and self.seat == min(said) and self.board.get("proposal") is None:
             self.board.put("proposal", {"from": max(said.values())})
 
@@ -123,7 +124,7 @@ class Validator:
             return
         seats = sorted(proofs)
         each = [bytes.fromhex(proofs[seat]) for seat in seats]
-        if not await self.committee.is_quorum(self.outage(proposal).digest(self.domain), seats, each):
+        if 3 * len(seats) <= 2 * await self.committee.matured_seats(self.accepted) or len(seats) < 5:
             return
         try:
             fault, _ = await (await self.pool.faults()).attest(self.machine, proposal["from"], 0, seats, each)
@@ -170,6 +171,7 @@ async def validate(arguments: argparse.Namespace) -> None:
                 board=Board(arguments.board),
                 say=say,
                 committee=await pool.committee(),
+                accepted=(await pool.machine_of(arguments.machine)).params,
             ).run()
 
 

@@ -122,9 +122,9 @@ class Host:
     _seen: threading.Condition = field(default_factory=threading.Condition)
     _reader: threading.Thread | None = None
 
-    def describe(self) -> Path:
-        """`leasehold-agent describe`, kept as machine.json."""
-        done = self.run("describe")
+    def describe(self, owner: str = "") -> Path:
+        """`leasehold-agent describe`, kept as machine.json. owner: where the settings do not say it."""
+        done = self.run("describe", *(("--owner", owner) if owner else ()))
         if done.returncode != 0:
             raise CommandFailed(["leasehold-agent", "describe"], done.returncode, done.stdout, done.stderr)
         path = self.folder / "machine.json"

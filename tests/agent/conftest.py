@@ -88,7 +88,7 @@ class Rig:
             Indexer(f"sqlite:///{self.settings.state_dir / 'index.sqlite'}", deployment)
         )
         pool = Pool(rpc, deployment, Sender(rpc, self.identity.operator, poll=0.02))
-        gate = PoolGate(rpc, pool, index, self.identity.operator.address)
+        gate = PoolGate(rpc, pool, index, self.identity.operator.address, self.settings.owner)
         self.host = await make_host(self._stack, self.settings, self.identity, deployment, gate, self.ipfs)
         self.reconciler = Reconciler(self.host)
         self.runtime = DockerRuntime(self.host, self.reconciler)
@@ -186,6 +186,7 @@ async def rig_of(
             chosen = AgentSettings.model_validate(
                 {
                     "state_dir": tmp_path / "state",
+                    "owner": chain.address(PROVIDER),
                     "docker": docker_engine.url,
                     "engine_netns": docker_engine.netns,
                     "ipfs": kubo.api,
@@ -204,7 +205,13 @@ async def rig_of(
             await chain.token(PROVIDER).approve(chain.deployment.controller, 10**30)
             await chain.token(TENANT).approve(chain.deployment.controller, 10**30)
             machine, _ = await chain.pool(PROVIDER).register(
-                TERMS, 1, bytes(32), bytes(32), identity.operator.address
+                TERMS,
+                1,
+                1,
+                bytes(32),
+                bytes(32),
+                identity.operator.address,
+                await chain.consent(PROVIDER, identity.operator),
             )
             ipfs = await stack.enter_async_context(Ipfs(kubo.api))
             rig = Rig(chosen, chain, identity, machine, ipfs, tiny.id)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from eth_account import Account
 from typer.testing import CliRunner
 
 from devnet.engine import Engine
 from devnet.kubo import Kubo
-from leasehold.chain import FaultKind, LeaseState
+from leasehold.chain import Deployment, FaultKind, LeaseState
+from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
-from leasehold.market import MachineFile
+from leasehold.market import DocumentInvalid, MachineFile
 from leasehold_agent import cli
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import serve
@@ -25,6 +28,20 @@ from leasehold_agent._status import read_status, write_status
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
+
+
+OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+POOL = Deployment(
+    chain_id=31337,
+    genesis="0x" + 64 * "0",
+    factory="0x" + 40 * "1",
+    accounts="0x" + 40 * "2",
+    controller="0x" + 40 * "3",
+    token="0x" + 40 * "4",
+    block=1,
+    token_symbol="TUSD",
+    token_decimals=18,
+)
 
 
 @pytest.fixture
@@ -44,6 +61,7 @@ def settings_of(rig: Rig, tmp_path: Path) -> dict[str, object]:
     deployment = rig.chain.deployment.save(tmp_path)
     return {
         "state_dir": str(rig.settings.state_dir),
+        "owner": rig.settings.owner,
         "deployment": str(deployment),
         "rpc": [rig.chain.anvil.url],
         "ws": rig.chain.anvil.ws_url,
@@ -65,13 +83,29 @@ async def test_describe(
         "ipfs": kubo.api,
         "public_host": "gpu.example.org",
         "country": "IS",
+        "deployment": str(POOL.save(tmp_path)),
     }
-    done = await invoke(settings, "describe")
+    nobody = await invoke(settings, "describe")
+    assert "--owner" in str(nobody.exception)
+    done = await invoke(settings, "describe", "--owner", OWNER.lower())
     assert done.exit_code == 0, done.output
     file = tmp_path / "machine.json"
     file.write_text(done.output)
-    MachineFile.load(file)
     made = json.loads(done.output)
+    loaded = MachineFile.load(file)
+    assert (loaded.suggested.smallest_share, loaded.consent.provider) == (1, OWNER)  # there is no card here
+    operator, deadline = made["operator"], loaded.consent.deadline
+    signed = Operate(POOL.chain_id, POOL.controller, OWNER, operator, deadline)
+    consent = loaded.consent_for(OWNER, POOL.controller, int(time.time()))
+    digest = signed.digest(Domain(POOL.chain_id, POOL.controller))
+    assert Account._recover_hash(digest, signature=consent.proof[1:]) == operator
+    for other, controller, now in (
+        (POOL.token, POOL.controller, 0),
+        (OWNER, POOL.token, 0),
+        (OWNER, POOL.controller, deadline + 1),
+    ):
+        with pytest.raises(DocumentInvalid, match="describe --owner"):
+            loaded.consent_for(other, controller, now)
     contact = made["contact"]
     assert contact["endpoints"] == ["https://gpu.example.org:8701"]
     assert contact["location"] == {"country": "IS"}
@@ -85,7 +119,13 @@ async def test_describe(
 async def test_describe_without_an_ipfs_node(
     invoke: Callable[..., Any], docker_engine: Engine, tmp_path: Path
 ) -> None:
-    settings = {"state_dir": str(tmp_path), "docker": docker_engine.url, "ipfs": "/ip4/127.0.0.1/tcp/1"}
+    settings = {
+        "state_dir": str(tmp_path),
+        "docker": docker_engine.url,
+        "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "deployment": str(POOL.save(tmp_path)),
+        "owner": OWNER,
+    }
     done = await invoke(settings, "describe")
     assert json.loads(done.output)["contact"]["peer_id"] is None
 

@@ -112,9 +112,14 @@ class TestFit:
     def test_what_fits(self) -> None:
         fields = {"cpu": 2, "memory": "4GiB", "share": "whole", "ports": [{"container": 80, "host": 100}]}
         check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
-        check_fits(workload(share="cells"), 0x0103, SHARE, FACTS, SETTINGS)
+        check_fits(workload(share="cells"), 0x0103, replace(SHARE, gpu_uuids=()), FACTS, SETTINGS)
         gvisor = replace(FACTS, runtimes=("runc", "runsc"))
         check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, SETTINGS)
+
+    def test_parts_of_a_card_are_not_kept_apart(self) -> None:
+        with pytest.raises(Declined, match="whole GPUs") as refused:
+            check_fits(workload(), 0x010F, SHARE, FACTS, SETTINGS)
+        assert refused.value.reason == "unsupported"
 
     def test_a_workload_for_other_leases(self) -> None:
         check_tenant(workload(), DESIRED)

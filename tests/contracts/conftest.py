@@ -25,7 +25,7 @@ from brownie import (
 )
 from eth_account import Account
 from eth_account.messages import encode_typed_data
-from signing import OUTAGE, Group, key_proof, typed_digest
+from signing import OUTAGE, VALIDATORS, Group, consent, key_proof, keys_of_people, typed_digest
 from web3.middleware import Web3Middleware
 from web3.types import RPCEndpoint
 from world import (
@@ -46,13 +46,8 @@ from world import (
     now,
 )
 
-# Anvil's accounts, whose keys everybody knows.
-MNEMONIC = "test test test test test test test test test test test junk"
 ROLES = ["owner", "treasury", "provider", "operator", "tenant", "neighbour", "thief"]
-VALIDATORS = slice(7, 12)  # of Anvil's accounts
 WEALTH = 1_000_000 * UNIT
-
-Account.enable_unaudited_hdwallet_features()
 
 
 @pytest.fixture(scope="session")
@@ -64,10 +59,7 @@ def people() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def keys() -> dict[str, str]:
     """Private keys by address, to sign typed data with."""
-    signers = [
-        Account.from_mnemonic(MNEMONIC, account_path=f"m/44'/60'/0'/0/{i}") for i in range(VALIDATORS.stop)
-    ]
-    return {signer.address: signer.key.hex() for signer in signers}
+    return keys_of_people()
 
 
 @pytest.fixture(scope="session")
@@ -182,7 +174,9 @@ def create_pool(factory, owner, treasury, people) -> Callable[..., Any]:
 def pool(create_pool, token, provider, operator):
     """The pool, with machine 1: two GPUs of the provider's."""
     pool = create_pool(token)
-    pool.register(Terms(), 2, HARDWARE, CONTACT, operator, {"from": provider})
+    pool.register(
+        Terms(), 2, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     # Brownie collects garbage at every revert, which costs more than most tests unless what stays is set aside.
     gc.freeze()
     return pool

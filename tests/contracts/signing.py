@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from brownie import chain
@@ -10,8 +11,14 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 OUTAGE = "Outage(uint32 machine,uint64 from,uint64 to)"
-ANSWER = "Answer(uint32 machine,uint256 fault,uint64 issuedAt)"
-RECOVER = "Recover(uint32 machine,uint64 issuedAt)"
+ANSWER = "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)"
+OPERATE = "Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)"
+RECOVER = "Recover(address account,uint32 machine,uint64 issuedAt)"
+
+# Anvil's accounts, whose keys everybody knows.
+MNEMONIC = "test test test test test test test test test test test junk"
+VALIDATORS = slice(7, 12)  # of Anvil's accounts
+Account.enable_unaudited_hdwallet_features()
 
 CURVE = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # order of secp256k1
 
@@ -21,7 +28,7 @@ _DOMAIN = "EIP712Domain(string name,string version,uint256 chainId,address verif
 def typed_digest(verifier: Any, struct: str, *values: Any) -> bytes:
     """The EIP-712 digest of `struct`, all of whose fields are of fixed size, in the domain of `verifier`.
 
-    `struct` is its type string, such as `"Recover(uint32 machine,uint64 issuedAt)"`.
+    `struct` is its type string, such as `"Recover(address account,uint32 machine,uint64 issuedAt)"`.
     """
     fields = struct[struct.index("(") + 1 : -1].split(",")
     types = [field.split()[0] for field in fields]
@@ -31,6 +38,20 @@ def typed_digest(verifier: Any, struct: str, *values: Any) -> bytes:
     )
     body = encode(["bytes32", *types], [keccak(text=struct), *values])
     return keccak(b"\x19\x01" + keccak(domain) + keccak(body))
+
+
+def consent(pool: Any, provider: Any, operator: Any, deadline: int = 2**40) -> tuple[int, bytes]:
+    """What `operator`, one of the tests' people, signs to serve `provider` in `pool` until `deadline`."""
+    digest = typed_digest(pool, OPERATE, chain.id, str(pool), str(provider), str(operator), deadline)
+    return deadline, key_proof(keys_of_people()[str(operator)], digest)
+
+
+@cache
+def keys_of_people() -> dict[str, str]:
+    """Private keys by address, to sign typed data with."""
+    paths = (f"m/44'/60'/0'/0/{i}" for i in range(VALIDATORS.stop))
+    signers = [Account.from_mnemonic(MNEMONIC, account_path=path) for path in paths]
+    return {signer.address: signer.key.hex() for signer in signers}
 
 
 def commitment(pool: Any, round_: int, seat: int, passes: bool, spec: str, score: int, salt: str) -> bytes:

@@ -3,6 +3,7 @@
 import pytest
 from brownie import EagerToken
 from brownie.exceptions import VirtualMachineError
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -63,7 +64,9 @@ MOVING = {
 def eager(odd_pool, provider, operator, tenant):
     """A pool whose token calls out in the midst of every transfer, and a machine and a lease in it."""
     token, pool = odd_pool(EagerToken)
-    pool.register(Terms(), 2, HARDWARE, CONTACT, operator, {"from": provider})
+    pool.register(
+        Terms(), 2, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     pool.open(LeaseRequest(1), {"from": tenant})
     pool.deposit(tenant, 10 * UNIT, {"from": tenant})
     return token, pool

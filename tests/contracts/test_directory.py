@@ -1,6 +1,7 @@
 """Who serves the pool, and who may register in one whose owner asks for a licence."""
 
 import pytest
+from signing import consent
 from world import CONTACT, DAY, HARDWARE, Terms, later, now, reverts, word
 
 PROVIDER = word("provider")
@@ -36,7 +37,9 @@ def test_a_gated_pool_asks_for_a_licence(pool, directory, owner, thief, operator
     assert pool.setGated(True, {"from": owner}).events["GatedSet"] == {"gated": True}
     assert pool.gated()
     with reverts("Unlicensed", thief):
-        pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": thief})
+        pool.register(
+            Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, thief, operator), {"from": thief}
+        )
     until = now() + DAY
     tx = directory.issueLicence(thief, PROVIDER, 0, until, {"from": owner})
     assert tx.events["LicenceIssued"] == {
@@ -46,10 +49,12 @@ def test_a_gated_pool_asks_for_a_licence(pool, directory, owner, thief, operator
         "expiresAt": until,
     }
     assert directory.isLicensed(thief)
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": thief})
+    pool.register(Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, thief, operator), {"from": thief})
     later(DAY)
     with reverts("Unlicensed", thief):
-        pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": thief})
+        pool.register(
+            Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, thief, operator), {"from": thief}
+        )
     assert pool.machineCount() == 2  # what is in stays in
 
 

@@ -3,6 +3,7 @@
 import pytest
 from brownie import Accounts, Controller, ControllerFactory, SizedToken, interface
 from brownie.exceptions import VirtualMachineError
+from signing import consent
 from world import HARDWARE, NOBODY, UNIT, LeaseRequest, Params, Terms, plain, reverts
 
 
@@ -72,7 +73,9 @@ def test_what_is_not_a_pool_serves_nobody(factory, operator, thief, hook):
     with reverts("Paused"):
         bare.open(LeaseRequest(1), {"from": thief})
     with reverts("Paused"):
-        bare.register(Terms(), 1, HARDWARE, HARDWARE, operator, {"from": thief})
+        bare.register(
+            Terms(), 1, 1, HARDWARE, HARDWARE, operator, consent(bare, thief, operator), {"from": thief}
+        )
     with pytest.raises(VirtualMachineError):
         bare.deposit(thief, UNIT, {"from": thief})
     with reverts("NotAuthorized", thief):

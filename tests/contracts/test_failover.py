@@ -1,6 +1,7 @@
 """A lease whose machine is down goes on at the standby that its tenant named, and nowhere else."""
 
 import pytest
+from signing import consent
 from world import (
     ACTIVE,
     CONTACT,
@@ -31,7 +32,9 @@ STANDBY = (2, 1, 0, WORKLOAD)
 @pytest.fixture
 def standby(pool, neighbour, operator):
     """Machine 2: two GPUs of the neighbour's, as machine 1."""
-    pool.register(Terms(), 2, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        Terms(), 2, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
 
 
 @pytest.fixture
@@ -150,7 +153,9 @@ def test_a_refund_that_buys_too_little_buys_nothing(pool, faults, standby, opera
 def test_a_standby_that_goes_away_too_soon_is_refused(pool, neighbour, operator, tenant, faults, rent, thief):
     today = now() // DAY
     terms = Terms(available_until_day=today)
-    pool.register(terms, 1, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        terms, 1, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
     lease = rent(tenant, duration=3 * DAY, backup=backup_digest(*STANDBY))
     faults.reportOutage(1, {"from": operator})
     with reverts("NotAvailableUntil"):
@@ -158,7 +163,16 @@ def test_a_standby_that_goes_away_too_soon_is_refused(pool, neighbour, operator,
 
 
 def test_the_standby_s_longest_lease_is_the_longest(pool, neighbour, operator, tenant, faults, rent, thief):
-    pool.register(Terms(max_duration=2 * HOUR), 1, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        Terms(max_duration=2 * HOUR),
+        1,
+        1,
+        HARDWARE,
+        CONTACT,
+        operator,
+        consent(pool, neighbour, operator),
+        {"from": neighbour},
+    )
     lease = rent(tenant, duration=6 * HOUR, backup=backup_digest(*STANDBY))
     faults.reportOutage(1, {"from": operator})
     backup = lease_of(fail_over(pool, lease, thief))
@@ -181,8 +195,12 @@ def test_a_place_named_for_the_standby_is_its_share(pool, standby, operator, ten
 def test_a_spot_lease_s_standby_is_spot(pool, provider, neighbour, operator, tenant, faults, rent, thief):
     spot = Terms(spot_price=UNIT)
     pool.setTerms(1, spot, {"from": provider})
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": neighbour})
-    pool.register(spot, 1, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
+    pool.register(
+        spot, 1, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
     wishes = {"revision": 2, "spot": True, "duration": 2 * HOUR}
     bad, good = (rent(tenant, backup=backup_digest(machine), **wishes) for machine in (2, 3))
     faults.reportOutage(1, {"from": operator})

@@ -13,7 +13,7 @@ HOOKS = {
     "setVerified": ({COMMITTEE}, lambda who: (1, 1, True)),
     "moveStake": ({FAULTS}, lambda who: (1, [who], [1])),
     "setDown": ({FAULTS}, lambda who: (1, NOW)),
-    "hold": ({FAULTS}, lambda who: (1, NOW, NOW + DAY)),
+    "hold": ({FAULTS}, lambda who: (1, NOW, NOW + DAY, NOW + DAY)),
     "setPendingSlashes": ({FAULTS}, lambda who: (1, 1)),
     "pause": ({FAULTS}, lambda who: (1 << 16, NOW, NOW + DAY)),
 }
@@ -82,11 +82,11 @@ def test_a_slash_takes_no_more_than_the_stake_and_goes_to_somebody(
 
 
 def test_a_hold_takes_the_place_of_the_one_before(pool, companions, hook):
-    for from_, until in ((NOW, NOW + DAY), (NOW + 1, NOW + 2)):
-        tx = hook(pool, "hold", 1, from_, until, by=companions[FAULTS])
-        assert tx.events["MachineHeld"] == {"machine": 1, "from": from_, "until": until}
+    for from_, to, until in ((NOW, NOW + 9, NOW + DAY), (NOW + 1, NOW + 1, NOW + 2)):
+        tx = hook(pool, "hold", 1, from_, to, until, by=companions[FAULTS])
+        assert tx.events["MachineHeld"] == {"machine": 1, "from": from_, "to": to, "until": until}
         seen = pool.machineOf(1).dict()
-        assert (seen["heldFrom"], seen["heldUntil"]) == (from_, until)
+        assert (seen["heldFrom"], seen["heldTo"], seen["heldUntil"]) == (from_, to, until)
 
 
 def test_pending_slashes_are_counted_by_faults(pool, companions, hook):

@@ -2,6 +2,7 @@
 
 import pytest
 from brownie import chain
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -26,7 +27,16 @@ GPU_STAKE = Params().min_stake_per_gpu
 
 
 def register(pool, provider, operator, *, gpus=1, terms=None, **options):
-    return pool.register(terms or Terms(), gpus, HARDWARE, CONTACT, operator, {"from": provider, **options})
+    return pool.register(
+        terms or Terms(),
+        gpus,
+        1,
+        HARDWARE,
+        CONTACT,
+        operator,
+        consent(pool, provider, operator),
+        {"from": provider, **options},
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- register
@@ -75,8 +85,40 @@ def test_a_machine_has_one_to_eight_gpus(pool, provider, operator, gpus):
 
 
 def test_a_machine_needs_an_operator(pool, provider):
-    with reverts("ZeroAddress"):
-        register(pool, provider, NOBODY)
+    with reverts("WrongProof", NOBODY):
+        pool.register(Terms(), 1, 1, HARDWARE, CONTACT, NOBODY, (2**40, b""), {"from": provider})
+
+
+def test_nobodys_key_operates_a_stranger_s_machine(pool, provider, operator, thief):
+    signed = consent(pool, provider, operator)
+    with reverts("WrongProof", operator):
+        pool.register(Terms(), 1, 1, HARDWARE, CONTACT, operator, signed, {"from": thief})
+    old = consent(pool, provider, operator, now() - 1)
+    with reverts("ConsentExpired", now() - 1):
+        pool.register(Terms(), 1, 1, HARDWARE, CONTACT, operator, old, {"from": provider})
+    with reverts("WrongProof", operator):
+        pool.setOperator(1, operator, (2**41, signed[1]), {"from": provider})
+
+
+def test_a_machine_leases_no_less_than_its_smallest_share(pool, provider, operator, tenant):
+    pool.register(
+        Terms(), 2, 8, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
+    assert pool.machineOf(2).dict()["smallestShare"] == 8
+    with reverts("ShareTooSmall", 4, 8):
+        pool.open(LeaseRequest(2, share=4), {"from": tenant})
+    for share in (0, 3, 16):
+        with reverts("InvalidSmallestShare", share):
+            pool.register(
+                Terms(),
+                1,
+                share,
+                HARDWARE,
+                CONTACT,
+                operator,
+                consent(pool, provider, operator),
+                {"from": provider},
+            )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +166,9 @@ def test_a_contact_is_news_and_no_revision(pool, provider, operator):
 
 
 def test_the_operator_can_be_replaced_and_the_old_one_loses_its_say(pool, provider, operator, neighbour):
-    tx = pool.setOperator(1, neighbour, {"from": provider})
+    with reverts("NotAuthorized", operator):
+        pool.setOperator(1, neighbour, consent(pool, provider, neighbour), {"from": operator})
+    tx = pool.setOperator(1, neighbour, consent(pool, provider, neighbour), {"from": provider})
     assert tx.events["OperatorSet"] == {"machine": 1, "operator": neighbour}
     with reverts("NotAuthorized", operator):
         pool.withhold(1, 1, {"from": operator})
@@ -132,8 +176,8 @@ def test_the_operator_can_be_replaced_and_the_old_one_loses_its_say(pool, provid
 
 
 def test_the_operator_cannot_be_nobody(pool, provider):
-    with reverts("ZeroAddress"):
-        pool.setOperator(1, NOBODY, {"from": provider})
+    with reverts("WrongProof", NOBODY):
+        pool.setOperator(1, NOBODY, (2**40, b"\x01" + bytes(65)), {"from": provider})
 
 
 def test_a_machine_that_is_not_there_is_unknown_to_every_call(pool, provider):
@@ -141,7 +185,7 @@ def test_a_machine_that_is_not_there_is_unknown_to_every_call(pool, provider):
         lambda: pool.setTerms(2, Terms(), {"from": provider}),
         lambda: pool.setHardware(2, HARDWARE, {"from": provider}),
         lambda: pool.setContact(2, CONTACT, {"from": provider}),
-        lambda: pool.setOperator(2, provider, {"from": provider}),
+        lambda: pool.setOperator(2, provider, consent(pool, provider, provider), {"from": provider}),
         lambda: pool.withhold(2, 0, {"from": provider}),
         lambda: pool.delist(2, {"from": provider}),
         lambda: pool.relist(2, {"from": provider}),
@@ -282,7 +326,9 @@ def test_retirement_is_for_good(pool, provider, operator, tenant, neighbour):
     ):
         with reverts("MachineRetiredAlready", 1):
             call()
-    pool.setOperator(1, neighbour, {"from": provider})  # a leaked key can be replaced even now
+    pool.setOperator(
+        1, neighbour, consent(pool, provider, neighbour), {"from": provider}
+    )  # a leaked key can be replaced even now
 
 
 def test_parameters_that_come_later_do_not_lengthen_the_delay_of_a_machine_that_never_took_them(

@@ -2,7 +2,7 @@
 
 import pytest
 from brownie import SmartWallet
-from signing import key_proof, typed_digest
+from signing import consent, key_proof, typed_digest
 from world import (
     CONTACT,
     DAY,
@@ -24,8 +24,8 @@ from world import (
 )
 
 OFFER = (
-    "Offer(uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,address tenant,"
-    "uint256 nonce,uint64 expiresAt)"
+    "Offer(address account,uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,"
+    "address tenant,uint256 nonce,uint64 expiresAt)"
 )
 WORD = 3  # of the provider's nonces
 
@@ -87,6 +87,7 @@ def test_an_offer_may_be_beneath_and_above_what_is_listed(pool, take):
 @pytest.mark.parametrize(
     ("field", "offer", "wishes"),
     [
+        ("account", Offer(account="0x" + 40 * "1"), {}),
         ("machine", Offer(machine=2), {}),
         ("revision", Offer(revision=2), {}),
         ("cells", Offer(cells=4), {}),
@@ -129,7 +130,9 @@ def test_only_the_provider_s_own_word_is_an_offer(pool, hub, keys, people, provi
 
 def test_an_offer_is_of_one_pool(create_pool, token, keys, provider, operator, tenant, signed):
     other = create_pool(token)
-    other.register(Terms(), 2, HARDWARE, CONTACT, operator, {"from": provider})
+    other.register(
+        Terms(), 2, 1, HARDWARE, CONTACT, operator, consent(other, provider, operator), {"from": provider}
+    )
     with reverts("WrongProof", provider):
         other.openWithOffer(LeaseRequest(1), Offer(), signed(Offer()), {"from": tenant})
 

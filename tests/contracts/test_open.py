@@ -1,6 +1,7 @@
 """Opening a lease: what a tenant may ask for, what it pays, and where the contract puts it."""
 
 import pytest
+from signing import consent
 from world import (
     ACTIVE,
     DAY,
@@ -292,7 +293,9 @@ def test_a_lease_that_somebody_closed_first_spoils_no_opening(pool, tenant, neig
 
 
 def test_only_leases_of_the_same_machine_are_settled(pool, provider, operator, tenant, running):
-    pool.register(Terms(), 1, WORKLOAD, WORKLOAD, operator, {"from": provider})
+    pool.register(
+        Terms(), 1, 1, WORKLOAD, WORKLOAD, operator, consent(pool, provider, operator), {"from": provider}
+    )
     later(HOUR)
     with reverts("WrongMachine", running, 1):
         pool.open(LeaseRequest(2, settle=[running]), {"from": tenant})

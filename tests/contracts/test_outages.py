@@ -1,7 +1,7 @@
 """Outages: reported by the operator, or shown by a challenge that nobody answers; how they end, and what waits."""
 
 import pytest
-from signing import ANSWER, RECOVER, key_proof, typed_digest
+from signing import ANSWER, RECOVER, consent, key_proof, typed_digest
 from world import (
     CHALLENGED,
     CONTACT,
@@ -55,7 +55,10 @@ def answered(pool, keys, operator):
     """The operator's proof over an answer."""
 
     def sign(challenge, issued_at, machine=1):
-        return key_proof(keys[operator.address], typed_digest(pool, ANSWER, machine, challenge, issued_at))
+        return key_proof(
+            keys[operator.address],
+            typed_digest(pool, ANSWER, operator.address, machine, challenge, issued_at),
+        )
 
     return sign
 
@@ -65,7 +68,9 @@ def recovered(pool, keys, operator):
     """The operator's proof over a recovery."""
 
     def sign(issued_at, machine=1):
-        return key_proof(keys[operator.address], typed_digest(pool, RECOVER, machine, issued_at))
+        return key_proof(
+            keys[operator.address], typed_digest(pool, RECOVER, operator.address, machine, issued_at)
+        )
 
     return sign
 
@@ -106,7 +111,9 @@ def test_no_report_of_what_is_retired_or_challenged(pool, faults, provider, oper
     challenge()
     with reverts("ChallengeStands", 1, until):
         faults.reportOutage(1, {"from": operator})
-    other = pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": provider})
+    other = pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     assert other.events["MachineRegistered"]["machine"] == 2
     pool.retire(2, {"from": provider})
     with reverts("MachineRetiredAlready", 2):

@@ -2,6 +2,7 @@
 
 import pytest
 from brownie.exceptions import VirtualMachineError
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -173,7 +174,9 @@ def test_a_pause_stops_opening_and_registering(pool, owner, provider, operator, 
     with reverts("Paused"):
         pool.open(LeaseRequest(1), {"from": tenant})
     with reverts("Paused"):
-        pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": provider})
+        pool.register(
+            Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+        )
     pool.setPaused(False, {"from": owner})
     pool.open(LeaseRequest(1), {"from": tenant})
 

@@ -2,6 +2,7 @@
 
 import pytest
 from brownie import interface
+from signing import consent
 from world import (
     DAY,
     HARDWARE,
@@ -73,7 +74,9 @@ def test_not_after_the_slot_is_used_again(pool, reputation, ended, tenant):
 def test_fees_lower_the_next_machine_s_stake(pool, token, reputation, provider, operator, tenant, neighbour):
     assert reputation.scoreOf(provider) == 0
     dear = Terms(price=8_000 * UNIT // 10)
-    pool.register(dear, 1, HARDWARE, HARDWARE, operator, {"from": provider})
+    pool.register(
+        dear, 1, 1, HARDWARE, HARDWARE, operator, consent(pool, provider, operator), {"from": provider}
+    )
     lease = lease_of(pool.open(LeaseRequest(2, duration=DAY, max_price=dear.price), {"from": tenant}))
     pool.start(lease, HARDWARE, {"from": operator})
     later(DAY)
@@ -83,14 +86,18 @@ def test_fees_lower_the_next_machine_s_stake(pool, token, reputation, provider, 
     assert fees > GPU_STAKE
     assert reputation.scoreOf(provider) == score
     assert reputation.discountBpsOf(provider) == 5 * score
-    tx = pool.register(Terms(), 1, HARDWARE, HARDWARE, operator, {"from": provider})
+    tx = pool.register(
+        Terms(), 1, 1, HARDWARE, HARDWARE, operator, consent(pool, provider, operator), {"from": provider}
+    )
     assert tx.events["MachineRegistered"]["stake"] == GPU_STAKE - GPU_STAKE * 5 * score // 10_000
     assert GPU_STAKE // 2 < tx.events["MachineRegistered"]["stake"] < 3 * GPU_STAKE // 4
 
 
 def test_a_pool_without_a_fee_gives_no_discount(create_pool, token, provider, operator, tenant, neighbour):
     pool = create_pool(token, Params(fee_bps=0))
-    pool.register(Terms(), 1, HARDWARE, HARDWARE, operator, {"from": provider})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, HARDWARE, operator, consent(pool, provider, operator), {"from": provider}
+    )
     lease = lease_of(pool.open(LeaseRequest(1), {"from": tenant}))
     pool.start(lease, HARDWARE, {"from": operator})
     later(HOUR)

@@ -1,6 +1,7 @@
 """Another share of the same machine, on the same lease."""
 
 import pytest
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -236,7 +237,9 @@ def test_through_accounts_it_is_paid_from_the_ledger_alone(pool, tenant, execute
 
 def test_a_lease_of_a_day_on_another_machine(pool, provider, operator, tenant, rent):
     """Two machines: a resize never leaves its own."""
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": provider})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     lease = rent(tenant, machine=2, duration=DAY, share=1)
     later(HOUR)
     with reverts("InvalidShare", 16):

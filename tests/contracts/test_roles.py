@@ -12,7 +12,6 @@ OWN = {
     "setTerms": ({"provider"}, lambda lease: (1, Terms())),
     "setHardware": ({"provider"}, lambda lease: (1, HARDWARE)),
     "setContact": ({"provider", "operator"}, lambda lease: (1, CONTACT)),
-    "setOperator": ({"provider"}, lambda lease: (1, "0x" + 40 * "1")),
     "withhold": ({"provider", "operator"}, lambda lease: (1, 0xFF)),
     "delist": ({"provider"}, lambda lease: (1,)),
     "relist": ({"provider"}, lambda lease: (1,)),

@@ -1,7 +1,7 @@
 """What a fault costs and who gets it: outages applied to leases, appeals, rulings, the slash, and the tenants' part."""
 
 import pytest
-from signing import key_proof
+from signing import consent, key_proof
 from world import (
     APPEALED,
     CONTACT,
@@ -71,7 +71,9 @@ def test_an_outage_is_taken_off_a_bill_once(pool, faults, running, filed, thief)
 def test_what_an_outage_does_not_touch_is_passed_over(
     pool, faults, provider, operator, running, filed, rent, tenant
 ):
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": provider})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     elsewhere, afterwards = rent(tenant, machine=2), rent(tenant)
     nowhere = 99 << 16
     faults.applyOutage(filed, [elsewhere, afterwards, nowhere, running], {"from": tenant})

@@ -2,7 +2,7 @@
 
 import pytest
 from brownie import SmartWallet
-from signing import key_proof, typed_digest
+from signing import consent, key_proof, typed_digest
 from world import (
     CONTACT,
     DAY,
@@ -100,7 +100,9 @@ def test_an_acceptance_works_once(pool, tenant, neighbour, running, accept):
 
 def test_the_standby_of_the_old_tenant_goes(pool, faults, rent, operator, tenant, neighbour, thief, accept):
     """It would spend the new tenant's refund."""
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
     lease = rent(tenant, duration=DAY, backup=backup_digest(2))
     pool.transferLease(lease, neighbour, LATE, accept(lease, neighbour), {"from": tenant})
     assert int(str(pool.leaseOf(lease).dict()["backup"]), 16) == 0

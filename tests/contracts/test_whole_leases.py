@@ -1,6 +1,7 @@
 """Whole stories, from the first deposit to the last withdrawal, with the books balanced after every step."""
 
 from brownie import SmartWallet
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -73,7 +74,9 @@ def test_neighbours_on_one_gpu_are_billed_each_for_their_own_cells(
 
 
 def test_a_gang_of_which_one_machine_declines(pool, token, books, provider, operator, tenant):
-    pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": provider})
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     calls = [pool.open.encode_input(LeaseRequest(machine, workload=WORKLOAD)) for machine in (1, 2)]
     opened = [event["lease"] for event in pool.multicall(calls, {"from": tenant}).events["LeaseOpened"]]
     pool.start(opened[0], ENDPOINT, {"from": operator})
@@ -161,7 +164,7 @@ def test_a_pool_outlives_a_change_of_everything(
     start = pool.start(old, ENDPOINT, {"from": operator}).timestamp
     new_params(Params(fee_bps=1000))
     pool.setTerms(1, Terms(price=2 * Terms().price), {"from": provider})
-    pool.setOperator(1, owner, {"from": provider})
+    pool.setOperator(1, owner, consent(pool, provider, owner), {"from": provider})
     pool.setTreasury(owner, {"from": owner})
     new = lease_of(pool.open(LeaseRequest(1, revision=2, max_price=8 * UNIT), {"from": tenant}))
     begun = pool.start(new, ENDPOINT, {"from": owner}).timestamp

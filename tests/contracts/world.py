@@ -15,6 +15,7 @@ UNIT = 10**18
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 MATURITY = 3 * DAY  # of a validator's seat
 
+PROVIDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"  # the third of Anvil's accounts
 UNVERIFIED, VERIFIED, RETIRED = 1, 2, 3
 OPENED, ACTIVE, ENDED, CANCELLED, REJECTED = 1, 2, 3, 4, 5
 SELF_REPORTED, CHALLENGED, ATTESTED, FALSE_HARDWARE = 1, 2, 3, 4
@@ -83,6 +84,7 @@ class LeaseRequest(NamedTuple):
 class Offer(NamedTuple):
     """Terms that a provider signed: at three quarters of the listed price, for anyone, once."""
 
+    account: str = PROVIDER
     machine: int = 1
     revision: int = 1
     price: int = 27 * UNIT // 10

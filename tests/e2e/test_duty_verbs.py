@@ -315,7 +315,7 @@ def test_a_pool_is_led_by_its_owner_and_read_by_everybody(site: Site, owner: Par
     # Behind a gate nobody joins without a licence, and who is in stays in.
     who = address(provider)
     owner("pool", "gate", "--on", "--yes")
-    newcomer = site.world.host("gated")
+    newcomer = site.world.host("gated", owner=who)
     join = ("provider", "join", str(newcomer.describe()), "--price", "1", "--approve", "--yes")
     refused(provider, 4, "licence", *join)
     renter("close", site.rent(), "--yes")
@@ -343,9 +343,10 @@ def test_an_operators_key_is_replaced_under_a_running_lease(site: Site, books: A
     before = books.pool(lambda pool: pool.machine_of(site.machine)).operator
     site.host.kill()
     successor = Account(site.world)
-    provider("provider", "operator", machine, successor.address, "--yes")
     (site.host.folder / "state" / "operator.key").write_text(successor.key)
-    updated = provider("provider", "update", machine, str(site.host.describe()), "--yes")
+    described = str(site.host.describe())
+    provider("provider", "operator", machine, described, "--yes")
+    updated = provider("provider", "update", machine, described, "--yes")
     assert "contact" in updated["changed"]
     held = books.pool(lambda pool: pool.machine_of(site.machine))
     assert (held.operator, held.operator != before) == (successor.address, True)

@@ -219,12 +219,16 @@ def test_an_agent_sent_to_another_chain_says_so_and_ends(world: World, first: Si
 def moved(site: Site, world: World) -> Site:
     """The site's host on another chain, registered there anew."""
     provider = world.party(f"{site.provider.name}-again", world.provider_ipfs)
-    world.fund(provider("wallet", "new", provider.name)["address"], tokens=10_000)
-    described = str(site.host.folder / "machine.json")
-    joined = provider("provider", "join", described, "--price", "2.40", "--approve", "--yes")
+    owner = provider("wallet", "new", provider.name)["address"]
+    world.fund(owner, tokens=10_000)
     host = with_settings(
-        site.host, rpc=f'["{world.anvil.url}"]', ws=world.anvil.ws_url, deployment=str(world.deployment)
+        site.host,
+        rpc=f'["{world.anvil.url}"]',
+        ws=world.anvil.ws_url,
+        deployment=str(world.deployment),
+        owner=owner,
     )
+    joined = provider("provider", "join", str(host.describe()), "--price", "2.40", "--approve", "--yes")
     return replace(site, world=world, provider=provider, host=host, machine=joined["machine"])
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {QuietToken, SizedToken} from "../../contracts/test/OddTokens.sol";
 import {vm} from "./Cheats.sol";
@@ -29,6 +29,7 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             handler.withdraw.selector,
             handler.donate.selector,
             handler.register.selector,
+            handler.takeConsent.selector,
             handler.setTerms.selector,
             handler.configure.selector,
             handler.withhold.selector,
@@ -63,7 +64,6 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             handler.answer.selector,
             handler.prove.selector,
             handler.attest.selector,
-            handler.attestBefore.selector,
             handler.recover.selector,
             handler.roll.selector,
             handler.applyOutage.selector,

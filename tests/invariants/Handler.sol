@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {ICommittee} from "../../contracts/interfaces/ICommittee.sol";
@@ -60,7 +60,15 @@ contract Handler is
         for (uint256 i = 0; i < 3; i++) {
             bytes memory call = abi.encodeCall(
                 pool.register,
-                (_terms(77_777_777 * (i + 1)), uint8(1 + 3 * i), bytes32(i), bytes32(i), people[(i + 1) % PEOPLE])
+                (
+                    _terms(77_777_777 * (i + 1)),
+                    uint8(1 + 3 * i),
+                    1,
+                    bytes32(i),
+                    bytes32(i),
+                    people[(i + 1) % PEOPLE],
+                    _consent(people[i], people[(i + 1) % PEOPLE], i)
+                )
             );
             _do(people[i], call, 1);
         }

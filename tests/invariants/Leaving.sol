@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
@@ -112,23 +112,13 @@ abstract contract Leaving {
             FaultState state = faults.faultOf(id).state;
             vm.prank(handler.thief());
             if (state != FaultState.Executed && state != FaultState.Dropped) {
-                // Those that ended just now are self-reported, challenged or attested: the ghost knows their reporters,
-                // but for a challenge that was proven here.
-                faults.execute(id, _reportersOf(id));
+                faults.execute(id);
             }
             if (faults.faultOf(id).state != FaultState.Executed) continue;
             faults.compensate(id, handler.fault(id).leases);
             require(faults.faultOf(id).pot == 0, "a part of a slash belongs to nobody");
         }
     }
-
-    function _reportersOf(uint256 id) private view returns (address[] memory reporters) {
-        if (id <= handler.faultCount()) return handler.fault(id).reporters;
-        reporters = new address[](1);
-        reporters[0] = _challengers[faults.faultOf(id).machine];
-    }
-
-    mapping(uint32 machine => address) private _challengers;
 
     function _settleRounds() internal {
         for (uint256 id = 1; id <= committee.roundCount(); id++) {
@@ -201,9 +191,6 @@ abstract contract Leaving {
         pool.setPaused(true);
         _claimAll();
         _endAll();
-        for (uint32 m = 1; m <= handler.machines(); m++) {
-            _challengers[m] = faults.challengeOf(m).challenger;
-        }
         _retireAll();
         skip(15 days); // appeals and rulings
         _settleFaults();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Params} from "../../contracts/interfaces/IControllerTypes.sol";
 import {Billing} from "../../contracts/libraries/Billing.sol";
@@ -92,7 +92,7 @@ contract LibrariesTest {
         p.noticeSeconds %= 30 days + 1;
         p.challengeWindow = 10 minutes + p.challengeWindow % 1 days;
         p.claimLag = p.challengeWindow + 5 minutes + p.claimLag % 1 days;
-        p.filingWindow %= 7 days + 1;
+        p.filingWindow %= 5 days + 1;
         p.appealWindow = 1 days + p.appealWindow % 13 days;
         p.rulingWindow = 1 days + p.rulingWindow % 13 days;
         p.unstakeDelay = 60 days + p.unstakeDelay % (30 days + 1);
@@ -111,7 +111,7 @@ contract LibrariesTest {
         require(p.feeBps <= 1000 && p.holdFeeBps <= 10_000 && p.maxSlashBps <= 10_000, "a share out of bounds");
         require(p.challengeWindow >= 10 minutes, "too short a time to answer");
         require(p.claimLag >= p.challengeWindow && p.claimLag >= 15 minutes, "a claim reaches too far");
-        require(p.filingWindow <= 7 days && p.unstakeDelay <= 90 days, "faults or stakes wait too long");
+        require(p.filingWindow < 5 days && p.unstakeDelay <= 90 days, "faults or stakes wait too long");
         require(
             p.unstakeDelay >= uint256(p.filingWindow) + p.challengeWindow + p.appealWindow + p.rulingWindow,
             "stake leaves before a fault could be ruled on"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Accounts} from "../../contracts/Accounts.sol";
 import {Controller} from "../../contracts/Controller.sol";
@@ -61,7 +61,9 @@ library Pools {
             reverifyInterval: 1 days,
             seatStake: 500 * unit,
             verificationFee: 5 * unit,
-            committeeSize: 5
+            committeeSize: 5,
+            arbiter: address(0xA4B),
+            sink: address(0)
         });
     }
 }

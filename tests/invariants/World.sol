@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
-import {Params, Terms} from "../../contracts/interfaces/IControllerTypes.sol";
+import {Consent, Params, Terms} from "../../contracts/interfaces/IControllerTypes.sol";
 import {SmartWallet} from "../../contracts/test/SmartWallet.sol";
 import {QuietToken, SizedToken} from "../../contracts/test/OddTokens.sol";
 import {skip, vm} from "./Cheats.sol";
@@ -156,6 +156,17 @@ abstract contract World is Ghost {
     function _signature(uint256 key, bytes32 digest) internal pure returns (bytes memory) {
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, digest);
         return abi.encodePacked(r, s, v);
+    }
+
+    function consentOf(address provider, address operator) external returns (Consent memory) {
+        return _consent(provider, operator, 0);
+    }
+
+    /// @dev What `operator` signs to serve `provider`, for a minute.
+    function _consent(address provider, address operator, uint256 seed) internal returns (Consent memory) {
+        uint64 deadline = uint64(vm.getBlockTimestamp() + 60);
+        consents[provider][operator] = deadline;
+        return Consent(deadline, _proof(operator, pool.consentDigest(provider, operator, deadline), seed));
     }
 
     /// @dev The digest of typed data in the pool's domain.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Slashing} from "../../contracts/libraries/Slashing.sol";
 import {Lemmas} from "./Lemmas.sol";
@@ -19,28 +19,25 @@ contract SlashingProofs {
         assert(Slashing.amount(left, bps, charged) <= left);
     }
 
-    /// @notice What tenants, reporters and the treasury get is the slash, to the unit; none of the three is negative.
-    function check_split_sums_to_the_slash(uint96 slash, bool tenants, uint8 reporters) external pure {
-        if (reporters > 64) return;
-        (uint256 pot, uint256 each, uint256 treasury) = Slashing.split(slash, tenants, reporters);
+    /// @notice The tenants' half and the reporters' tenth leave something of every slash, to the unit.
+    function check_half_and_tenth_stay_within_the_slash(uint96 slash) external pure {
         unchecked {
             Lemmas.quotientTimesDivisor(slash, 10);
-            if (reporters != 0) Lemmas.quotientTimesDivisor(uint256(slash) / 10, reporters);
-            Lemmas.productCommutes(each, reporters);
-            uint256 reward = each * reporters;
-            assert(pot <= slash / 2 && reward <= slash / 10 && treasury <= slash);
-            assert(pot + reward + treasury == slash);
+            assert(uint256(slash) / 2 + Slashing.tenth(slash) <= slash);
         }
     }
 
-    /// @notice Whoever shares a pot gets no more than is in it, and the last one all that is left.
-    function check_parts_empty_the_pot(uint96 pot, uint64 weight, uint64 all) external pure {
-        if (weight == 0 || weight > all) return;
-        Lemmas.partOfDifference(0, pot, weight, all);
-        Lemmas.productByItself(pot, all);
-        uint256 part = Slashing.part(pot, weight, all);
-        assert(part <= pot);
-        if (weight == all) assert(part == pot);
+    /// @notice Nobody gets more than is left, whatever he lost.
+    function check_a_loss_takes_no_more_than_is_left(
+        uint96 slash,
+        uint96 left,
+        uint8 cells,
+        uint32 time,
+        uint8 allCells,
+        uint32 all
+    ) external pure {
+        if (allCells == 0 || all == 0) return;
+        assert(Slashing.loss(slash, left, cells, time, allCells, all) <= left);
     }
 
     // ------------------------------------------------------------------------------------------------------- the window

@@ -55,9 +55,10 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     (
         "Offer",
         CONTROLLER,
-        "Offer(uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,address tenant,"
-        "uint256 nonce,uint64 expiresAt)",
+        "Offer(address account,uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,"
+        "address tenant,uint256 nonce,uint64 expiresAt)",
         {
+            "account": ACCOUNT,
             "machine": 1,
             "revision": 2,
             "price": "2500000000000000000",
@@ -67,6 +68,18 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "tenant": ZERO,
             "nonce": 9,
             "expiresAt": 1_800_000_000,
+        },
+    ),
+    (
+        "Operate",
+        CONTROLLER,
+        "Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)",
+        {
+            "chain": CHAIN,
+            "controller": CONTROLLER,
+            "provider": OTHER,
+            "operator": ACCOUNT,
+            "deadline": 1_800_000_000,
         },
     ),
     (
@@ -123,14 +136,14 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     (
         "Answer",
         CONTROLLER,
-        "Answer(uint32 machine,uint256 fault,uint64 issuedAt)",
-        {"machine": 1, "fault": 5, "issuedAt": 1_800_000_000},
+        "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)",
+        {"account": ACCOUNT, "machine": 1, "fault": 5, "issuedAt": 1_800_000_000},
     ),
     (
         "Recover",
         CONTROLLER,
-        "Recover(uint32 machine,uint64 issuedAt)",
-        {"machine": 1, "issuedAt": 1_800_000_000},
+        "Recover(address account,uint32 machine,uint64 issuedAt)",
+        {"account": ACCOUNT, "machine": 1, "issuedAt": 1_800_000_000},
     ),
     (
         "Outage",

@@ -5,6 +5,7 @@ contracts/interfaces. Money that they take comes out of the sender's ledger in t
 """
 
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
@@ -13,7 +14,7 @@ from leasehold.chain._events import (
     FaultFiled,
     OutageAttested,
     OutageOpened,
-    ReportersNamed,
+    QuorumSigned,
     SeatJoined,
     VerificationRequested,
 )
@@ -27,6 +28,7 @@ from leasehold.chain._types import (
     Round,
     RoundState,
     Seat,
+    Signer,
     SlashWindow,
 )
 from leasehold.errors import ChainError
@@ -45,16 +47,16 @@ class Committee(Companion):
 
     _abi = "Committee"
 
-    async def join(self) -> tuple[int, Receipt]:
-        """Stakes a seat, which matures in three days; returns its id."""
-        receipt = await self._write("join")
+    async def join(self, version: int) -> tuple[int, Receipt]:
+        """Stakes a seat for the rules of `version`, which matures in three days; returns its id."""
+        receipt = await self._write("join", version)
         return self._event(receipt, SeatJoined).seat, receipt
 
     async def top_up(self, seat: int, amount: int) -> Receipt:
         return await self._write("topUp", seat, amount)
 
     async def leave(self, seat: int) -> Receipt:
-        """Begins to leave; `exit` in seven days."""
+        """Begins to leave; `exit` in three weeks."""
         return await self._write("leave", seat)
 
     async def exit(self, seat: int) -> Receipt:
@@ -90,9 +92,9 @@ class Committee(Companion):
         """The greatest id that a seat has had: ids are 1 to this."""
         return int(await self._read("seatCount"))
 
-    async def matured_seats(self) -> int:
-        """How many seats have matured and not exited."""
-        return int(await self._read("maturedSeats"))
+    async def matured_seats(self, version: int) -> int:
+        """How many seats have matured, have not exited and judge under the rules of `version`."""
+        return int(await self._read("maturedSeats", version))
 
     async def round_of(self, round_: int) -> Round:
         view = await self._read("roundOf", round_)
@@ -105,13 +107,29 @@ class Committee(Companion):
         """The seats of the round's committee."""
         return tuple(await self._read("drawnFor", round_))
 
-    async def is_quorum(self, digest: bytes, seats: Sequence[int], proofs: Sequence[bytes]) -> bool:
-        """Whether enough validators signed `digest`. seats: strictly ascending, one proof for each."""
-        return bool(await self._read("isQuorum", digest, list(seats), list(proofs)))
+    async def signers(self, quorum: bytes, first_block: int) -> tuple[Signer, ...] | None:
+        """Who signed as this quorum; `None` if the node's logs since that block do not tell."""
+        query = {
+            "address": self.address,
+            "fromBlock": hex(first_block),
+            "toBlock": "latest",
+            "topics": [topic_of(QuorumSigned), "0x" + quorum.hex()],
+        }
+        named = [decode_log(log) for log in await self._rpc.call("eth_getLogs", [query])]
+        return next((event.signers for event in named if isinstance(event, QuorumSigned)), None)
 
-    async def validators_of(self, seats: Sequence[int]) -> tuple[str, ...]:
-        """The seats' validators, each once, in the order of the seats."""
-        return tuple(await self._read("validatorsOf", list(seats)))
+    async def quorum_of(self, quorum: bytes) -> tuple[int, int]:
+        """What a quorum was not credited with yet, and when its word was taken back, or 0."""
+        due, disowned_at = await self._read("quorumOf", quorum)
+        return int(due), int(disowned_at)
+
+    async def pay_quorum(self, signers: Sequence[Signer]) -> Receipt:
+        """Credits a quorum's signers with what they have earned. Anyone may send it."""
+        return await self._write("payQuorum", [astuple(each) for each in signers])
+
+    async def fine_quorum(self, signers: Sequence[Signer]) -> Receipt:
+        """Fines the signers of a quorum whose word the arbiter has taken back. Anyone may send it."""
+        return await self._write("fineQuorum", [astuple(each) for each in signers])
 
 
 class Faults(Companion):
@@ -133,7 +151,8 @@ class Faults(Companion):
         return await self._write("answer", machine, issued_at, proof)
 
     async def prove(self, machine: int) -> tuple[int, Receipt]:
-        """Nobody answered in time: an outage runs. Returns the fault, 0 if the machine had retired by then."""
+        """Nobody answered in time: an outage runs. Returns the fault, 0 if an hour had passed since, or the machine
+        had retired by then."""
         receipt = await self._write("prove", machine)
         return self._fault_in(receipt), receipt
 
@@ -145,13 +164,6 @@ class Faults(Companion):
         Returns the fault.
         """
         return self._fault(await self._write("attest", machine, from_, to, list(seats), list(proofs)))
-
-    async def attest_before(
-        self, following: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes]
-    ) -> tuple[int, Receipt]:
-        """`attest`, for the gap before the outage `following`; returns the fault."""
-        receipt = await self._write("attestBefore", following, from_, to, list(seats), list(proofs))
-        return self._fault(receipt)
 
     async def recover(self, machine: int, issued_at: int = 0, proof: bytes = b"") -> Receipt:
         """Ends the outage. Without the operator's proof over `Recover`, it or the provider has to send it."""
@@ -174,33 +186,16 @@ class Faults(Companion):
         return await self._write("appeal", fault)
 
     async def rule(self, fault: int, stands: bool) -> Receipt:
-        """The fault's arbiter rules."""
+        """The arbiter rules whom the fault's rules name."""
         return await self._write("rule", fault, stands)
 
-    async def reporters(self, digest: bytes, first_block: int) -> tuple[str, ...] | None:
-        """Who shares a tenth of a fault with this digest; `None` if the node's logs since that block do not tell."""
-        if not any(digest):
-            return ()
-        query = {
-            "address": self.address,
-            "fromBlock": hex(first_block),
-            "toBlock": "latest",
-            "topics": [topic_of(ReportersNamed), "0x" + digest.hex()],
-        }
-        named = [decode_log(log) for log in await self._rpc.call("eth_getLogs", [query])]
-        return next((event.reporters for event in named if isinstance(event, ReportersNamed)), None)
-
-    async def execute(self, fault: int, reporters: Sequence[str]) -> Receipt:
-        """Moves the stake. reporters: the list whose digest the fault holds, empty where it is zero."""
-        return await self._write("execute", fault, list(reporters))
+    async def execute(self, fault: int) -> Receipt:
+        """Moves the stake."""
+        return await self._write("execute", fault)
 
     async def compensate(self, fault: int, leases: Sequence[int]) -> Receipt:
         """Credits the leases' tenants with their part."""
         return await self._write("compensate", fault, list(leases))
-
-    async def set_arbiter(self, arbiter: str) -> Receipt:
-        """The pool's owner names who rules on faults from now on."""
-        return await self._write("setArbiter", arbiter)
 
     async def fault_of(self, fault: int) -> Fault:
         view = await self._read("faultOf", fault)
@@ -228,9 +223,6 @@ class Faults(Companion):
     async def slashed_of(self, provider: str) -> int:
         """All that the provider was slashed, halving every 90 days."""
         return int(await self._read("slashedOf", provider))
-
-    async def arbiter(self) -> str:
-        return str(await self._read("arbiter"))
 
     def _fault(self, receipt: Receipt) -> tuple[int, Receipt]:
         fault = self._fault_in(receipt)

@@ -16,10 +16,10 @@ from eth_utils.crypto import keccak
 from leasehold.chain import _events
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi
 from leasehold.chain._log import Event, LogMeta
-from leasehold.chain._types import FaultKind, Params, RoundState, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, Signer, Terms
 
 _WORD = 64  # hex digits
-_STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params}
+_STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params, "Signer": Signer}
 _ENUMS: Mapping[str, Callable[[int], object]] = {"FaultKind": FaultKind, "RoundState": RoundState}
 
 # Takes the field's own hex digits, and the whole data's for what is dynamic.
@@ -57,11 +57,12 @@ def _digest(word: str, data: str) -> bytes:
     return bytes.fromhex(word)
 
 
-def _struct(make: Callable[..., object], count: int) -> Reader:
-    ends = [(i * _WORD, (i + 1) * _WORD) for i in range(count)]
+def _struct(make: Callable[..., object], readers: Sequence[Reader]) -> Reader:
+    """Of fields that take a word each."""
+    parts = [(read, i * _WORD, (i + 1) * _WORD) for i, read in enumerate(readers)]
 
     def read(words: str, data: str) -> object:
-        return make(*[int(words[a:b], 16) for a, b in ends])
+        return make(*[read_one(words[a:b], data) for read_one, a, b in parts])
 
     return read
 
@@ -79,13 +80,14 @@ def _enum(make: Callable[[int], object]) -> Reader:
     return read
 
 
-def _array(read_one: Reader) -> Reader:
-    """Of values that take a word each."""
+def _array(read_one: Reader, words: int) -> Reader:
+    """Of values that take so many words each."""
 
     def read(word: str, data: str) -> object:
+        size = words * _WORD
         start = int(word, 16) * 2 + _WORD
-        end = start + int(data[start - _WORD : start], 16) * _WORD
-        return tuple([read_one(data[at : at + _WORD], data) for at in range(start, end, _WORD)])
+        end = start + int(data[start - _WORD : start], 16) * size
+        return tuple([read_one(data[at : at + size], data) for at in range(start, end, size)])
 
     return read
 
@@ -104,14 +106,15 @@ def _reader(item: Mapping[str, Any]) -> tuple[Reader, int]:
     if str(item["internalType"]).startswith("enum "):
         return _enum(_ENUMS[item["internalType"].removeprefix("enum ")]), 1
     if kind.endswith("[]"):
-        return _array(_reader({**item, "type": kind[:-2]})[0]), 1
+        one = {**item, "type": kind[:-2], "internalType": item["internalType"].removesuffix("[]")}
+        return _array(*_reader(one)), 1
     if kind in _READERS:
         return _READERS[kind], 1
     if kind.startswith("uint"):
         return _integer, 1
-    if kind == "tuple" and all(c["type"].startswith("uint") for c in item["components"]):
-        words = len(item["components"])
-        return _struct(_STRUCTS[item["internalType"].removeprefix("struct ")], words), words
+    if kind == "tuple":
+        readers = [_reader(component)[0] for component in item["components"]]
+        return _struct(_STRUCTS[item["internalType"].removeprefix("struct ")], readers), len(readers)
     raise NotImplementedError(f"no reader for an event's {kind}")
 
 

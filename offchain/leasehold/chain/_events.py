@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from leasehold.chain._log import Event
-from leasehold.chain._types import FaultKind, Params, RoundState, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, Signer, Terms
 
 __all__ = [
     "Answered",
     "Appealed",
-    "ArbiterSet",
+    "ChallengeEnded",
     "Challenged",
     "Charged",
     "Committed",
@@ -59,16 +59,21 @@ __all__ = [
     "PausedSet",
     "PendingSlashesSet",
     "PoolCreated",
+    "QuorumCredited",
+    "QuorumDisowned",
+    "QuorumFined",
+    "QuorumPaid",
+    "QuorumSigned",
     "Rated",
-    "ReportersNamed",
     "ResultPublished",
     "Revealed",
     "RoundFinalized",
+    "RoundOverturned",
     "Ruled",
     "SeatExited",
+    "SeatFined",
     "SeatJoined",
     "SeatLeaving",
-    "SeatPenalized",
     "SeatToppedUp",
     "ServiceAnnounced",
     "StakeAdded",
@@ -293,30 +298,32 @@ class LeaseTransferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineCameUp(Event):
-    """`MachineCameUp(uint32 indexed machine, uint32 at)`."""
+    """`MachineCameUp(uint32 indexed machine, uint32 since)`."""
 
     machine: int
-    at: int
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
 class MachineHeld(Event):
-    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 until)`."""
+    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until)`."""
 
     machine: int
     from_: int
+    to: int
     until: int
 
 
 @dataclass(frozen=True, slots=True)
 class MachineRegistered(Event):
     """`MachineRegistered(uint32 indexed machine, address indexed provider, address indexed operator, uint8
-    gpus, uint96 stake, uint256 pulled)`."""
+    gpus, uint8 smallestShare, uint96 stake, uint256 pulled)`."""
 
     machine: int
     provider: str
     operator: str
     gpus: int
+    smallest_share: int
     stake: int
     pulled: int
 
@@ -598,6 +605,45 @@ class DrawMissed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class QuorumCredited(Event):
+    """`QuorumCredited(bytes32 indexed quorum, uint96 due)`."""
+
+    quorum: bytes
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumDisowned(Event):
+    """`QuorumDisowned(bytes32 indexed quorum)`."""
+
+    quorum: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumFined(Event):
+    """`QuorumFined(bytes32 indexed quorum, uint256 amount)`."""
+
+    quorum: bytes
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumPaid(Event):
+    """`QuorumPaid(bytes32 indexed quorum, uint96 amount)`."""
+
+    quorum: bytes
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumSigned(Event):
+    """`QuorumSigned(bytes32 indexed quorum, tuple[] signers)`."""
+
+    quorum: bytes
+    signers: tuple[Signer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Revealed(Event):
     """`Revealed(uint256 indexed round, uint32 indexed seat, bool pass, bytes32 spec, uint16 score)`."""
 
@@ -622,6 +668,15 @@ class RoundFinalized(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RoundOverturned(Event):
+    """`RoundOverturned(uint256 indexed round, uint256 count, uint256 amount)`."""
+
+    round: int
+    count: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class SeatExited(Event):
     """`SeatExited(uint32 indexed seat, address indexed validator, uint96 stake)`."""
 
@@ -631,11 +686,21 @@ class SeatExited(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SeatFined(Event):
+    """`SeatFined(uint32 indexed seat, uint96 amount, uint96 stake)`."""
+
+    seat: int
+    amount: int
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
 class SeatJoined(Event):
-    """`SeatJoined(uint32 indexed seat, address indexed validator, uint96 stake)`."""
+    """`SeatJoined(uint32 indexed seat, address indexed validator, uint96 level, uint96 stake)`."""
 
     seat: int
     validator: str
+    level: int
     stake: int
 
 
@@ -645,16 +710,6 @@ class SeatLeaving(Event):
 
     seat: int
     leaves_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class SeatPenalized(Event):
-    """`SeatPenalized(uint32 indexed seat, uint256 indexed round, uint96 amount, uint96 stake)`."""
-
-    seat: int
-    round: int
-    amount: int
-    stake: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -696,10 +751,11 @@ class Appealed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ArbiterSet(Event):
-    """`ArbiterSet(address indexed arbiter)`."""
+class ChallengeEnded(Event):
+    """`ChallengeEnded(uint32 indexed machine, uint256 indexed challenge)`."""
 
-    arbiter: str
+    machine: int
+    challenge: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -727,14 +783,15 @@ class Compensated(Event):
 @dataclass(frozen=True, slots=True)
 class FaultExecuted(Event):
     """`FaultExecuted(uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96
-    reported, uint96 toTreasury)`."""
+    reported, uint96 rest, address sink)`."""
 
     fault: int
     machine: int
     amount: int
     pot: int
     reported: int
-    to_treasury: int
+    rest: int
+    sink: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -753,42 +810,35 @@ class FaultFiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutageApplied(Event):
-    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint64
-    weight)`."""
+    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint96 part)`."""
 
     fault: int
     lease: int
     tenant: str
-    weight: int
+    part: int
 
 
 @dataclass(frozen=True, slots=True)
 class OutageAttested(Event):
-    """`OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from)`."""
+    """`OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from, bytes32 reporter)`."""
 
     fault: int
     machine: int
     from_: int
+    reporter: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class OutageOpened(Event):
-    """`OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, address
-    arbiter)`."""
+    """`OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint16 rules,
+    bytes32 reporter)`."""
 
     fault: int
     machine: int
     kind: FaultKind
     from_: int
-    arbiter: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReportersNamed(Event):
-    """`ReportersNamed(bytes32 indexed hash, address[] reporters)`."""
-
-    hash: bytes
-    reporters: tuple[str, ...]
+    rules: int
+    reporter: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ class PoolView:
     owner: str
     pending_owner: str
     treasury: str
-    arbiter: str
     companions: Companions
     paused: bool
     gated: bool

@@ -17,6 +17,7 @@ from leasehold.chain._sender import Sends
 from leasehold.chain._typed import Offer
 from leasehold.chain._types import (
     Companions,
+    Consent,
     Lease,
     LeaseRequest,
     Machine,
@@ -75,10 +76,22 @@ class Pool(Contract):
     # ----------------------------------------------------------------------------------------------- machines
 
     async def register(
-        self, terms: Terms, gpus: int, hardware: bytes, contact: bytes, operator: str
+        self,
+        terms: Terms,
+        gpus: int,
+        smallest_share: int,
+        hardware: bytes,
+        contact: bytes,
+        operator: str,
+        consent: Consent,
     ) -> tuple[int, Receipt]:
-        """Registers a machine and stakes for it; returns its id. The digests are SHA-256 of the documents."""
-        receipt = await self._write("register", terms, gpus, hardware, contact, operator)
+        """Registers a machine and stakes for it; returns its id. The digests are SHA-256 of the documents.
+
+        smallest_share: the least that it leases, 1, 2, 4 or 8 cells. consent: the operator's, to serve this account.
+        """
+        receipt = await self._write(
+            "register", terms, gpus, smallest_share, hardware, contact, operator, consent
+        )
         return self._event(receipt, MachineRegistered).machine, receipt
 
     async def set_terms(self, machine: int, terms: Terms) -> Receipt:
@@ -90,8 +103,8 @@ class Pool(Contract):
     async def set_contact(self, machine: int, contact: bytes) -> Receipt:
         return await self._write("setContact", machine, contact)
 
-    async def set_operator(self, machine: int, operator: str) -> Receipt:
-        return await self._write("setOperator", machine, operator)
+    async def set_operator(self, machine: int, operator: str, consent: Consent) -> Receipt:
+        return await self._write("setOperator", machine, operator, consent)
 
     async def withhold(self, machine: int, cells: int) -> Receipt:
         """Takes exactly `cells` (bit `8 × gpu + cell`) out of sale; leased ones stay leased."""
@@ -232,6 +245,10 @@ class Pool(Contract):
 
     async def params(self, version: int) -> Params:
         return Params(**await self._read("params", version))
+
+    async def accepted_at(self, machine: int, time: int) -> int:
+        """The version that the machine's provider had accepted then: an outage that began then is judged by it."""
+        return int(await self._read("acceptedAt", machine, time))
 
     async def params_version(self) -> int:
         """The version in force now."""

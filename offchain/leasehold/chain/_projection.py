@@ -56,6 +56,7 @@ class MachineVersion:
     under_staked: bool
     stalled: bool
     gpus: int
+    smallest_share: int
     revision: int
     params: int
     stake: int
@@ -72,6 +73,7 @@ class MachineVersion:
     contact: bytes
     down_since: int = 0
     held_from: int = 0
+    held_to: int = 0
     held_until: int = 0
     last_verified: int = 0
     pending_slashes: int = 0
@@ -119,7 +121,6 @@ class PoolVersion:
     treasury: str = ZERO_ADDRESS
     owner: str = ZERO_ADDRESS
     pending_owner: str = ZERO_ADDRESS
-    arbiter: str = ZERO_ADDRESS
 
 
 _PLACE = frozenset({"pool", "place", "event", "tx_hash"})
@@ -303,6 +304,7 @@ class Projection:
             under_staked=False,
             stalled=False,
             gpus=e.gpus,
+            smallest_share=e.smallest_share,
             revision=0,
             params=0,
             stake=e.stake,
@@ -382,7 +384,8 @@ class Projection:
         self._put_machine(e, replace(self._machine(e.machine), down_since=0))
 
     def _machine_held(self, e: ev.MachineHeld) -> None:
-        self._put_machine(e, replace(self._machine(e.machine), held_from=e.from_, held_until=e.until))
+        held = replace(self._machine(e.machine), held_from=e.from_, held_to=e.to, held_until=e.until)
+        self._put_machine(e, held)
 
     def _pending_slashes_set(self, e: ev.PendingSlashesSet) -> None:
         self._put_machine(e, replace(self._machine(e.machine), pending_slashes=e.count))
@@ -557,13 +560,6 @@ class Projection:
 
     def _gated_set(self, e: ev.GatedSet) -> None:
         self._put_pool(e, gated=e.gated)
-
-    def arbiter_set(self, e: ev.ArbiterSet) -> None:
-        self._put_pool(e, arbiter=e.arbiter)
-
-    def arbiter(self) -> str:
-        """Who rules on faults that are opened now."""
-        return self._pool_version().arbiter
 
     def _paused_set(self, e: ev.PausedSet) -> None:
         self._put_pool(e, paused=e.paused)

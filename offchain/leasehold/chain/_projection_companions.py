@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from leasehold.chain import _events as ev
 from leasehold.chain import _tables as tables
 from leasehold.chain._log import Event
-from leasehold.chain._types import ZERO_DIGEST, FaultKind, FaultState, RoundState
+from leasehold.chain._types import ZERO_ADDRESS, ZERO_DIGEST, FaultKind, FaultState, RoundState
 
 Row = dict[str, Any]
 SEAT_BYTES = 4
@@ -36,11 +36,6 @@ class Rows(Protocol):
 
     def verified(self, e: ev.RoundFinalized, revision: int) -> None:
         """A committee has measured the machine as of `revision`."""
-
-    def arbiter(self) -> str:
-        """Who rules on faults that are opened now."""
-
-    def arbiter_set(self, e: ev.ArbiterSet) -> None: ...
 
     def is_this_pool(self, pool: str) -> bool: ...
 
@@ -76,6 +71,10 @@ def _answered(rows: Rows, e: ev.Answered) -> None:
     )
 
 
+def _challenge_ended(rows: Rows, e: ev.ChallengeEnded) -> None:
+    rows.change(tables.challenges, e, {"machine": e.machine}, {"ended_at": e.log.timestamp})
+
+
 def machine_went_down(rows: Rows, e: ev.MachineWentDown) -> None:
     """Whoever said so, a challenge that stood until then has nothing left to ask."""
     standing = rows.version(tables.challenges, machine=e.machine)
@@ -86,7 +85,7 @@ def machine_went_down(rows: Rows, e: ev.MachineWentDown) -> None:
 # ---------------------------------------------------------------------------------------------------------- faults
 
 
-def _new_fault(e: ev.OutageOpened | ev.FaultFiled, arbiter: str) -> Row:
+def _new_fault(e: ev.OutageOpened | ev.FaultFiled, rules: int) -> Row:
     return {
         "fault": e.fault,
         "machine": e.machine,
@@ -101,15 +100,15 @@ def _new_fault(e: ev.OutageOpened | ev.FaultFiled, arbiter: str) -> Row:
         "amount": 0,
         "pot": 0,
         "reported": 0,
-        "to_treasury": 0,
-        "weight": 0,
+        "rest": 0,
+        "sink": ZERO_ADDRESS,
         "compensated": 0,
-        "arbiter": arbiter,
+        "rules": rules,
     }
 
 
 def _outage_opened(rows: Rows, e: ev.OutageOpened) -> None:
-    rows.put(tables.faults, e, {"fault": e.fault}, _new_fault(e, e.arbiter))
+    rows.put(tables.faults, e, {"fault": e.fault}, _new_fault(e, e.rules))
     if e.kind is FaultKind.CHALLENGED:  # one challenge stands at a time
         rows.change(tables.challenges, e, {"machine": e.machine}, {"fault": e.fault})
 
@@ -119,7 +118,7 @@ def _outage_attested(rows: Rows, e: ev.OutageAttested) -> None:
 
 
 def _fault_filed(rows: Rows, e: ev.FaultFiled) -> None:
-    before = rows.version(tables.faults, fault=e.fault) or _new_fault(e, rows.arbiter())
+    before = rows.version(tables.faults, fault=e.fault) or _new_fault(e, 0)
     filed = {
         "kind": e.kind,
         "state": FaultState.FILED if e.amount else FaultState.DROPPED,
@@ -134,10 +133,10 @@ def _fault_filed(rows: Rows, e: ev.FaultFiled) -> None:
 
 def _outage_applied(rows: Rows, e: ev.OutageApplied) -> None:
     subject = {"fault": e.fault, "lease": e.lease}
-    rows.put(tables.losses, e, subject, {**subject, "tenant": e.tenant, "weight": e.weight, "amount": 0})
+    rows.put(tables.losses, e, subject, {**subject, "tenant": e.tenant, "part": e.part, "amount": 0})
     fault = rows.version(tables.faults, fault=e.fault)
-    weight = e.weight + (fault["weight"] if fault else 0)
-    rows.change(tables.faults, e, {"fault": e.fault}, {"weight": weight})
+    pot = e.part + (fault["pot"] if fault else 0)
+    rows.change(tables.faults, e, {"fault": e.fault}, {"pot": pot})
 
 
 def _appealed(rows: Rows, e: ev.Appealed) -> None:
@@ -147,7 +146,10 @@ def _appealed(rows: Rows, e: ev.Appealed) -> None:
 
 def _ruled(rows: Rows, e: ev.Ruled) -> None:
     state = FaultState.UPHELD if e.stands else FaultState.DROPPED
-    rows.change(tables.faults, e, {"fault": e.fault}, {"state": state})
+    values: Row = {"state": state}
+    if not e.stands:
+        values["pot"] = 0
+    rows.change(tables.faults, e, {"fault": e.fault}, values)
 
 
 def _fault_executed(rows: Rows, e: ev.FaultExecuted) -> None:
@@ -156,7 +158,8 @@ def _fault_executed(rows: Rows, e: ev.FaultExecuted) -> None:
         "amount": e.amount,
         "pot": e.pot,
         "reported": e.reported,
-        "to_treasury": e.to_treasury,
+        "rest": e.rest,
+        "sink": e.sink,
     }
     rows.change(tables.faults, e, {"fault": e.fault}, values)
 
@@ -177,7 +180,7 @@ def _seat_joined(rows: Rows, e: ev.SeatJoined) -> None:
         "seat": e.seat,
         "validator": e.validator,
         "stake": e.stake,
-        "full": e.stake,
+        "level": e.level,
         "joined_at": e.log.timestamp,
         "leaves_at": 0,
         "exited": False,
@@ -197,7 +200,7 @@ def _seat_exited(rows: Rows, e: ev.SeatExited) -> None:
     rows.change(tables.seats, e, {"seat": e.seat}, {"stake": 0, "exited": True})
 
 
-def _seat_penalized(rows: Rows, e: ev.SeatPenalized) -> None:
+def _seat_fined(rows: Rows, e: ev.SeatFined) -> None:
     rows.change(tables.seats, e, {"seat": e.seat}, {"stake": e.stake})
 
 
@@ -352,6 +355,7 @@ def period_begin(since: int, period: int, now: int) -> int:
 HANDLERS: Mapping[type[Event], Callable[[Rows, Any], None]] = {
     ev.Challenged: _challenged,
     ev.Answered: _answered,
+    ev.ChallengeEnded: _challenge_ended,
     ev.OutageOpened: _outage_opened,
     ev.OutageAttested: _outage_attested,
     ev.FaultFiled: _fault_filed,
@@ -360,12 +364,11 @@ HANDLERS: Mapping[type[Event], Callable[[Rows, Any], None]] = {
     ev.Ruled: _ruled,
     ev.FaultExecuted: _fault_executed,
     ev.Compensated: _compensated,
-    ev.ArbiterSet: lambda rows, e: rows.arbiter_set(e),
     ev.SeatJoined: _seat_joined,
     ev.SeatToppedUp: _seat_topped_up,
     ev.SeatLeaving: _seat_leaving,
     ev.SeatExited: _seat_exited,
-    ev.SeatPenalized: _seat_penalized,
+    ev.SeatFined: _seat_fined,
     ev.VerificationRequested: _verification_requested,
     ev.DrawMissed: _draw_missed,
     ev.CommitteeDrawn: _committee_drawn,

@@ -66,6 +66,18 @@ class Queries:
         rows = await self._newest(table, "machine", [table.c.machine == machine])
         return _machine_record(rows[0]) if rows else None
 
+    async def hardware_of(self, machine: int, revision: int) -> bytes | None:
+        """The digest of what a revision of the machine was declared to be."""
+        table = tables.machines
+        query = (
+            sa.select(table.c.hardware)
+            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision == revision)
+            .order_by(table.c.place.desc())
+            .limit(1)
+        )
+        rows = await self._rows(query)
+        return bytes(rows[0]["hardware"]) if rows else None
+
     async def leases(
         self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
     ) -> list[LeaseRecord]:
@@ -261,6 +273,7 @@ def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
                 "under_staked",
                 "stalled",
                 "gpus",
+                "smallest_share",
                 "revision",
                 "params",
                 "stake",
@@ -269,6 +282,7 @@ def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
                 "retired_at",
                 "down_since",
                 "held_from",
+                "held_to",
                 "held_until",
                 "last_verified",
                 "pending_slashes",

@@ -79,14 +79,13 @@ class ParamsRecord:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """Who runs the pool. gated: registering takes a licence. arbiter: rules on faults that are opened now."""
+    """Who runs the pool. gated: registering takes a licence."""
 
     paused: bool
     gated: bool
     treasury: str
     owner: str
     pending_owner: str
-    arbiter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ class FaultRecord:
 
     from_, to: of the outage; `to` is 0 while it runs. bps: of the machine's stake. amount: to be moved, or moved.
     deadline: until when the arbiter may rule, once appealed.
-    pot, reported, to_treasury: what went to tenants, reporters and treasury. weight: cell-seconds that tenants lost
-    and have registered. compensated: of `pot`, what tenants have been credited with.
+    pot: what tenants have registered, and get. reported, rest: what went to reporters and to `sink`. compensated: of
+    `pot`, what tenants have been credited with. rules: the version of the parameters that judges it.
     """
 
     fault: int
@@ -112,20 +111,20 @@ class FaultRecord:
     amount: int
     pot: int
     reported: int
-    to_treasury: int
-    weight: int
+    rest: int
+    sink: str
     compensated: int
-    arbiter: str
+    rules: int
 
 
 @dataclass(frozen=True, slots=True)
 class LossRecord:
-    """What a fault cost the tenant of a lease. weight: cell-seconds. amount: what it was credited with."""
+    """What a fault cost the tenant of a lease. part: what it has coming. amount: what it was credited with."""
 
     fault: int
     lease: int
     tenant: str
-    weight: int
+    part: int
     amount: int
 
 
@@ -158,7 +157,7 @@ class SeatRecord:
     seat: int
     validator: str
     stake: int
-    full: int
+    level: int
     joined_at: int
     leaves_at: int
     exited: bool

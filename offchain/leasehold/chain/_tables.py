@@ -178,6 +178,7 @@ machines = _versions(
         _flag("under_staked"),
         _flag("stalled"),
         _integer("gpus"),
+        _integer("smallest_share"),
         _integer("revision"),
         _integer("params"),
         _amount("stake"),
@@ -194,6 +195,7 @@ machines = _versions(
         _digest("contact"),
         _integer("down_since"),
         _integer("held_from"),
+        _integer("held_to"),
         _integer("held_until"),
         _integer("last_verified"),
         _integer("pending_slashes"),
@@ -266,6 +268,8 @@ params = _versions(
         _amount("bond"),
         _amount("seat_stake"),
         _amount("verification_fee"),
+        _account("arbiter"),
+        _account("sink"),
     ],
 )
 
@@ -278,7 +282,6 @@ states = _versions(
         _account("treasury"),
         _account("owner"),
         _account("pending_owner"),
-        _account("arbiter"),
     ],
 )
 
@@ -301,10 +304,10 @@ faults = _versions(
         _amount("amount"),
         _amount("pot"),
         _amount("reported"),
-        _amount("to_treasury"),
-        _amount("weight"),
+        _amount("rest"),
+        _account("sink"),
         _amount("compensated"),
-        _account("arbiter"),
+        _integer("rules"),
     ],
 )
 Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
@@ -313,7 +316,7 @@ Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
 losses = _versions(
     "chain_losses",
     ("fault", "lease"),
-    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("weight"), _amount("amount")],
+    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("part"), _amount("amount")],
 )
 Index(None, losses.c.pool, losses.c.tenant, losses.c.place)
 
@@ -342,7 +345,7 @@ seats = _versions(
         _integer("seat"),
         _account("validator"),
         _amount("stake"),
-        _amount("full"),
+        _amount("level"),
         _integer("joined_at"),
         _integer("leaves_at"),
         _flag("exited"),

@@ -16,6 +16,7 @@ __all__ = [
     "Contact",
     "Execute",
     "Offer",
+    "Operate",
     "Outage",
     "Receipt",
     "Recover",
@@ -46,8 +47,9 @@ class AcceptTransfer(Struct):
 
 @dataclass(frozen=True)
 class Offer(Struct):
-    """Terms that a provider grants to one tenant, or to anybody where `tenant` is zero."""
+    """Terms that the provider `account` grants to one tenant, or to anybody where `tenant` is zero."""
 
+    account: Annotated[str, "address"]
     machine: Annotated[int, "uint32"]
     revision: Annotated[int, "uint16"]
     price: Annotated[int, "uint80"]
@@ -113,9 +115,21 @@ class Contact(Struct):
 
 
 @dataclass(frozen=True)
-class Answer(Struct):
-    """The operator answers the challenge `fault`."""
+class Operate(Struct):
+    """`operator` serves the machines that `provider` gives it in this pool until `deadline`, and nobody else's."""
 
+    chain: Annotated[int, "uint256"]
+    controller: Annotated[str, "address"]
+    provider: Annotated[str, "address"]
+    operator: Annotated[str, "address"]
+    deadline: Annotated[int, "uint64"]
+
+
+@dataclass(frozen=True)
+class Answer(Struct):
+    """The operator `account` answers the challenge `fault`."""
+
+    account: Annotated[str, "address"]
     machine: Annotated[int, "uint32"]
     fault: Annotated[int, "uint256"]
     issued_at: Annotated[int, "uint64"]
@@ -123,8 +137,9 @@ class Answer(Struct):
 
 @dataclass(frozen=True)
 class Recover(Struct):
-    """The operator says that its machine is back."""
+    """The operator `account` says that its machine is back."""
 
+    account: Annotated[str, "address"]
     machine: Annotated[int, "uint32"]
     issued_at: Annotated[int, "uint64"]
 

@@ -91,6 +91,14 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Consent:
+    """That an operator serves a provider, until `deadline` (unix seconds). proof: of the operator, over `Operate`."""
+
+    deadline: int
+    proof: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseRequest:
     """What a tenant asks for.
 
@@ -138,14 +146,17 @@ class Params:
     seat_stake: int
     verification_fee: int
     committee_size: int
+    arbiter: str = ZERO_ADDRESS
+    sink: str = ZERO_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A machine. `busy` is leased and withheld cells together, bit `8 × gpu + cell`.
 
-    down_since: since when an outage runs, or 0. held_from, held_until: until `held_until` has passed, claims stop at
-    `held_from` and only tenants close. pending_slashes: faults that are not settled, which keep its stake.
+    down_since: since when an outage runs, or 0. held_from, held_to, held_until: until `held_until` has passed, what of
+    a lease lies in `[held_from, held_to)` is held (`disputes`). pending_slashes: faults that are not settled, which
+    keep its stake. smallest_share: the least that it leases, cells.
     """
 
     id: int
@@ -166,9 +177,11 @@ class Machine:
     terms: Terms
     down_since: int = 0
     held_from: int = 0
+    held_to: int = 0
     held_until: int = 0
     last_verified: int = 0
     pending_slashes: int = 0
+    smallest_share: int = 1
 
     @property
     def down(self) -> bool:
@@ -179,6 +192,16 @@ class Machine:
     def free_cells(self) -> int:
         """How many cells can still be sold."""
         return self.gpus * CELLS_PER_GPU - self.busy.bit_count()
+
+    def holds(self, lease: "Lease", now: int) -> bool:
+        """Whether some of what the lease ran lies in what is held, before an outage that runs."""
+        to = min(self.held_to, lease.end, self.down_since or lease.end)
+        return now < self.held_until and max(lease.segment_start, self.held_from) < to
+
+    def disputes(self, lease: "Lease", now: int) -> bool:
+        """Whether an outage that runs, or is held, has some of the lease: then nobody else ends it, or its provider
+        who forgoes that time."""
+        return (self.down and self.down_since < lease.end) or self.holds(lease, now)
 
     @property
     def open_for_leases(self) -> bool:
@@ -245,12 +268,14 @@ class Companions:
 class Fault:
     """An outage, or another fault, of a machine.
 
-    from_: of false hardware, when its verification was asked for. to: end of the outage, exclusive; 0 while it runs.
+    from_: of false hardware, a week before its verification was asked for. to: end of the outage, exclusive; 0 while
+        it runs; of false hardware, when its verification was asked for.
     deadline: until when the provider may appeal, while Filed, the arbiter rule, while Appealed, and tenants
         register what they lost, while Upheld; executed after it.
-    bps: what it charged the machine's window with. previous: the machine's outage before this one, or 0.
-    amount: of stake to be moved. bond: of the appeal, while it stands. pot, weight: what tenants have not been credited
-    with yet, once Executed, and their cell-seconds. reporters: digest of who shares a tenth, or zeros for nobody.
+    bps: what it charged the machine's window with. rules: the version of the pool's parameters that judges it.
+    round: of false hardware, the verification that found it. amount: of stake to be moved. bond: of the appeal, while
+    it stands. pot: what tenants have coming. reporter: the challenger or the digest of the quorum that has a tenth, or
+    zeros for nobody.
     """
 
     id: int
@@ -262,13 +287,12 @@ class Fault:
     filed_at: int
     deadline: int
     bps: int
-    previous: int
-    arbiter: str
+    rules: int
+    round: int
     amount: int
     bond: int
     pot: int
-    weight: int
-    reporters: bytes
+    reporter: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,14 +315,24 @@ class SlashWindow:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A validator's stake. `full` is what it takes; `leaves_at` is 0 while the seat stays."""
+    """A validator's stake. It was bought for rules that ask `level`, with a tenth more; `leaves_at` is 0 while it stays."""
 
     id: int
     validator: str
     stake: int
-    full: int
+    level: int
     joined_at: int
     leaves_at: int
+    fined_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Who has signed with which seat, and what that seat weighs."""
+
+    seat: int
+    validator: str
+    level: int
 
 
 @dataclass(frozen=True, slots=True)

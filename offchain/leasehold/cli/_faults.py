@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from leasehold.chain import (
+    ZERO_ADDRESS,
     ZERO_DIGEST,
     Fault,
     FaultKind,
@@ -12,15 +13,15 @@ from leasehold.chain import (
     FaultState,
     Lease,
     LeaseState,
-    Receipt,
     format_lease,
 )
 from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
 from leasehold.errors import UnknownFault
-from leasehold.market import InvalidInput, Money, format_amount, format_duration
+from leasehold.market import Money, format_amount, format_duration
 
+BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
 ROLL_AFTER = 120 * 3_600  # seconds; from then on anybody may file a running outage
 
 KINDS = {
@@ -54,13 +55,12 @@ async def current(session: Session, record: FaultRecord) -> Fault:
         filed_at=record.filed_at,
         deadline=0,
         bps=record.bps,
-        previous=0,
-        arbiter=record.arbiter,
+        rules=record.rules,
+        round=0,
         amount=record.amount,
         bond=0,
         pot=record.pot - record.compensated,
-        weight=record.weight,
-        reporters=ZERO_DIGEST,
+        reporter=ZERO_DIGEST,
     )
 
 
@@ -77,7 +77,7 @@ def fault_json(fault: Fault, money: Money) -> dict[str, Json]:
         "bps": fault.bps,
         "amount": format_amount(fault.amount, money.decimals),
         "token": money.symbol,
-        "arbiter": fault.arbiter,
+        "rules": fault.rules,
     }
 
 
@@ -97,16 +97,23 @@ def costs(fault: Fault, money: Money) -> str:
     return f"{money.show(fault.amount, places=6)} ({fault.bps / 100:g} % of the stake)"
 
 
-def what_next(fault: Fault, now: int) -> str:
+async def arbiter_of(session: Session, fault: Fault) -> str | None:
+    """Who rules on an appeal against it: whom the rules name that judge it, or nobody."""
+    named = (await session.pool.params(fault.rules)).arbiter if fault.rules else ZERO_ADDRESS
+    return None if named == ZERO_ADDRESS else named
+
+
+def what_next(fault: Fault, now: int, arbiter: str | None) -> str:
     """What can happen to it now, and who may send that."""
     if fault.state is FaultState.RUNNING:
         if now > fault.from_ + ROLL_AFTER:
             return f"anybody may file it: `leasehold compensate {fault.id}`"
         return "runs until the machine's operator or provider recovers it"
     if fault.state is FaultState.FILED and now <= fault.deadline:
-        return f"the provider may appeal until {utc(fault.deadline)}; tenants register what they lost"
+        may = "the provider may appeal" if arbiter else "nobody rules on it: it stands"
+        return f"{may} until {utc(fault.deadline)}; tenants register what they lost"
     if fault.state is FaultState.APPEALED and now <= fault.deadline:
-        return f"{fault.arbiter} may rule until {utc(fault.deadline)}; silence lets it stand"
+        return f"{arbiter} may rule until {utc(fault.deadline)}; silence lets it stand"
     if fault.state is FaultState.UPHELD and now <= fault.deadline:
         return f"it stands; tenants register what they lost until {utc(fault.deadline)}"
     if executable(fault, now):
@@ -139,19 +146,12 @@ def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) ->
     return found
 
 
+def sink_said(sink: str | None) -> str:
+    """Who got what nobody had coming, for people."""
+    return "burnt" if sink is None or sink.lower() == BURNT else sink
+
+
 def leases_said(leases: Sequence[int]) -> str:
     """``lease 1`` or ``leases 1, 2.1``."""
     shown = ", ".join(format_lease(each) for each in leases)
     return f"lease {shown}" if len(leases) == 1 else f"leases {shown}"
-
-
-async def execute(session: Session, fault: Fault) -> Receipt:
-    """Move the stake of a fault whose time has come. Raises InvalidInput if its reporters cannot be found."""
-    faults = await session.pool.faults()
-    reporters = await faults.reporters(fault.reporters, session.deployment.block)
-    if reporters is None:
-        raise InvalidInput(
-            f"The reporters of fault {fault.id} could not be found in the chain's history: use a node that keeps the "
-            "events of its machine's last outages."
-        )
-    return await faults.execute(fault.id, reporters)

@@ -13,14 +13,15 @@ from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import (
     ROLL_AFTER,
     applicable,
+    arbiter_of,
     costs,
     current,
     executable,
-    execute,
     fault_at,
     fault_json,
     lasted,
     leases_said,
+    sink_said,
     what_next,
 )
 from leasehold.cli._index import indexed
@@ -73,7 +74,7 @@ async def challenge(
                 ("it answers", "the bond is gone; another challenge within a day takes twice as much"),
                 (
                     "it does not",
-                    f"`leasehold prove {machine}`: the bond comes back, and the machine is down",
+                    f"`leasehold prove {machine}` within an hour: the bond comes back, and the machine is down",
                 ),
             ),
         )
@@ -82,9 +83,7 @@ async def challenge(
             await paid.send(session)
             number_, receipt = await faults.challenge(machine, number)
             until = await session.now() + rules.challenge_window
-            said = (
-                f"Challenge {number_} stands until about {utc(until)}; then run `leasehold prove {machine}`."
-            )
+            said = f"Challenge {number_} stands until about {utc(until)}; then run `leasehold prove {machine}` within an hour."
             return Done(receipt, said, {"challenge": number_, "until": until})
 
         document: dict[str, Json] = {
@@ -124,7 +123,9 @@ async def prove(call: Invocation, machine: MachineId) -> None:
         async def send() -> Done:
             fault, receipt = await faults.prove(machine)
             said = (
-                f"Machine {machine} is down (fault {fault})." if fault else "The machine had retired by then."
+                f"Machine {machine} is down (fault {fault})."
+                if fault
+                else "It moves nothing: an hour has passed since, or the machine had retired by then."
             )
             return Done(
                 receipt, f"{said} The bond is back in the challenger's ledger.", {"fault": fault or None}
@@ -171,20 +172,23 @@ async def show_fault(call: Invocation, fault: FaultId) -> None:
         index = await indexed(session, call.out)
         record, losses = await index.fault(fault), await index.losses(fault=fault)
         now, money = await session.now(), session.money
-        parts = (record.pot, record.reported, record.to_treasury) if record else (0, 0, 0)
+        parts = (record.pot, record.reported, record.rest) if record else (0, 0, 0)
+        arbiter, sink = await arbiter_of(session, found), record.sink if record else None
         shares = [format_amount(each, money.decimals) for each in parts]
         call.out.answer(
             {
                 **fault_json(found, money),
                 "to_tenants": shares[0],
                 "to_reporters": shares[1],
-                "to_treasury": shares[2],
-                "next": what_next(found, now),
+                "rest": shares[2],
+                "rest_to": sink,
+                "arbiter": arbiter,
+                "next": what_next(found, now, arbiter),
                 "losses": [
                     {
                         "lease": format_lease(each.lease),
                         "tenant": each.tenant,
-                        "cell_seconds": each.weight,
+                        "part": format_amount(each.part, money.decimals),
                         "credited": format_amount(each.amount, money.decimals),
                     }
                     for each in losses
@@ -194,7 +198,7 @@ async def show_fault(call: Invocation, fault: FaultId) -> None:
         if call.out.as_json:
             return
         executed = found.state is FaultState.EXECUTED
-        went = f"tenants {shares[0]}, reporters {shares[1]}, treasury {shares[2]} {money.symbol}"
+        went = f"tenants {shares[0]}, reporters {shares[1]}, {sink_said(sink)} {shares[2]} {money.symbol}"
         call.out.pairs(
             f"Fault {fault}",
             (
@@ -204,17 +208,18 @@ async def show_fault(call: Invocation, fault: FaultId) -> None:
                 ("state", found.state.name.lower()),
                 ("costs", costs(found, money)),
                 *((("went to", went),) if executed else ()),
-                ("arbiter", found.arbiter),
-                ("next", what_next(found, now)),
+                ("judged by", f"version {found.rules} of the pool's parameters"),
+                ("arbiter", arbiter or "nobody"),
+                ("next", what_next(found, now, arbiter)),
             ),
         )
         call.out.table(
-            ("lease", "tenant", ">cell-seconds lost", ">credited"),
+            ("lease", "tenant", ">part of the slash", ">credited"),
             [
                 (
                     format_lease(each.lease),
                     each.tenant,
-                    str(each.weight),
+                    money.show(each.part, places=6),
                     money.show(each.amount, places=6),
                 )
                 for each in losses
@@ -325,11 +330,11 @@ async def _next_step(
     if executable(fault, now) and "execute" not in taken:
         amount = session.money.show(fault.amount, places=6)
         said = f"carry out fault {fault.id}: {amount} of machine {fault.machine}'s stake"
-        return Step("execute", said, lambda: execute(session, fault))
+        return Step("execute", said, lambda: faults.execute(fault.id))
     owed = [
         each.lease
         for each in losses
-        if each.weight and not each.amount and (tenant is None or each.tenant == session.account)
+        if each.part and not each.amount and (tenant is None or each.tenant == session.account)
     ]
     if fault.state is FaultState.EXECUTED and fault.pot and owed and "compensate" not in taken:
         said = f"credit the part that {leases_said(owed)} have in fault {fault.id}"

@@ -159,6 +159,7 @@ async def sign_offer(
         found = await session.provider().own(asked.machine)
         kept = _kept(session)
         offer = Offer(
+            account=session.account,
             machine=asked.machine,
             revision=found.revision,
             price=units,

@@ -12,11 +12,13 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
+from leasehold.chain import Consent
 from leasehold.market._errors import DocumentInvalid
 
 MAX_DOCUMENT_BYTES = 1 << 20
 
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -101,7 +103,20 @@ class Contact(_Document):
 
 
 class Suggested(_Document):
+    """What to register. smallest_share: cells; no less than what the host can keep apart."""
+
     gpus: Annotated[int, Field(ge=1, le=8)]
+    smallest_share: Literal[1, 2, 4, 8] = 8
+
+
+class SignedConsent(_Document):
+    """The operator's word that it serves `provider` in one pool until `deadline`; `proof` is in hexadecimal."""
+
+    provider: Address
+    controller: Address
+    chain: Annotated[int, Field(ge=1)]
+    deadline: Annotated[int, Field(ge=0, lt=2**64)]
+    proof: Annotated[str, StringConstraints(pattern=r"^0x([0-9a-f]{2}){1,4096}$")]
 
 
 class MachineFile(_Document):
@@ -112,8 +127,9 @@ class MachineFile(_Document):
 
     hardware: dict[str, JsonValue]
     contact: dict[str, JsonValue]
-    operator: Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
+    operator: Address
     suggested: Suggested
+    consent: SignedConsent
 
     @classmethod
     def load(cls, path: Path) -> MachineFile:
@@ -131,6 +147,21 @@ class MachineFile(_Document):
         parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware")
         parse_document(Contact, canonical(loaded.contact), f"{path}, contact")
         return loaded
+
+    def consent_for(self, provider: str, controller: str, now: int) -> Consent:
+        """What the operator signed for this provider in this pool.
+
+        Raises:
+            DocumentInvalid: it signed for another, or long ago; with what to have described anew.
+        """
+        signed, again = self.consent, f"run `leasehold-agent describe --owner {provider}` on the host again."
+        if signed.provider.lower() != provider.lower():
+            raise DocumentInvalid(f"That host serves {signed.provider}, not {provider}: {again}")
+        if signed.controller.lower() != controller.lower():
+            raise DocumentInvalid(f"That host serves the pool {signed.controller}, not this one: {again}")
+        if signed.deadline < now:
+            raise DocumentInvalid(f"What the host's key signed is too old to be used: {again}")
+        return Consent(signed.deadline, bytes.fromhex(signed.proof[2:]))
 
 
 def canonical(document: JsonValue) -> bytes:

@@ -110,7 +110,7 @@ def claimable(lease: Lease, params: Params, trial: int, now: int, machine: Machi
     until = min(now - params.claim_lag, lease.end)
     if machine is not None and machine.down:
         until = min(until, machine.down_since)
-    if machine is not None and now < machine.held_until:
+    if machine is not None and machine.holds(lease, now):
         until = min(until, machine.held_from)
     return max(0, accrued(lease, until) - lease.settled)
 
@@ -118,11 +118,11 @@ def claimable(lease: Lease, params: Params, trial: int, now: int, machine: Machi
 def overdue(lease: Lease, params: Params, now: int, machine: Machine | None = None) -> bool:
     """Whether anyone may settle the lease for good: its end has passed, or it should have been started long ago.
 
-    machine: while it is down, and as long as it is held up afterwards, only tenants end their leases.
+    machine: what of a lease an outage of it has, while that runs or is held, only its tenant ends.
     """
     if lease.state is LeaseState.ACTIVE:
-        held = machine is not None and (machine.down or now < machine.held_until)
-        return now >= lease.end and not held
+        disputed = machine is not None and machine.disputes(lease, now)
+        return now >= lease.end and not disputed
     return lease.state is LeaseState.OPENED and now > lease.start + params.start_window
 
 

@@ -93,6 +93,9 @@ MACHINES: Schema[Listing] = Schema.of(
             "how many are wholly free",
         ),
         Field("cells", Kind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
+        Field(
+            "smallest", Kind.NUMBER, lambda m: m.machine.smallest_share, "least eighths of a GPU it leases"
+        ),
         Field("mem", Kind.SIZE, lambda m: m.gpu_memory, "memory of each GPU; a bare number is GB"),
         Field("price", Kind.NUMBER, lambda m: m.price, "whole tokens per GPU-hour"),
         Field(

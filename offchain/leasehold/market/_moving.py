@@ -55,6 +55,11 @@ def resizing(lease: Lease, machine: Machine, trial: int, share: int, now: int, f
     if share > lease.cells and machine.delisted:
         raise MachineDelisted(machine=machine.id)
     others = machine.busy & ~cells_of(lease.placement)
+    if share < machine.smallest_share:
+        raise MachineUnavailable(
+            f"Machine {machine.id} leases no less than {format_share(machine.smallest_share)} of a GPU: take that, or "
+            "move the lease."
+        )
     if not valid_share(share, machine.gpus) or not fits(others, machine.gpus, share):
         raise MachineUnavailable(
             f"Machine {machine.id} has no room for {format_share(share)} of a GPU now: take another share, or move the "

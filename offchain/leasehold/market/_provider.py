@@ -48,11 +48,18 @@ class Joined:
 class Due:
     """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their cells.
 
-    claimable: token units by running lease, before the fee.
+    claimable: token units by running lease, before the fee. disputed: leases that are over, whose tenants may still
+    have an outage taken off their bills: the provider closes them now by forgoing that time.
     """
 
     overdue: tuple[int, ...]
     claimable: dict[int, int]
+    disputed: tuple[int, ...] = ()
+
+    def forgoing(self) -> Due:
+        """The same, with what is disputed closed too."""
+        claimed = {lease: units for lease, units in self.claimable.items() if lease not in self.disputed}
+        return Due(self.overdue + self.disputed, claimed)
 
     @property
     def empty(self) -> bool:
@@ -104,8 +111,10 @@ class Provider:
         """What joining would take and bring; `known` are the pool's machines.
 
         Raises:
-            InvalidInput, AlreadyJoined, NotEnoughFunds: why it cannot be done; nothing was sent.
+            InvalidInput, AlreadyJoined, NotEnoughFunds: why it cannot be done; nothing was sent. DocumentInvalid: the
+            host serves another.
         """
+        described.consent_for(self.account, self._pool.deployment.controller, await self._now())
         check_terms(terms, await self._now())
         for machine in known:
             taken = machine.operator.lower() == described.operator.lower()
@@ -141,18 +150,27 @@ class Provider:
         wanted = price * 2 * GAS_PER_LEASE * GAS_LEASES
         return max(0, wanted - await self._rpc.balance(operator))
 
-    async def join(self, described: MachineFile, gpus: int, terms: Terms, *, gas: int) -> Joined:
+    async def join(
+        self, described: MachineFile, gpus: int, smallest_share: int, terms: Terms, *, gas: int
+    ) -> Joined:
         """Pin both documents, stake and register, and send the operator `gas` wei.
 
         Raises:
             ContractError: the pool refuses. DatasetError: the documents could not be pinned; nothing was
             sent.
         """
+        consent = described.consent_for(self.account, self._pool.deployment.controller, await self._now())
         hardware, contact = canonical(described.hardware), canonical(described.contact)
         await self._blocks.put_block(hardware)
         await self._blocks.put_block(contact)
         machine, receipt = await self._pool.register(
-            terms, gpus, sha256(hardware).digest(), sha256(contact).digest(), described.operator
+            terms,
+            gpus,
+            smallest_share,
+            sha256(hardware).digest(),
+            sha256(contact).digest(),
+            described.operator,
+            consent,
         )
         funding = None
         if gas and self._sender is not None:
@@ -182,6 +200,7 @@ class Provider:
         now = await self._now()
         running: dict[int, int] = {}
         late: list[int] = []
+        disputed: list[int] = []
         machines = {
             number: await self._pool.machine_of(number) for number in {lease.machine for lease in leases}
         }
@@ -190,9 +209,12 @@ class Provider:
             machine = machines[lease.machine]
             if overdue(lease, params, now, machine):
                 late.append(lease.id)
-            elif amount := claimable(lease, params, trial, now, machine):
+                continue
+            if overdue(lease, params, now):
+                disputed.append(lease.id)
+            if amount := claimable(lease, params, trial, now, machine):
                 running[lease.id] = amount
-        return Due(tuple(late), running)
+        return Due(tuple(late), running, tuple(disputed))
 
     async def collect(self, due: Due) -> Receipt:
         """Close what is overdue and claim the rest, in one transaction."""

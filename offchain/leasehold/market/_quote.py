@@ -212,6 +212,11 @@ def obstacle(
             f"Machine {machine.id} has {machine.gpus} GPUs and cannot serve {format_share(wish.share)}: "
             "choose a smaller --share."
         )
+    if wish.share < machine.smallest_share:
+        return MachineUnavailable(
+            f"Machine {machine.id} leases no less than {format_share(machine.smallest_share)} of a GPU: "
+            "choose that --share, or another machine."
+        )
     if not fits(machine.busy, machine.gpus, wish.share):
         return MachineUnavailable(
             f"Machine {machine.id} has no room for {format_share(wish.share)} of a GPU now: "

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
-from leasehold.chain import Params
+from eth_utils.address import is_address, to_checksum_address
+
+from leasehold.chain import ZERO_ADDRESS, Params
 from leasehold.market._errors import InvalidInput
 from leasehold.market._quote import Money
 from leasehold.market._units import format_amount, format_duration, parse_amount, parse_duration
@@ -34,12 +36,14 @@ class Kind(Enum):
     BPS = "bps"
     DURATION = "duration"
     COUNT = "count"
+    ACCOUNT = "account"
 
 
 _KINDS = {
     **dict.fromkeys(("min_stake_per_gpu", "bond", "seat_stake", "verification_fee"), Kind.AMOUNT),
     **dict.fromkeys(("fee_bps", "hold_fee_bps", "max_slash_bps"), Kind.BPS),
     "committee_size": Kind.COUNT,
+    **dict.fromkeys(("arbiter", "sink"), Kind.ACCOUNT),
 }
 _PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,2}))?\s*%")
 
@@ -49,9 +53,11 @@ def kind_of(name: str) -> Kind:
     return _KINDS.get(name, Kind.DURATION)
 
 
-def format_param(name: str, value: int, money: Money) -> str:
+def format_param(name: str, value: int | str, money: Money) -> str:
     """A parameter for people: ``2.5 USDT``, ``3 %``, ``2d``."""
     kind = kind_of(name)
+    if isinstance(value, str):
+        return "none" if value == ZERO_ADDRESS else value
     if kind is Kind.AMOUNT:
         return money.show(value)
     if kind is Kind.BPS:
@@ -59,18 +65,26 @@ def format_param(name: str, value: int, money: Money) -> str:
     return format_duration(value) if kind is Kind.DURATION else str(value)
 
 
-def param_json(name: str, value: int, money: Money) -> str | int:
+def param_json(name: str, value: int | str, money: Money) -> str | int | None:
     """A parameter in JSON: amounts as texts in whole tokens, the rest as numbers."""
+    if isinstance(value, str):
+        return None if value == ZERO_ADDRESS else value
     return format_amount(value, money.decimals) if kind_of(name) is Kind.AMOUNT else value
 
 
-def parse_param(name: str, text: str, money: Money) -> int:
+def parse_param(name: str, text: str, money: Money) -> int | str:
     """What somebody wrote for a parameter: whole tokens, bps or ``3 %``, seconds or ``2d``, a number.
 
     Raises:
         InvalidInput: it cannot be read.
     """
     kind, plain = kind_of(name), text.strip()
+    if kind is Kind.ACCOUNT:
+        if plain.lower() in ("none", "null"):
+            return ZERO_ADDRESS
+        if not is_address(plain):
+            raise InvalidInput(f"'{text}' is no value for `{name}`: write an account, or none.")
+        return to_checksum_address(plain)
     if kind is Kind.AMOUNT:
         return parse_amount(plain, money.decimals)
     if plain.isascii() and plain.isdigit():
@@ -91,13 +105,13 @@ def changed_params(params: Params, given: Mapping[str, str], money: Money) -> Pa
         InvalidInput: no such parameter, or a value that cannot be read.
     """
     names = {field.name for field in fields(Params)}
-    values: dict[str, int] = {}
+    values: dict[str, int | str] = {}
     for written, text in given.items():
         name = re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), written).replace("-", "_")
         if name not in names:
             raise InvalidInput(f"'{written}' is no parameter of a pool: use {', '.join(sorted(names))}.")
         values[name] = parse_param(name, text, money)
-    return replace(params, **values)
+    return replace(params, **values)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -105,8 +119,8 @@ class Change:
     """One parameter, before and after."""
 
     name: str
-    before: int
-    after: int
+    before: int | str
+    after: int | str
 
 
 def changes(before: Params, after: Params) -> tuple[Change, ...]:
@@ -129,6 +143,8 @@ def check_params(params: Params, money: Money) -> None:
         return InvalidInput(f"`{name}` is {shown}, and has to be {bounds}: correct it and propose again.")
 
     for field in fields(Params):
+        if kind_of(field.name) is Kind.ACCOUNT:
+            continue
         bits = _BITS.get(field.name, _OTHER_BITS)
         if not 0 <= getattr(params, field.name) < 1 << bits:
             raise say(field.name, f"below {format_param(field.name, 1 << bits, money)}")
@@ -141,9 +157,9 @@ def check_params(params: Params, money: Money) -> None:
         ("notice_seconds", 0, 30 * DAY),
         ("challenge_window", 10 * MINUTE, None),
         ("claim_lag", max(params.challenge_window, MAX_TRIAL), 7 * DAY),
-        ("filing_window", 0, 7 * DAY),
+        ("filing_window", 0, 5 * DAY - 1),
         ("appeal_window", DAY, None),
-        ("ruling_window", DAY, None),
+        ("ruling_window", DAY, max(DAY, 14 * DAY - params.appeal_window)),
     ):
         value = getattr(params, name)
         if value < least or (most is not None and value > most):
@@ -159,3 +175,9 @@ def check_params(params: Params, money: Money) -> None:
         raise say("committee_size", "odd, 3 to 15")
     if params.seat_stake < params.min_stake_per_gpu:
         raise say("seat_stake", f"at least {money.show(params.min_stake_per_gpu)}, the least stake of a GPU")
+    if 10 * params.verification_fee > params.seat_stake:
+        raise say(
+            "verification_fee", f"at most {money.show(params.seat_stake // 10)}, a tenth of a seat's stake"
+        )
+    if params.sink != ZERO_ADDRESS and params.sink.lower() == params.arbiter.lower():
+        raise say("sink", "another than the arbiter: nobody who rules gains")

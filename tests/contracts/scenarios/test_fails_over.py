@@ -5,6 +5,7 @@ When the first machine fails, anybody may bring the standby up; the tenant's wal
 """
 
 import pytest
+from signing import consent
 from world import (
     CONTACT,
     ENDED,
@@ -33,7 +34,9 @@ STANDBY = (2, 1, 0, WORKLOAD)  # machine, revision, anywhere on it, the job
 @pytest.fixture
 def standby(pool, neighbour, operator):
     """Machine 2: a GPU of the neighbour's."""
-    pool.register(DEARER, 1, HARDWARE, CONTACT, operator, {"from": neighbour})
+    pool.register(
+        DEARER, 1, 1, HARDWARE, CONTACT, operator, consent(pool, neighbour, operator), {"from": neighbour}
+    )
 
 
 def test_a_lease_moves_by_itself(

@@ -6,6 +6,7 @@ other three notice nothing.
 """
 
 import pytest
+from signing import consent
 from world import (
     ACTIVE,
     CONTACT,
@@ -36,7 +37,7 @@ FAILING = 4
 def machines(pool, provider, neighbour, operator):
     """Machines 2 and 3 are the provider's, 4, 5 and 6 the neighbour's."""
     for who in (provider, provider, neighbour, neighbour, neighbour):
-        pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": who})
+        pool.register(Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, who, operator), {"from": who})
 
 
 def opening(pool, machine, duration=2 * HOUR):

@@ -7,6 +7,7 @@ agreed to.
 """
 
 import pytest
+from signing import consent
 from world import (
     CONTACT,
     DAY,
@@ -84,7 +85,9 @@ def test_nobody_loses_a_unit_of_ledger_or_escrow(
     books()
     for call in (
         lambda: pool.open(LeaseRequest(1), {"from": thief}),
-        lambda: pool.register(Terms(), 1, HARDWARE, CONTACT, operator, {"from": thief}),
+        lambda: pool.register(
+            Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, thief, operator), {"from": thief}
+        ),
     ):
         with reverts("Paused"):
             call()

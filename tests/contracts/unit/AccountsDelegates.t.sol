@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
@@ -330,7 +330,7 @@ contract AccountsDelegatesTest is GroupFixture {
         vm.prank(PROVIDER);
         token.approve(address(other), type(uint256).max);
         vm.prank(PROVIDER);
-        other.register(_terms(), 8, "hardware", "contact", OPERATOR);
+        other.register(_terms(), 8, 1, "hardware", "contact", OPERATOR, _consent(address(other), PROVIDER));
         vm.prank(tenant);
         token.approve(address(other), type(uint256).max);
         vm.prank(tenant);
@@ -396,7 +396,7 @@ contract AccountsDelegatesTest is GroupFixture {
         vm.prank(PROVIDER);
         eager.approve(address(odd), type(uint256).max);
         vm.prank(PROVIDER);
-        odd.register(_terms(), 8, "hardware", "contact", OPERATOR);
+        odd.register(_terms(), 8, 1, "hardware", "contact", OPERATOR, _consent(address(odd), PROVIDER));
         _delegateIn(odd, address(eager), CAP, PERIOD, EXPIRY);
         _delegateIn(odd, STUDENT, CAP, PERIOD, EXPIRY);
         eager.arm(

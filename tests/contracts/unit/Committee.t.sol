@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {ICommittee, Round, RoundState, Seat} from "../../../contracts/interfaces/ICommittee.sol";
+import {ICommittee, Round, RoundState, Seat, Signer} from "../../../contracts/interfaces/ICommittee.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
 import {MachineStatus, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -13,41 +13,41 @@ contract CommitteeSeatsTest is CommitteeWorld {
         address who = _validator(1);
         pool.deposit(who, STAKE + 7);
         _event();
-        emit ICommittee.SeatJoined(1, who, STAKE);
+        emit ICommittee.SeatJoined(1, who, LEVEL, STAKE);
         vm.prank(who);
-        vm.assertEq(committee.join(), 1);
+        vm.assertEq(committee.join(1), 1);
         vm.assertEq(pool.balanceOf(who), 7);
         Seat memory seat = committee.seatOf(1);
         vm.assertEq(seat.validator, who);
-        vm.assertTrue(seat.stake == STAKE && seat.full == STAKE && seat.joinedAt == NOW && seat.leavesAt == 0);
+        vm.assertTrue(seat.stake == STAKE && seat.level == LEVEL && seat.joinedAt == NOW && seat.leavesAt == 0);
         _assertSolvent();
     }
 
     function test_joining_needs_the_stake() external {
         _expect(abi.encodeWithSelector(PoolDouble.InsufficientBalance.selector, THIEF, 0, STAKE));
         vm.prank(THIEF);
-        committee.join();
+        committee.join(1);
     }
 
     /// @dev What `Accounts` says is believed while it says it, and of nobody else.
     function test_a_group_joins_through_accounts() external {
         pool.deposit(THIEF, STAKE);
-        accounts.act(THIEF, address(committee), abi.encodeCall(ICommittee.join, ()));
+        accounts.act(THIEF, address(committee), abi.encodeCall(ICommittee.join, (1)));
         vm.assertEq(_holder(1), THIEF);
     }
 
     function test_a_seat_matures_in_three_days() external {
         _join(_validator(1));
         _join(_validator(2));
-        vm.assertEq(committee.maturedSeats(), 0);
+        vm.assertEq(committee.maturedSeats(1), 0);
         skip(1 hours);
         _join(_validator(3));
         skip(MATURITY - 1 hours - 1);
-        vm.assertEq(committee.maturedSeats(), 0);
+        vm.assertEq(committee.maturedSeats(1), 0);
         skip(1);
-        vm.assertEq(committee.maturedSeats(), 2);
+        vm.assertEq(committee.maturedSeats(1), 2);
         skip(1 hours);
-        vm.assertEq(committee.maturedSeats(), 3);
+        vm.assertEq(committee.maturedSeats(1), 3);
         vm.assertEq(committee.seatCount(), 3);
     }
 
@@ -70,7 +70,7 @@ contract CommitteeSeatsTest is CommitteeWorld {
         _expect(abi.encodeWithSelector(ICommittee.SeatLeavingAlready.selector, 1));
         vm.prank(_validator(1));
         committee.leave(1);
-        vm.assertEq(committee.maturedSeats(), 1); // counts until it exits
+        vm.assertEq(committee.maturedSeats(1), 1); // counts until it exits
 
         skip(LEAVE_DELAY - 1);
         _expect(abi.encodeWithSelector(ICommittee.SeatLocked.selector, 1, leavesAt));
@@ -81,7 +81,7 @@ contract CommitteeSeatsTest is CommitteeWorld {
         vm.prank(THIEF); // anyone may send it: the stake goes to its validator
         committee.exit(1);
         vm.assertEq(pool.balanceOf(_validator(1)), STAKE);
-        vm.assertEq(committee.maturedSeats(), 0);
+        vm.assertEq(committee.maturedSeats(1), 0);
         _assertSolvent();
         _expect(abi.encodeWithSelector(ICommittee.UnknownSeat.selector, 1));
         committee.exit(1);
@@ -95,9 +95,9 @@ contract CommitteeSeatsTest is CommitteeWorld {
         vm.assertEq(_join(_validator(9)), 2);
         vm.assertEq(_join(_validator(10)), 4);
         vm.assertEq(committee.seatCount(), 4);
-        vm.assertEq(committee.maturedSeats(), 2);
+        vm.assertEq(committee.maturedSeats(1), 2);
         skip(MATURITY);
-        vm.assertEq(committee.maturedSeats(), 4);
+        vm.assertEq(committee.maturedSeats(1), 4);
         _assertSolvent();
     }
 
@@ -107,13 +107,6 @@ contract CommitteeSeatsTest is CommitteeWorld {
         committee.leave(5);
         _expect(unknown);
         committee.topUp(5, 1);
-        _expect(unknown);
-        committee.validatorsOf(_list(5));
-    }
-
-    function _list(uint32 seat) private pure returns (uint32[] memory seats) {
-        seats = new uint32[](1);
-        seats[0] = seat;
     }
 
     /// @dev Matured seats are counted exactly, whatever the order of joins, leaves, exits and time.
@@ -138,7 +131,7 @@ contract CommitteeSeatsTest is CommitteeWorld {
                 held = committee.seatOf(s);
                 if (held.validator != address(0) && held.joinedAt + MATURITY <= block.timestamp) ++matured;
             }
-            vm.assertEq(committee.maturedSeats(), matured, "matured");
+            vm.assertEq(committee.maturedSeats(1), matured, "matured");
         }
         _assertSolvent();
     }
@@ -560,12 +553,12 @@ contract CommitteeRoundsTest is CommitteeWorld {
         emit ICommittee.RoundFinalized(round, MACHINE, RoundState.Passed, SPEC, 700, 5);
         committee.finalize(round);
         Round memory done = committee.roundOf(round);
-        vm.assertTrue(done.state == RoundState.Passed && done.spec == SPEC && done.score == 700 && done.fee == 0);
+        vm.assertTrue(done.state == RoundState.Passed && done.spec == SPEC && done.score == 700 && done.fee == 0.95e18);
         for (uint256 i = 0; i < 5; ++i) {
             vm.assertEq(pool.balanceOf(_holder(seats[i])), 0.95e18);
             vm.assertEq(committee.seatOf(seats[i]).stake, STAKE);
         }
-        vm.assertEq(pool.balanceOf(TREASURY), 0);
+        vm.assertEq(pool.balanceOf(BURNT), 0);
         vm.assertTrue(pool.machineOf(MACHINE).status == MachineStatus.Verified);
         _assertSolvent();
         _expect(abi.encodeWithSelector(ICommittee.WrongRoundState.selector, round, RoundState.Passed));
@@ -579,18 +572,18 @@ contract CommitteeRoundsTest is CommitteeWorld {
         _commit(round, seats[4], true, SPEC, 900); // and is never revealed
         _agree(round, seats, 3, true, SPEC);
         _event();
-        emit ICommittee.SeatPenalized(seats[3], round, PENALTY, STAKE - PENALTY);
+        emit ICommittee.SeatFined(seats[3], PENALTY, STAKE - PENALTY);
         _event();
-        emit ICommittee.SeatPenalized(seats[4], round, PENALTY, STAKE - PENALTY);
+        emit ICommittee.SeatFined(seats[4], PENALTY, STAKE - PENALTY);
         committee.finalize(round);
         vm.assertEq(committee.seatOf(seats[3]).stake, STAKE - PENALTY);
         vm.assertEq(pool.balanceOf(_holder(seats[0])), (FEE - REWARD) / 3);
         // What three cannot part, and two penalties.
-        vm.assertEq(pool.balanceOf(TREASURY), 2 * PENALTY + (FEE - REWARD) % 3);
+        vm.assertEq(pool.balanceOf(BURNT), 2 * PENALTY + (FEE - REWARD) % 3);
         _assertSolvent();
     }
 
-    function test_standing_against_a_majority_costs_a_tenth() external {
+    function test_another_view_than_the_majority_s_costs_nothing() external {
         (uint256 round, uint32[] memory seats) = _drawn();
         _commit(round, seats[0], true, "other", 10); // another spec
         _commit(round, seats[1], false, SPEC, 10); // another verdict
@@ -606,8 +599,10 @@ contract CommitteeRoundsTest is CommitteeWorld {
         skip(REVEAL);
         committee.finalize(round);
         vm.assertEq(committee.roundOf(round).score, 300); // theirs alone
-        vm.assertEq(committee.seatOf(seats[0]).stake, STAKE - PENALTY);
-        vm.assertEq(committee.seatOf(seats[1]).stake, STAKE - PENALTY);
+        vm.assertEq(committee.seatOf(seats[0]).stake, STAKE);
+        vm.assertEq(committee.seatOf(seats[1]).stake, STAKE);
+        vm.assertEq(pool.balanceOf(_holder(seats[0])), 0);
+        vm.assertEq(pool.balanceOf(_holder(seats[2])), (FEE - REWARD) / 3);
         _assertSolvent();
     }
 
@@ -693,49 +688,188 @@ contract CommitteeRoundsTest is CommitteeWorld {
         _assertState(round, ok ? RoundState.Failed : RoundState.Drawn);
     }
 
-    /// @dev Six times silent, and the seat has lost more than half: it leaves, which no stake added later undoes.
-    function test_a_seat_under_half_leaves_of_itself() external {
-        uint32 weak = _weaken();
-        Seat memory seat = committee.seatOf(weak);
-        vm.assertEq(seat.stake, STAKE - 6 * PENALTY);
+    /// @dev Silent in one week and in the next: its stake is under its level, and it leaves, which no stake added later
+    /// undoes. It signs nothing more, and is not counted.
+    function test_a_seat_under_its_level_leaves_of_itself() external {
+        _fineUntil(1, 2);
+        Seat memory seat = committee.seatOf(1);
+        vm.assertEq(seat.stake, STAKE - 2 * PENALTY);
         vm.assertEq(seat.leavesAt, block.timestamp + LEAVE_DELAY);
-        address holder = _holder(weak);
+        vm.assertEq(committee.maturedSeats(1), 6);
+        address holder = _holder(1);
         pool.deposit(holder, STAKE);
-        _expect(abi.encodeWithSelector(ICommittee.SeatLeavingAlready.selector, weak));
+        _expect(abi.encodeWithSelector(ICommittee.SeatLeavingAlready.selector, 1));
         vm.prank(holder);
-        committee.topUp(weak, STAKE);
+        committee.topUp(1, STAKE);
         // It is drawn no more.
-        for (uint256 i = 0; i < 10; ++i) {
+        for (uint256 i = 0; i < 21; ++i) {
             skip(1 days);
             (uint256 round, uint32[] memory seats) = _drawn();
-            vm.assertFalse(_among(seats, weak));
+            vm.assertFalse(_among(seats, 1));
             skip(COMMIT + REVEAL);
             committee.finalize(round);
         }
         uint256 had = pool.balanceOf(holder);
-        committee.exit(weak);
-        vm.assertEq(pool.balanceOf(holder) - had, STAKE - 6 * PENALTY);
+        committee.exit(1);
+        vm.assertEq(pool.balanceOf(holder) - had, STAKE - 2 * PENALTY);
+        vm.assertEq(committee.maturedSeats(1), 6);
         _assertSolvent();
     }
 
-    /// @dev Seat 1 withholds until it has been penalized six times; the others agree.
-    function _weaken() private returns (uint32 weak) {
-        weak = 1;
-        uint256 penalties;
-        while (penalties < 6) {
+    /// @dev The seat is silent until it has been fined so often; the others agree.
+    function _fineUntil(uint32 silent, uint256 fines) private {
+        uint96 aim = uint96(STAKE - fines * PENALTY);
+        while (committee.seatOf(silent).stake > aim) {
             skip(1 days);
             (uint256 round, uint32[] memory seats) = _drawn();
-            if (_among(seats, weak)) ++penalties;
             for (uint256 i = 0; i < 5; ++i) {
-                if (seats[i] != weak) _commit(round, seats[i], true, SPEC, 1);
+                if (seats[i] != silent) _commit(round, seats[i], true, SPEC, 1);
             }
             skip(COMMIT);
             for (uint256 i = 0; i < 5; ++i) {
-                if (seats[i] != weak) _reveal(round, seats[i], true, SPEC, 1);
+                if (seats[i] != silent) _reveal(round, seats[i], true, SPEC, 1);
             }
             skip(REVEAL);
             committee.finalize(round);
         }
+    }
+
+    /// @dev Drawn for eleven machines at once and silent for all: a tenth, once in a week.
+    function test_a_seat_is_fined_once_in_a_week() external {
+        uint256[11] memory rounds;
+        for (uint32 i = 0; i < 11; ++i) {
+            pool.setMachine(i + 1, PROVIDER, MachineStatus.Unverified, 1);
+            vm.prank(REQUESTER);
+            rounds[i] = committee.requestVerification(i + 1, 1);
+            uint32[] memory seats = _draw(rounds[i]);
+            for (uint256 j = 0; j < 3; ++j) {
+                _commit(rounds[i], seats[j], true, SPEC, 1);
+            }
+        }
+        skip(COMMIT);
+        for (uint256 i = 0; i < 11; ++i) {
+            uint32[] memory seats = committee.drawnFor(rounds[i]);
+            for (uint256 j = 0; j < 3; ++j) {
+                _reveal(rounds[i], seats[j], true, SPEC, 1);
+            }
+        }
+        skip(REVEAL);
+        for (uint256 i = 0; i < 11; ++i) {
+            committee.finalize(rounds[i]);
+        }
+        for (uint32 seat = 1; seat <= 7; ++seat) {
+            vm.assertLe(STAKE - PENALTY, committee.seatOf(seat).stake, "fined twice");
+            vm.assertEq(committee.seatOf(seat).leavesAt, 0);
+        }
+        _assertSolvent();
+    }
+
+    // ----------------------------------------------------------------------------------------------- what was taken back
+
+    /// @dev Three of five agreed on a lie; one saw the truth and one was silent. The arbiter takes it back: each liar is
+    /// fined, who saw otherwise has the part of the fee that he went without, and nobody else has anything of it.
+    function test_an_outcome_that_was_taken_back() external {
+        (uint256 round, uint32[] memory seats) = _drawn();
+        _commit(round, seats[3], true, SPEC, 900);
+        for (uint256 i = 0; i < 3; ++i) {
+            _commit(round, seats[i], false, "a lie", 0);
+        }
+        skip(COMMIT);
+        _reveal(round, seats[3], true, SPEC, 900);
+        for (uint256 i = 0; i < 3; ++i) {
+            _reveal(round, seats[i], false, "a lie", 0);
+        }
+        skip(REVEAL);
+        committee.finalize(round);
+        _expect(abi.encodeWithSelector(ICompanion.NotAuthorized.selector, THIEF));
+        vm.prank(THIEF);
+        committee.overturn(round);
+        uint256 burnt = pool.balanceOf(BURNT);
+        uint96 share = (FEE - REWARD) / 3;
+        _event();
+        emit ICommittee.RoundOverturned(round, 1, share);
+        vm.prank(address(pool));
+        committee.overturn(round);
+        for (uint256 i = 0; i < 3; ++i) {
+            vm.assertEq(committee.seatOf(seats[i]).stake, STAKE - PENALTY);
+        }
+        vm.assertEq(pool.balanceOf(_holder(seats[3])), share);
+        vm.assertEq(committee.seatOf(seats[4]).stake, STAKE - PENALTY); // silent
+        vm.assertEq(pool.balanceOf(BURNT) - burnt, 3 * PENALTY - share);
+        _assertSolvent();
+    }
+
+    function test_an_outcome_that_all_had_agreed_on() external {
+        (uint256 round, uint32[] memory seats) = _drawn();
+        _agree(round, seats, 5, false, "a lie");
+        committee.finalize(round);
+        vm.prank(address(pool));
+        committee.overturn(round);
+        vm.assertEq(pool.balanceOf(BURNT), 5 * PENALTY);
+        vm.prank(address(pool));
+        committee.overturn(round); // nobody is fined twice in a week
+        vm.assertEq(pool.balanceOf(BURNT), 5 * PENALTY);
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- levels
+
+    /// @dev Seats that cost a unit judge nothing whose rules ask more: they are not counted, not drawn, and sign nothing.
+    function test_cheap_seats_judge_nothing_dear() external {
+        Params memory cheap = _params();
+        (cheap.seatStake, cheap.verificationFee) = (1e18, 0);
+        pool.setParams(cheap);
+        for (uint256 i = 0; i < 40; ++i) {
+            _join(_validator(100 + i));
+        }
+        skip(MATURITY);
+        vm.assertEq(committee.maturedSeats(1), 47); // where a unit is asked, all of them
+        pool.setParams(_params());
+        vm.assertEq(committee.maturedSeats(1), 7);
+        for (uint256 i = 0; i < 5; ++i) {
+            (uint256 round, uint32[] memory seats) = _drawn();
+            for (uint256 j = 0; j < 5; ++j) {
+                vm.assertLe(seats[j], 7, "a cheap seat was drawn");
+            }
+            skip(COMMIT + REVEAL);
+            committee.finalize(round);
+        }
+    }
+
+    function test_a_seat_is_bought_for_rules_that_are_or_were_in_force() external {
+        bytes memory unknown = abi.encodeWithSelector(ICommittee.UnknownVersion.selector, 0);
+        _expect(unknown);
+        committee.join(0);
+        _expect(abi.encodeWithSelector(ICommittee.UnknownVersion.selector, 2));
+        committee.join(2);
+    }
+
+    function test_there_are_so_many_levels() external {
+        Params memory other = _params();
+        for (uint256 i = 1; i < 32; ++i) {
+            other.seatStake = uint96(LEVEL + i);
+            pool.setParams(other);
+            _join(_validator(1));
+        }
+        other.seatStake = LEVEL - 1;
+        pool.setParams(other);
+        _expect(abi.encodeWithSelector(ICommittee.TooManyLevels.selector));
+        committee.join(1);
+    }
+
+    /// @dev A rival who asks in front of `setHardware` keeps nothing unverified: the provider's own round is his own.
+    function test_a_rival_s_round_bars_none_of_the_provider_s() external {
+        uint256 rivals = _request();
+        pool.setMachine(MACHINE, PROVIDER, MachineStatus.Unverified, 2);
+        pool.deposit(PROVIDER, FEE);
+        vm.prank(PROVIDER);
+        uint256 own = committee.requestVerification(MACHINE, 2);
+        vm.prank(REQUESTER);
+        _expect(abi.encodeWithSelector(ICommittee.RoundRunning.selector, MACHINE, rivals));
+        committee.requestVerification(MACHINE, 2);
+        pool.deposit(PROVIDER, FEE);
+        vm.prank(PROVIDER);
+        _expect(abi.encodeWithSelector(ICommittee.RoundRunning.selector, MACHINE, own));
+        committee.requestVerification(MACHINE, 2);
     }
 
     function test_a_seat_is_topped_up_to_what_is_full() external {
@@ -752,42 +886,6 @@ contract CommitteeRoundsTest is CommitteeWorld {
         committee.topUp(weak, STAKE);
         vm.assertEq(committee.seatOf(weak).stake, STAKE);
         vm.assertEq(pool.balanceOf(THIEF), STAKE - PENALTY);
-        _assertSolvent();
-    }
-
-    /// @dev Drawn for eleven machines at once and silent for all: the whole stake, and no more than that.
-    function test_no_seat_loses_more_than_its_stake() external {
-        uint256[11] memory rounds;
-        uint32 silent = 7;
-        for (uint32 i = 0; i < 11; ++i) {
-            pool.setMachine(i + 1, PROVIDER, MachineStatus.Unverified, 1);
-            do {
-                // until it is among those drawn
-                vm.prank(REQUESTER);
-                rounds[i] = committee.requestVerification(i + 1, 1);
-                _draw(rounds[i]);
-                if (_among(committee.drawnFor(rounds[i]), silent)) break;
-                skip(COMMIT + REVEAL);
-                committee.finalize(rounds[i]); // inconclusive: it may be asked for again
-            } while (true);
-            uint32[] memory seats = committee.drawnFor(rounds[i]);
-            for (uint256 j = 0; j < 5; ++j) {
-                if (seats[j] != silent) _commit(rounds[i], seats[j], true, SPEC, 1);
-            }
-            skip(COMMIT);
-            for (uint256 j = 0; j < 5; ++j) {
-                if (seats[j] != silent) _reveal(rounds[i], seats[j], true, SPEC, 1);
-            }
-        }
-        skip(REVEAL);
-        for (uint256 i = 0; i < 11; ++i) {
-            committee.finalize(rounds[i]);
-        }
-        vm.assertEq(committee.seatOf(silent).stake, 0);
-        vm.assertEq(pool.balanceOf(TREASURY), STAKE);
-        _assertSolvent();
-        skip(LEAVE_DELAY);
-        committee.exit(silent); // a seat of nothing is given up as any other
         _assertSolvent();
     }
 
@@ -819,7 +917,7 @@ contract CommitteeRoundsTest is CommitteeWorld {
         vm.assertEq(committee.seatOf(seats[4]).stake, STAKE);
         uint256 share = (FEE - REWARD) / 3;
         vm.assertEq(pool.balanceOf(agreed), STAKE);
-        vm.assertEq(pool.balanceOf(TREASURY), FEE - REWARD - 2 * share);
+        vm.assertEq(pool.balanceOf(BURNT), FEE - REWARD - 2 * share);
         _assertSolvent();
     }
 
@@ -830,27 +928,48 @@ contract CommitteeRoundsTest is CommitteeWorld {
         (uint256 round, uint32[] memory seats) = _drawn(); // nothing is charged, nothing paid
         _agree(round, seats, 3, true, SPEC);
         committee.finalize(round);
-        vm.assertEq(pool.balanceOf(TREASURY), 2 * PENALTY);
+        vm.assertEq(pool.balanceOf(BURNT), 2 * PENALTY);
         _assertSolvent();
     }
 }
 
 contract CommitteeQuorumTest is CommitteeWorld {
-    bytes32 private constant DIGEST = keccak256("an outage");
+    bytes32 private constant TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+
+    function _outage() private view returns (bytes32) {
+        bytes32 type_ = keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
+        bytes32 domain =
+            keccak256(abi.encode(type_, keccak256("Leasehold"), keccak256("1"), block.chainid, address(pool)));
+        bytes32 said = keccak256(abi.encode(TYPE, MACHINE, uint64(1), uint64(2)));
+        return keccak256(abi.encodePacked(hex"1901", domain, said));
+    }
+
+    function _isQuorum(uint32[] memory seats, bytes[] memory proofs) private returns (bool) {
+        return _saysSo(2, seats, proofs);
+    }
+
+    function _saysSo(uint64 to, uint32[] memory seats, bytes[] memory proofs) private returns (bool) {
+        try committee.witness(1, MACHINE, 1, to, seats, proofs) returns (bytes32) {
+            return true;
+        } catch (bytes memory error_) {
+            vm.assertEq(error_, abi.encodeWithSelector(ICommittee.NoQuorum.selector));
+            return false;
+        }
+    }
 
     /// @dev Seats 1 to `count`, each signed by its own validator's key.
-    function _signed(uint256 count) private pure returns (uint32[] memory seats, bytes[] memory proofs) {
+    function _signed(uint256 count) private view returns (uint32[] memory seats, bytes[] memory proofs) {
         seats = new uint32[](count);
         proofs = new bytes[](count);
         for (uint256 i = 0; i < count; ++i) {
             seats[i] = uint32(i + 1);
-            proofs[i] = _sign(i + 1, DIGEST);
+            proofs[i] = _sign(i + 1, _outage());
         }
     }
 
-    function _is(uint256 count) private view returns (bool) {
+    function _is(uint256 count) private returns (bool) {
         (uint32[] memory seats, bytes[] memory proofs) = _signed(count);
-        return committee.isQuorum(DIGEST, seats, proofs);
+        return _isQuorum(seats, proofs);
     }
 
     function test_more_than_two_thirds() external {
@@ -877,12 +996,12 @@ contract CommitteeQuorumTest is CommitteeWorld {
         skip(MATURITY);
         (uint32[] memory seats, bytes[] memory proofs) = _signed(23);
         for (uint256 i = 0; i < 20; ++i) {
-            proofs[i] = i == 0 ? _sign(1, DIGEST) : bytes("");
+            proofs[i] = i == 0 ? _sign(1, _outage()) : bytes("");
         }
         for (uint256 i = 20; i < 23; ++i) {
-            proofs[i] = _sign(i - 18, DIGEST);
+            proofs[i] = _sign(i - 18, _outage());
         }
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs)); // four are not five
+        vm.assertFalse(_isQuorum(seats, proofs)); // four are not five
         _join(_validator(5));
         skip(MATURITY);
         (uint32[] memory more,) = _signed(24);
@@ -890,10 +1009,10 @@ contract CommitteeQuorumTest is CommitteeWorld {
         for (uint256 i = 0; i < 23; ++i) {
             all[i] = proofs[i];
         }
-        all[23] = _sign(5, DIGEST);
-        vm.assertTrue(committee.isQuorum(DIGEST, more, all));
-        all[23] = _sign(6, DIGEST);
-        vm.assertFalse(committee.isQuorum(DIGEST, more, all));
+        all[23] = _sign(5, _outage());
+        vm.assertTrue(_isQuorum(more, all));
+        all[23] = _sign(6, _outage());
+        vm.assertFalse(_isQuorum(more, all));
     }
 
     /// @dev A sixth validator's further seats are not remembered: each needs its proof.
@@ -903,21 +1022,21 @@ contract CommitteeQuorumTest is CommitteeWorld {
         skip(MATURITY);
         (uint32[] memory seats, bytes[] memory proofs) = _signed(7);
         proofs[6] = "";
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs));
+        vm.assertFalse(_isQuorum(seats, proofs));
         proofs[6] = proofs[5];
-        vm.assertTrue(committee.isQuorum(DIGEST, seats, proofs));
+        vm.assertTrue(_isQuorum(seats, proofs));
     }
 
     function test_no_seat_counts_twice() external {
         _seats(6);
         (uint32[] memory seats, bytes[] memory proofs) = _signed(6);
-        vm.assertTrue(committee.isQuorum(DIGEST, seats, proofs));
+        vm.assertTrue(_isQuorum(seats, proofs));
         (seats[1], proofs[1]) = (seats[0], proofs[0]);
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs)); // twice
+        vm.assertFalse(_isQuorum(seats, proofs)); // twice
         (seats, proofs) = _signed(6);
         (seats[0], seats[1]) = (seats[1], seats[0]);
         (proofs[0], proofs[1]) = (proofs[1], proofs[0]);
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs)); // not in order
+        vm.assertFalse(_isQuorum(seats, proofs)); // not in order
     }
 
     function test_seats_that_do_not_count() external {
@@ -929,7 +1048,7 @@ contract CommitteeQuorumTest is CommitteeWorld {
         vm.assertFalse(_is(8)); // nobody holds the eighth
         (uint32[] memory seats, bytes[] memory proofs) = _signed(6);
         seats[0] = 0;
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs));
+        vm.assertFalse(_isQuorum(seats, proofs));
         skip(MATURITY);
         vm.assertTrue(_is(7));
     }
@@ -948,23 +1067,89 @@ contract CommitteeQuorumTest is CommitteeWorld {
     function test_each_signs_this() external {
         _seats(5);
         (uint32[] memory seats, bytes[] memory proofs) = _signed(5);
-        vm.assertTrue(committee.isQuorum(DIGEST, seats, proofs));
-        vm.assertFalse(committee.isQuorum("another", seats, proofs));
-        proofs[2] = _sign(9, DIGEST);
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, proofs));
-        vm.assertFalse(committee.isQuorum(DIGEST, seats, new bytes[](4)));
+        vm.assertTrue(_isQuorum(seats, proofs));
+        vm.assertFalse(_saysSo(3, seats, proofs));
+        proofs[2] = _sign(9, _outage());
+        vm.assertFalse(_isQuorum(seats, proofs));
+        vm.assertFalse(_isQuorum(seats, new bytes[](4)));
     }
 
-    function test_validators_of_seats_each_once() external {
-        for (uint256 i = 0; i < 6; ++i) {
-            _join(_validator(1 + i % 3));
+    /// @dev A tenth by stake: one seat for whose price ten were bought earns what they earn together.
+    function test_a_quorum_is_paid_by_stake() external {
+        _seats(5);
+        (uint32[] memory seats, bytes[] memory proofs) = _signed(5);
+        Signer[] memory signers = new Signer[](5);
+        for (uint32 i = 0; i < 5; ++i) {
+            signers[i] = Signer(i + 1, _validator(i + 1), i == 0 ? 10 * LEVEL : LEVEL);
         }
-        uint32[] memory seats = new uint32[](4);
-        (seats[0], seats[1], seats[2], seats[3]) = (2, 5, 3, 6);
-        address[] memory validators = committee.validatorsOf(seats);
-        vm.assertTrue(validators.length == 2);
-        vm.assertEq(validators[0], _validator(2));
-        vm.assertEq(validators[1], _validator(3));
-        vm.assertEq(committee.validatorsOf(new uint32[](0)).length, 0);
+        bytes32 quorum = keccak256(abi.encode(signers));
+        bytes memory nothing = abi.encodeWithSelector(ICommittee.NothingForQuorum.selector, quorum);
+        _expect(nothing);
+        committee.payQuorum(signers);
+        _expect(nothing);
+        committee.fineQuorum(signers);
+        _expect(abi.encodeWithSelector(ICompanion.NotAuthorized.selector, THIEF));
+        vm.prank(THIEF);
+        committee.credit(quorum, 1);
+        pool.deposit(address(committee), 14e18 + 3);
+        vm.prank(address(pool));
+        committee.credit(quorum, 14e18 + 3);
+        (uint96 due, uint32 disownedAt) = committee.quorumOf(quorum);
+        vm.assertTrue(due == 14e18 + 3 && disownedAt == 0);
+        committee.payQuorum(signers);
+        vm.assertEq(pool.balanceOf(_validator(1)), 10e18 + 2);
+        vm.assertEq(pool.balanceOf(_validator(2)), 1e18);
+        vm.assertEq(pool.balanceOf(BURNT), 1);
+        vm.assertEq(committee.witness(1, MACHINE, 1, 2, seats, proofs), _plain());
+    }
+
+    function _plain() private pure returns (bytes32) {
+        Signer[] memory signers = new Signer[](5);
+        for (uint32 i = 0; i < 5; ++i) {
+            signers[i] = Signer(i + 1, _validator(i + 1), LEVEL);
+        }
+        return keccak256(abi.encode(signers));
+    }
+
+    /// @dev What five signed was taken back: they are fined, once, and whoever took the seat of one that left is not.
+    function test_a_quorum_whose_word_was_taken_back() external {
+        _seats(5);
+        Signer[] memory signers = new Signer[](5);
+        for (uint32 i = 0; i < 5; ++i) {
+            signers[i] = Signer(i + 1, _validator(i + 1), LEVEL);
+        }
+        _leave(5);
+        skip(LEAVE_DELAY);
+        committee.exit(5);
+        _join(THIEF);
+        vm.prank(address(pool));
+        committee.disown(_plain());
+        committee.fineQuorum(signers);
+        vm.assertEq(pool.balanceOf(BURNT), 4 * PENALTY);
+        vm.assertEq(committee.seatOf(5).stake, STAKE);
+        _expect(abi.encodeWithSelector(ICommittee.NothingForQuorum.selector, _plain()));
+        committee.fineQuorum(signers);
+        // Again in the same week: they are not fined again.
+        vm.prank(address(pool));
+        committee.disown(_plain());
+        committee.fineQuorum(signers);
+        vm.assertEq(pool.balanceOf(BURNT), 4 * PENALTY);
+        _assertSolvent();
+    }
+
+    /// @dev Of seats that cost nothing nobody has a part.
+    function test_a_quorum_of_free_seats() external {
+        Signer[] memory signers = new Signer[](1);
+        signers[0] = Signer(1, THIEF, 0);
+        bytes32 quorum = keccak256(abi.encode(signers));
+        pool.deposit(address(committee), 5);
+        vm.prank(address(pool));
+        committee.credit(quorum, 5);
+        committee.payQuorum(signers);
+        vm.assertEq(pool.balanceOf(BURNT), 5);
+    }
+
+    function test_too_many_to_sign() external {
+        vm.assertFalse(_isQuorum(new uint32[](513), new bytes[](513)));
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {skip, vm} from "./Check.sol";
 import {CommitteeOfPool} from "./CommitteeOfPool.sol";
@@ -24,7 +24,7 @@ contract CommitteeGasTest is CommitteeOfPool {
 
     function test_round() external {
         vm.prank(THIEF);
-        committee.join();
+        committee.join(1);
         _log("join", 200_000);
         uint256 round = _requestOnce();
         _log("requestVerification", 240_000);
@@ -90,24 +90,38 @@ contract CommitteeGasTest is CommitteeOfPool {
 /// forge-config: default.isolate = true
 /// forge-config: deep.isolate = true
 contract CommitteeQuorumGasTest is CommitteeOfPool {
+    function _outage() private view returns (bytes32) {
+        bytes32 type_ = keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
+        bytes32 domain =
+            keccak256(abi.encode(type_, keccak256("Leasehold"), keccak256("1"), block.chainid, address(pool)));
+        bytes32 outage = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+        bytes32 said = keccak256(abi.encode(outage, machine, uint64(1), uint64(2)));
+        return keccak256(abi.encodePacked(hex"1901", domain, said));
+    }
+
     function _measure(uint256 count, string memory name) private {
         _seats(count);
         uint32[] memory seats = new uint32[](count);
         bytes[] memory proofs = new bytes[](count);
         for (uint256 i = 0; i < count; ++i) {
             seats[i] = uint32(i + 1);
-            (uint8 v, bytes32 r, bytes32 s) = vm.sign(i + 1, "digest");
+            (uint8 v, bytes32 r, bytes32 s) = vm.sign(i + 1, _outage());
             proofs[i] = abi.encodePacked(bytes1(0x01), r, s, v);
         }
-        vm.assertTrue(committee.isQuorum("digest", seats, proofs));
+        committee.witness(1, machine, 1, 2, seats, proofs);
         vm.snapshotGasLastCall("committee", name);
     }
 
     function test_quorum_of_5() external {
-        _measure(5, "isQuorum_5");
+        _measure(5, "witness_5");
     }
 
     function test_quorum_of_20() external {
-        _measure(20, "isQuorum_20");
+        _measure(20, "witness_20");
+    }
+
+    /// @dev Linear: what four hundred signers cost is forty times what ten do, and less than a third of a block.
+    function test_quorum_of_400() external {
+        _measure(400, "witness_400");
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
 import {MachineStatus} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -34,11 +34,11 @@ abstract contract CommitteeOfPool is Fixture {
     }
 
     function _join(address validator) internal {
-        uint96 stake = _params().seatStake;
+        uint96 stake = _params().seatStake * 11 / 10;
         vm.prank(THIEF);
         pool.transfer(validator, stake);
         vm.prank(validator);
-        committee.join();
+        committee.join(1);
     }
 
     function _seats(uint256 count) internal {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Committee} from "../../../contracts/companions/Committee.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
@@ -12,10 +12,11 @@ import {AccountsDouble, PoolDouble, cloneFor} from "./PoolDouble.sol";
 abstract contract CommitteeWorld {
     uint256 internal constant NOW = 1_800_000_000;
     uint256 internal constant MATURITY = 3 days;
-    uint256 internal constant LEAVE_DELAY = 7 days;
+    uint256 internal constant LEAVE_DELAY = 21 days;
     uint256 internal constant COMMIT = 4 hours;
     uint256 internal constant REVEAL = 2 hours;
-    uint96 internal constant STAKE = 500e18;
+    uint96 internal constant LEVEL = 500e18;
+    uint96 internal constant STAKE = 550e18; // with a tenth for fines
     uint96 internal constant PENALTY = 50e18;
     uint96 internal constant FEE = 5e18;
     uint96 internal constant REWARD = 0.25e18;
@@ -25,6 +26,7 @@ abstract contract CommitteeWorld {
     address internal constant PROVIDER = address(0x9807);
     address internal constant REQUESTER = address(0x4E9);
     address internal constant DRAWER = address(0xD4A);
+    address internal constant BURNT = address(0xdEaD);
     address internal constant TREASURY = address(0x77EA5);
     address internal constant THIEF = address(0x7417EF);
 
@@ -44,7 +46,7 @@ abstract contract CommitteeWorld {
     }
 
     function _params() internal pure returns (Params memory params) {
-        params.seatStake = STAKE;
+        params.seatStake = LEVEL;
         params.verificationFee = FEE;
         params.committeeSize = 5;
         params.reverifyInterval = 1 days;
@@ -57,7 +59,7 @@ abstract contract CommitteeWorld {
     function _join(address validator) internal returns (uint32) {
         pool.deposit(validator, STAKE);
         vm.prank(validator);
-        return committee.join();
+        return committee.join(1);
     }
 
     /// @dev Seats 1 to `count` of as many validators, matured.
@@ -143,7 +145,9 @@ abstract contract CommitteeWorld {
             owed += committee.seatOf(seat).stake;
         }
         for (uint256 round = 1; round <= committee.roundCount(); ++round) {
-            owed += committee.roundOf(round).fee;
+            RoundState state = _state(round);
+            bool over = state == RoundState.Passed || state == RoundState.Failed;
+            if (!over) owed += committee.roundOf(round).fee;
         }
         vm.assertEq(pool.balanceOf(address(committee)), owed, "solvent");
     }

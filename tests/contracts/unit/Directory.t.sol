@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Directory} from "../../../contracts/companions/Directory.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";

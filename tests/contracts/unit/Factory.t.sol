@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Accounts} from "../../../contracts/Accounts.sol";
 import {Controller} from "../../../contracts/Controller.sol";
 import {ControllerExt} from "../../../contracts/ControllerExt.sol";
 import {ControllerFactory} from "../../../contracts/ControllerFactory.sol";
+import {Committee} from "../../../contracts/companions/Committee.sol";
+import {Directory} from "../../../contracts/companions/Directory.sol";
+import {Faults} from "../../../contracts/companions/Faults.sol";
+import {Reputation} from "../../../contracts/companions/Reputation.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
@@ -49,8 +53,31 @@ contract FactoryTest is Fixture {
 
     /// @dev A factory whose `Accounts` believes another would make pools that anybody could act in.
     function test_accounts_must_name_the_factory() external {
+        address[4] memory mine = _companions(accounts);
         _expect(abi.encodeWithSelector(IControllerFactory.WrongAccounts.selector, accounts));
-        new ControllerFactory(address(implementation), address(0), address(0), address(0), address(0));
+        new ControllerFactory(address(implementation), mine[0], mine[1], mine[2], mine[3]);
+    }
+
+    /// @dev A companion that believes another would take anybody's word for whom it acts.
+    function test_every_companion_believes_the_same_accounts() external {
+        Accounts another = new Accounts(factory);
+        address[4] memory mine = _companions(accounts);
+        address[4] memory others = _companions(another);
+        for (uint256 i = 0; i < 4; ++i) {
+            address[4] memory made = [mine[0], mine[1], mine[2], mine[3]];
+            made[i] = others[i];
+            _expect(abi.encodeWithSelector(IControllerFactory.WrongAccounts.selector, another));
+            new ControllerFactory(address(implementation), made[0], made[1], made[2], made[3]);
+        }
+    }
+
+    function _companions(Accounts believed) private returns (address[4] memory) {
+        return [
+            address(new Committee(believed)),
+            address(new Faults(believed)),
+            address(new Reputation(believed)),
+            address(new Directory(believed))
+        ];
     }
 
     /// @dev Else the ledger could believe one that the factory has never seen.

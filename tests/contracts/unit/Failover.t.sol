@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, LeaseView, Params, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -45,7 +45,7 @@ contract FailoverTest is LeasesFixture {
     /// @dev A machine with such terms stands by from now on.
     function _standbyAt(Terms memory terms) private {
         vm.prank(PROVIDER);
-        standby = pool.register(terms, 1, "hardware", "contact", OPERATOR);
+        standby = pool.register(terms, 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
         _again();
     }
 
@@ -239,7 +239,7 @@ contract FailoverTest is LeasesFixture {
         pool.setTerms(machine, terms);
         terms.spotPrice = standbyPrice;
         vm.prank(PROVIDER);
-        standby = pool.register(terms, 1, "hardware", "contact", OPERATOR);
+        standby = pool.register(terms, 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
         _up();
         LeaseRequest memory request = _request(machine, 2, 2 hours);
         request.revision = 2;
@@ -483,10 +483,10 @@ contract FailoverTest is LeasesFixture {
         terms.minDuration = 1;
         terms.price = first;
         vm.prank(PROVIDER);
-        uint32 one = pool.register(terms, 1, "hardware", "contact", OPERATOR);
+        uint32 one = pool.register(terms, 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
         terms.price = second;
         vm.prank(PROVIDER);
-        standby = pool.register(terms, 1, "hardware", "contact", OPERATOR);
+        standby = pool.register(terms, 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
         LeaseRequest memory request = _request(one, 4, 2 hours);
         request.maxPrice = first;
         request.backup = _backup();

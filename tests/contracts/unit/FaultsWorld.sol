@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Faults} from "../../../contracts/companions/Faults.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
-import {Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
+import {ICommittee, Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
-import {LeaseState, LeaseView, MachineView, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {
+    Judging,
+    LeaseState,
+    LeaseView,
+    MachineView,
+    Params,
+    Stake,
+    Tenancy,
+    Terms
+} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
 import {skip, vm} from "./Check.sol";
 import {AccountsDouble, cloneFor} from "./PoolDouble.sol";
@@ -15,17 +24,17 @@ import {AccountsDouble, cloneFor} from "./PoolDouble.sol";
 contract FaultsPool {
     error NotAuthorized(address actor);
     error InsufficientBalance(address account, uint256 balance, uint256 needed);
-    error UnknownLease(uint256 lease);
 
     mapping(address account => uint256) public balanceOf;
     mapping(uint32 machine => MachineView) private _machines;
     mapping(uint256 lease => LeaseView) private _leases;
     mapping(uint256 lease => uint256) public paused;
+    mapping(uint16 version => Params) private _versions;
+    mapping(uint32 machine => uint32) private _acceptedSince;
     address public owner;
     address public treasury;
     address private _faults;
     address private _committee;
-    Params private _params;
 
     modifier onlyFaults() {
         if (msg.sender != _faults) revert NotAuthorized(msg.sender);
@@ -33,7 +42,8 @@ contract FaultsPool {
     }
 
     constructor(address owner_, address treasury_, address committee_, Params memory params_) {
-        (owner, treasury, _committee, _params) = (owner_, treasury_, committee_, params_);
+        (owner, treasury, _committee) = (owner_, treasury_, committee_);
+        _versions[1] = params_;
     }
 
     function connect(address faults) external {
@@ -41,7 +51,18 @@ contract FaultsPool {
     }
 
     function setParams(Params calldata params_) external {
-        _params = params_;
+        _versions[1] = params_;
+    }
+
+    /// @dev The machine's provider accepts a second version, now.
+    function accept(uint32 machine, Params calldata params_) external {
+        _versions[2] = params_;
+        _machines[machine].params = 2;
+        _acceptedSince[machine] = uint32(block.timestamp);
+    }
+
+    function acceptedAt(uint32 machine, uint256 time) external view returns (uint16) {
+        return _acceptedSince[machine] == 0 || time < _acceptedSince[machine] ? 1 : 2;
     }
 
     function setMachine(uint32 id, MachineView calldata machine) external {
@@ -79,7 +100,7 @@ contract FaultsPool {
     function moveStake(uint32 id, address[] calldata to, uint96[] calldata amounts) external onlyFaults {
         require(to.length == amounts.length);
         for (uint256 i = 0; i < to.length; ++i) {
-            require(to[i] != address(0) && amounts[i] != 0, "nothing for nobody");
+            require(to[i] != address(0), "nobody");
             _machines[id].stake -= amounts[i];
             balanceOf[to[i]] += amounts[i];
         }
@@ -89,8 +110,8 @@ contract FaultsPool {
         _machines[id].downSince = from;
     }
 
-    function hold(uint32 id, uint32 from, uint32 until) external onlyFaults {
-        (_machines[id].heldFrom, _machines[id].heldUntil) = (from, until);
+    function hold(uint32 id, uint32 from, uint32 to, uint32 until) external onlyFaults {
+        (_machines[id].heldFrom, _machines[id].heldTo, _machines[id].heldUntil) = (from, to, until);
     }
 
     function setPendingSlashes(uint32 id, uint8 count) external onlyFaults {
@@ -105,13 +126,42 @@ contract FaultsPool {
         return _machines[id];
     }
 
+    function stakeOf(uint32 id) external view returns (Stake memory) {
+        MachineView storage seen = _machines[id];
+        return Stake(seen.provider, seen.operator, seen.stake, seen.gpus, seen.params, seen.retiredAt);
+    }
+
     function leaseOf(uint256 id) external view returns (LeaseView memory) {
-        if (_leases[id].state == LeaseState.None) revert UnknownLease(id);
         return _leases[id];
     }
 
-    function params(uint16) external view returns (Params memory) {
-        return _params;
+    /// @dev As the pool's own: nothing of a lease that is no more.
+    function tenancyOf(uint256 id) external view returns (Tenancy memory) {
+        LeaseView storage seen = _leases[id];
+        uint32 since = seen.segmentStart == 0 ? seen.start : seen.segmentStart;
+        return Tenancy(seen.tenant, seen.machine, seen.placement, seen.state, since, seen.end);
+    }
+
+    function termsOf(uint32, uint16) external pure returns (Terms memory terms, uint16 version) {
+        return (terms, 1);
+    }
+
+    function params(uint16 version) external view returns (Params memory) {
+        return _versions[version];
+    }
+
+    function judging(uint16 version) external view returns (Judging memory) {
+        Params storage rules = _versions[version];
+        return Judging({
+            maxSlashBps: rules.maxSlashBps,
+            challengeWindow: rules.challengeWindow,
+            filingWindow: rules.filingWindow,
+            appealWindow: rules.appealWindow,
+            rulingWindow: rules.rulingWindow,
+            bond: rules.bond,
+            arbiter: rules.arbiter,
+            sink: rules.sink
+        });
     }
 
     function companions() external view returns (address, address, address, address) {
@@ -125,32 +175,47 @@ contract FaultsPool {
     }
 }
 
-/// @notice A committee that has a quorum for exactly the digests that the test names.
+/// @notice A committee whose seats have signed exactly the outages that the test names, under the first rules or others.
 contract CommitteeDouble {
-    mapping(bytes32 digest => bool) public signed;
+    mapping(bytes32 outage => uint16 version) public signed;
     mapping(uint256 round => Round) private _rounds;
+    mapping(bytes32 quorum => uint256) public credited;
+    bytes32 public disowned;
+    uint256 public overturned;
 
-    function sign(bytes32 digest) external {
-        signed[digest] = true;
+    function sign(uint32 machine, uint64 from, uint64 to, uint16 version) external {
+        signed[keccak256(abi.encode(machine, from, to))] = version;
     }
 
     function setRound(uint256 id, Round calldata round) external {
         _rounds[id] = round;
     }
 
-    function isQuorum(bytes32 digest, uint32[] calldata, bytes[] calldata) external view returns (bool) {
-        return signed[digest];
+    function witness(uint16 version, uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata)
+        external
+        view
+        returns (bytes32)
+    {
+        if (signed[keccak256(abi.encode(machine, from, to))] != version) revert ICommittee.NoQuorum();
+        return keccak256(abi.encode(seats));
     }
 
-    function validatorsOf(uint32[] calldata seats) external pure returns (address[] memory validators) {
-        validators = new address[](seats.length);
-        for (uint256 i = 0; i < seats.length; ++i) {
-            validators[i] = address(uint160(0x5EA70000 + seats[i]));
-        }
+    function credit(bytes32 quorum, uint96 amount) external {
+        credited[quorum] += amount;
     }
 
-    function roundOf(uint256 id) external view returns (Round memory) {
-        return _rounds[id];
+    function disown(bytes32 quorum) external {
+        disowned = quorum;
+    }
+
+    function overturn(uint256 round) external {
+        overturned = round;
+    }
+
+    function falseHardwareOf(uint256 id) external view returns (uint32, uint16, uint32, uint32) {
+        Round storage round = _rounds[id];
+        if (round.state != RoundState.Failed || round.spec == 0) revert ICommittee.NoFalseHardware(id);
+        return (round.machine, round.revision, round.requestedAt, round.revealUntil);
     }
 }
 
@@ -168,6 +233,7 @@ abstract contract FaultsWorld {
     address internal constant TENANT = address(0x7E4);
     address internal constant THIEF = address(0x7417EF);
     address internal constant ARBITER = address(0xA4B);
+    address internal constant BURNT = address(0xdEaD);
     address internal immutable operator = vm.addr(OPERATOR_KEY);
 
     AccountsDouble internal accounts;
@@ -202,11 +268,12 @@ abstract contract FaultsWorld {
     function _params() internal pure virtual returns (Params memory params) {
         params.maxSlashBps = 5000;
         params.challengeWindow = 10 minutes;
-        params.filingWindow = 7 days;
+        params.filingWindow = 4 days;
         params.appealWindow = 2 days;
         params.rulingWindow = 3 days;
         params.unstakeDelay = 14 days;
         params.bond = BOND;
+        params.arbiter = ARBITER;
     }
 
     // ------------------------------------------------------------------------------------------------------- the world
@@ -292,15 +359,8 @@ abstract contract FaultsWorld {
         return faults.attest(MACHINE, uint64(from), uint64(to), seats, _proofs());
     }
 
-    function _attestBefore(uint256 next, uint256 from, uint256 to) internal returns (uint256) {
-        _signOutage(from, to);
-        _expectRefusal();
-        return faults.attestBefore(next, uint64(from), uint64(to), seats, _proofs());
-    }
-
     function _signOutage(uint256 from, uint256 to) internal {
-        bytes32 type_ = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
-        committee.sign(_digest(keccak256(abi.encode(type_, MACHINE, uint64(from), uint64(to)))));
+        committee.sign(MACHINE, uint64(from), uint64(to), 1);
     }
 
     function _proofs() internal pure returns (bytes[] memory) {}
@@ -315,19 +375,13 @@ abstract contract FaultsWorld {
     }
 
     function _rule(uint256 id, bool stands) internal {
-        vm.prank(faults.faultOf(id).arbiter);
+        vm.prank(ARBITER);
         faults.rule(id, stands);
     }
 
-    function _validators() internal view returns (address[] memory) {
-        return committee.validatorsOf(seats);
-    }
-
-    function _nobody() internal pure returns (address[] memory) {}
-
-    function _only(address who) internal pure returns (address[] memory list) {
-        list = new address[](1);
-        list[0] = who;
+    /// @dev As the committee's double names it.
+    function _quorum() internal view returns (bytes32) {
+        return keccak256(abi.encode(seats));
     }
 
     function _one(uint256 id) internal pure returns (uint256[] memory ids) {
@@ -420,7 +474,8 @@ abstract contract FaultsWorld {
         uint256 owed = faults.challengeOf(MACHINE).bond;
         for (uint256 id = 1; id <= faults.faultCount(); ++id) {
             Fault memory fault = faults.faultOf(id);
-            owed += fault.bond + fault.pot;
+            owed += fault.bond;
+            if (fault.state == FaultState.Executed) owed += fault.pot;
         }
         vm.assertEq(pool.balanceOf(address(faults)), owed, "solvent");
     }

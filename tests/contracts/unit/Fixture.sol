@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {Accounts} from "../../../contracts/Accounts.sol";
@@ -18,6 +18,7 @@ import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.s
 import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
 import {
     AccountView,
+    Consent,
     LeaseRequest,
     LeaseState,
     LeaseView,
@@ -42,7 +43,8 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
     uint256 internal constant TENANT_KEY = 0xA11CE;
     address internal immutable tenant = vm.addr(TENANT_KEY);
     address internal constant PROVIDER = address(0x9807);
-    address internal constant OPERATOR = address(0x09E8);
+    uint256 internal constant OPERATOR_KEY = 0x09E8;
+    address internal constant OPERATOR = 0x54DA432e71D8A26BB11ba92334cCA0D4290908fB;
     address internal constant OWNER = address(0x03E4);
     address internal constant TREASURY = address(0x77EA5);
     address internal constant THIEF = address(0x7417EF);
@@ -120,7 +122,7 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
             penaltySeconds: 2 hours,
             claimLag: 20 minutes,
             challengeWindow: 10 minutes,
-            filingWindow: 7 days,
+            filingWindow: 4 days,
             appealWindow: 2 days,
             rulingWindow: 3 days,
             unstakeDelay: 14 days,
@@ -128,7 +130,9 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
             reverifyInterval: 1 days,
             seatStake: 500e18,
             verificationFee: 5e18,
-            committeeSize: 5
+            committeeSize: 5,
+            arbiter: OWNER,
+            sink: address(0)
         });
     }
 
@@ -143,9 +147,44 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
         });
     }
 
+    /// @dev The operator's, to serve `provider` in that pool for a day. Calls no contract, so that a prank before it holds.
+    function _consent(address controller, address provider) internal view returns (Consent memory) {
+        return _consentBy(OPERATOR_KEY, controller, provider, uint64(vm.getBlockTimestamp() + 1 days));
+    }
+
+    function _consentBy(uint256 key, address controller, address provider, uint64 deadline)
+        internal
+        view
+        returns (Consent memory)
+    {
+        bytes32 domain = keccak256(
+            abi.encode(
+                keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+                keccak256("Leasehold"),
+                keccak256("1"),
+                block.chainid,
+                controller
+            )
+        );
+        bytes32 structHash = keccak256(
+            abi.encode(
+                keccak256(
+                    "Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)"
+                ),
+                block.chainid,
+                controller,
+                provider,
+                vm.addr(key),
+                deadline
+            )
+        );
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, keccak256(abi.encodePacked(hex"1901", domain, structHash)));
+        return Consent(deadline, abi.encodePacked(hex"01", r, s, v));
+    }
+
     function _register(uint8 gpus) internal returns (uint32) {
         vm.prank(PROVIDER);
-        return pool.register(_terms(), gpus, "hardware", "contact", OPERATOR);
+        return pool.register(_terms(), gpus, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
     }
 
     function _request(uint32 machine, uint8 share, uint32 duration) internal pure returns (LeaseRequest memory) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -41,7 +41,9 @@ contract GasTest is Fixture {
 
     function test_register_first() external {
         vm.prank(tenant);
-        pool.register(_terms(), 8, keccak256("hardware"), keccak256("contact"), OPERATOR);
+        pool.register(
+            _terms(), 8, 1, keccak256("hardware"), keccak256("contact"), OPERATOR, _consent(address(pool), tenant)
+        );
         _log("register_first", 162_000);
     }
 
@@ -50,7 +52,9 @@ contract GasTest is Fixture {
         vm.prank(PROVIDER);
         pool.withdraw(PROVIDER, balance);
         vm.prank(PROVIDER);
-        pool.register(_terms(), 8, keccak256("hardware"), keccak256("contact"), OPERATOR);
+        pool.register(
+            _terms(), 8, 1, keccak256("hardware"), keccak256("contact"), OPERATOR, _consent(address(pool), PROVIDER)
+        );
         _log("register_next", 150_000);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
@@ -305,29 +305,30 @@ contract SetDownTest is HooksFixture {
 
 contract HoldTest is HooksFixture {
     function test_hold_is_for_faults() external {
-        _onlyFor(faults, abi.encodeCall(hooks.hold, (machine, uint32(NOW), uint32(NOW + 1))));
-        _unknown(faults, abi.encodeCall(hooks.hold, (9, uint32(NOW), uint32(NOW + 1))));
+        _onlyFor(faults, abi.encodeCall(hooks.hold, (machine, uint32(NOW), uint32(NOW + 1), uint32(NOW + 1))));
+        _unknown(faults, abi.encodeCall(hooks.hold, (9, uint32(NOW), uint32(NOW + 1), uint32(NOW + 1))));
     }
 
     /// @dev The newest word counts alone, be it wider or narrower: an answered challenge holds nothing up any longer.
     function test_hold_takes_the_place_of_the_hold_before() external {
         _expectEvent();
-        emit MachineHeld(machine, uint32(NOW + 10), uint32(NOW + 2 days));
-        _hold(NOW + 10, NOW + 2 days);
-        _held(NOW + 10, NOW + 2 days);
+        emit MachineHeld(machine, uint32(NOW + 10), uint32(NOW + 20), uint32(NOW + 2 days));
+        _hold(NOW + 10, NOW + 20, NOW + 2 days);
+        _held(NOW + 10, NOW + 20, NOW + 2 days);
         skip(20);
         _expectEvent();
-        emit MachineHeld(machine, uint32(NOW + 15), uint32(NOW + 1 hours));
-        _hold(NOW + 15, NOW + 1 hours);
-        _held(NOW + 15, NOW + 1 hours);
-        _hold(NOW + 5, NOW + 3 days);
-        _held(NOW + 5, NOW + 3 days);
-        _hold(NOW + 20, NOW + 20);
-        _held(NOW + 20, NOW + 20);
+        emit MachineHeld(machine, uint32(NOW + 15), uint32(NOW + 18), uint32(NOW + 1 hours));
+        _hold(NOW + 15, NOW + 18, NOW + 1 hours);
+        _held(NOW + 15, NOW + 18, NOW + 1 hours);
+        _hold(NOW + 5, NOW + 20, NOW + 3 days);
+        _held(NOW + 5, NOW + 20, NOW + 3 days);
+        _hold(NOW + 20, NOW + 20, NOW + 20);
+        _held(NOW + 20, NOW + 20, NOW + 20);
     }
 
-    function _held(uint256 from, uint256 until) private view {
+    function _held(uint256 from, uint256 to, uint256 until) private view {
         vm.assertEq(_care().heldFrom, from);
+        vm.assertEq(_care().heldTo, to);
         vm.assertEq(_care().heldUntil, until);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {vm} from "./Check.sol";
@@ -39,8 +39,14 @@ abstract contract LeasesFixture is Fixture {
         _asFaults().setDown(machine, 0);
     }
 
+    /// @dev As while a challenge stands: what is held has no end but the hold's.
     function _hold(uint256 from, uint256 until) internal {
-        _asFaults().hold(machine, uint32(from), uint32(until));
+        _hold(from, until, until);
+    }
+
+    /// @dev What of a lease lies in `[from, to)` is held until `until`.
+    function _hold(uint256 from, uint256 to, uint256 until) internal {
+        _asFaults().hold(machine, uint32(from), uint32(to), uint32(until));
     }
 
     function _pause(uint256 lease, uint256 from, uint256 to) internal {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
+import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
+import {Consent} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {EagerToken, QuietToken, RefusingToken, SizedToken, TaxedToken} from "../../../contracts/test/OddTokens.sol";
 import {vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
@@ -211,7 +213,10 @@ contract LedgerTest is Fixture {
         IController odd = _poolOf(address(eager));
         eager.mint(address(this), 1e30);
         eager.approve(address(odd), type(uint256).max);
-        uint32 machine = odd.register(_terms(), 1, "hardware", "contact", address(eager));
+        bytes4 yes = IERC1271.isValidSignature.selector;
+        vm.mockCall(address(eager), abi.encodeWithSelector(yes), abi.encode(yes)); // its operator, which consents
+        Consent memory consent = Consent(uint64(NOW), hex"02");
+        uint32 machine = odd.register(_terms(), 1, 1, "hardware", "contact", address(eager), consent);
         uint256 lease = uint256(1) << 16;
         eager.arm(address(odd), abi.encodeCall(IControllerMain.start, (lease, "endpoint")));
         vm.assertEq(odd.open(_request(machine, 8, 3600)), lease);

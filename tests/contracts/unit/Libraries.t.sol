@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Billing} from "../../../contracts/libraries/Billing.sol";
 import {Cells} from "../../../contracts/libraries/Cells.sol";
@@ -321,12 +321,15 @@ contract SlotsTest {
         uint64 freed,
         uint8 status,
         uint16 revision,
-        uint8 gpus
+        uint8 gpus,
+        uint8 smallest
     ) external pure {
-        MachineHead head = MachineHeads.make(provider, ~status, ~revision, gpus).withStatus(status);
+        (gpus, smallest) = (gpus & 15, smallest & 15);
+        MachineHead head = MachineHeads.make(provider, ~status, ~revision, gpus, smallest).withStatus(status);
         head = head.withRevision(revision).withLeased(leased).withFreed(freed);
         vm.assertTrue(head.provider() == provider && head.leased() == leased & ~freed);
-        vm.assertTrue(head.status() == status && head.revision() == revision && head.gpus() == gpus);
+        vm.assertTrue(head.status() == status && head.revision() == revision);
+        vm.assertTrue(head.gpus() == gpus && head.smallestShare() == smallest);
     }
 
     function testFuzz_terms(

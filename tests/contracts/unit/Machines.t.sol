@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {MachineStatus, MachineView, Params, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {Consent, MachineStatus, MachineView, Params, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Rules} from "../../../contracts/libraries/Rules.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
@@ -26,11 +26,13 @@ contract MachinesTest is Fixture {
 
     // ------------------------------------------------------------------------------------------------------ register
 
+    uint256 private constant OTHER_KEY = 0x09E9;
+
     function test_register() external {
         vm.prank(PROVIDER);
         pool.deposit(PROVIDER, 30e18);
         _expectEvent();
-        emit MachineRegistered(2, PROVIDER, OPERATOR, 3, 3 * STAKE, 3 * uint256(STAKE) - 30e18);
+        emit MachineRegistered(2, PROVIDER, OPERATOR, 3, 1, 3 * STAKE, 3 * uint256(STAKE) - 30e18);
         _expectEvent();
         emit TermsSet(2, 1, 1, _terms());
         _expectEvent();
@@ -44,6 +46,7 @@ contract MachinesTest is Fixture {
         vm.assertEq(seen.operator, OPERATOR);
         vm.assertEq(uint256(seen.status), uint256(MachineStatus.Unverified));
         vm.assertEq(seen.gpus, 3);
+        vm.assertEq(seen.smallestShare, 1);
         vm.assertEq(seen.revision, 1);
         vm.assertEq(seen.params, 1);
         vm.assertEq(seen.stake, 3 * STAKE);
@@ -53,20 +56,27 @@ contract MachinesTest is Fixture {
     }
 
     function test_register_refuses() external {
-        bytes memory none = abi.encodeCall(pool.register, (_terms(), 0, 0, 0, OPERATOR));
+        Consent memory consent = _consent(address(pool), PROVIDER);
+        bytes memory none = abi.encodeCall(pool.register, (_terms(), 0, 1, 0, 0, OPERATOR, consent));
         _refused(PROVIDER, none, abi.encodeWithSelector(InvalidGpuCount.selector, 0));
-        bytes memory nine = abi.encodeCall(pool.register, (_terms(), 9, 0, 0, OPERATOR));
+        bytes memory nine = abi.encodeCall(pool.register, (_terms(), 9, 1, 0, 0, OPERATOR, consent));
         _refused(PROVIDER, nine, abi.encodeWithSelector(InvalidGpuCount.selector, 9));
-        bytes memory nobody = abi.encodeCall(pool.register, (_terms(), 1, 0, 0, address(0)));
-        _refused(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
+        bytes memory nobody = abi.encodeCall(pool.register, (_terms(), 1, 1, 0, 0, address(0), consent));
+        _refused(PROVIDER, nobody, abi.encodeWithSelector(WrongProof.selector, address(0)));
+        uint8[5] memory shares = [0, 3, 5, 16, 255];
+        for (uint256 i = 0; i < shares.length; ++i) {
+            bytes memory odd = abi.encodeCall(pool.register, (_terms(), 8, shares[i], 0, 0, OPERATOR, consent));
+            _refused(PROVIDER, odd, abi.encodeWithSelector(InvalidSmallestShare.selector, shares[i]));
+        }
         vm.prank(OWNER);
         pool.setPaused(true);
-        bytes memory one = abi.encodeCall(pool.register, (_terms(), 1, 0, 0, OPERATOR));
+        bytes memory one = abi.encodeCall(pool.register, (_terms(), 1, 1, 0, 0, OPERATOR, consent));
         _refused(PROVIDER, one, abi.encodeWithSelector(Paused.selector));
     }
 
     function _invalid(Terms memory terms, bytes32 field) private {
-        bytes memory call = abi.encodeCall(pool.register, (terms, 1, 0, 0, OPERATOR));
+        bytes memory call =
+            abi.encodeCall(pool.register, (terms, 1, 1, 0, 0, OPERATOR, _consent(address(pool), PROVIDER)));
         _refused(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
         call = abi.encodeCall(pool.setTerms, (machine, terms));
         _refused(PROVIDER, call, abi.encodeWithSelector(InvalidTerms.selector, field));
@@ -153,13 +163,12 @@ contract MachinesTest is Fixture {
         vm.prank(PROVIDER);
         pool.setContact(machine, "c2");
         _expectEvent();
-        emit OperatorSet(machine, THIEF);
+        emit OperatorSet(machine, vm.addr(OTHER_KEY));
+        Consent memory consent = _consentBy(OTHER_KEY, address(pool), PROVIDER, uint64(NOW));
         vm.prank(PROVIDER);
-        pool.setOperator(machine, THIEF);
-        vm.assertEq(pool.machineOf(machine).operator, THIEF);
+        pool.setOperator(machine, vm.addr(OTHER_KEY), consent);
+        vm.assertEq(pool.machineOf(machine).operator, vm.addr(OTHER_KEY));
         _notFor(OPERATOR, abi.encodeCall(pool.setContact, (machine, "c3")));
-        bytes memory nobody = abi.encodeCall(pool.setOperator, (machine, address(0)));
-        _refused(PROVIDER, nobody, abi.encodeWithSelector(ZeroAddress.selector));
     }
 
     function test_withhold() external {
@@ -207,7 +216,7 @@ contract MachinesTest is Fixture {
         bytes[] memory calls = new bytes[](6);
         calls[0] = abi.encodeCall(pool.setTerms, (machine, _terms()));
         calls[1] = abi.encodeCall(pool.setHardware, (machine, "x"));
-        calls[2] = abi.encodeCall(pool.setOperator, (machine, THIEF));
+        calls[2] = abi.encodeCall(pool.setOperator, (machine, OPERATOR, _consent(address(pool), PROVIDER)));
         calls[3] = abi.encodeCall(pool.delist, (machine));
         calls[4] = abi.encodeCall(pool.relist, (machine));
         calls[5] = abi.encodeCall(pool.retire, (machine));
@@ -316,6 +325,6 @@ contract MachinesTest is Fixture {
         _refused(PROVIDER, abi.encodeCall(pool.addStake, (machine, 1)), retired);
         _refused(tenant, abi.encodeCall(pool.open, (_request(machine, 1, 1 hours))), retired);
         vm.prank(PROVIDER);
-        pool.setOperator(machine, THIEF); // a leaked key can always be replaced
+        pool.setOperator(machine, OPERATOR, _consent(address(pool), PROVIDER)); // a leaked key can always be replaced
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -22,11 +22,12 @@ contract OffersTest is GroupFixture {
 
     function _registerBy(address provider) private returns (uint32) {
         vm.prank(provider);
-        return pool.register(_terms(), 2, "hardware", "contact", OPERATOR);
+        return pool.register(_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), provider));
     }
 
     function _offer() private view returns (Offer memory) {
         return Offer({
+            account: pool.machineOf(machine).provider,
             machine: machine,
             revision: 1,
             price: OFFERED_PRICE,
@@ -186,6 +187,7 @@ contract OffersTest is GroupFixture {
         (request.share, request.placement) = (shares[request.share % 5], 0);
         (request.duration, request.maxPrice, request.allowUnverified) = (request.duration % 2 days, PRICE, true);
         (request.settle, request.reuse) = (new uint256[](0), 0);
+        offer.account = seller;
         (offer.machine, offer.revision, offer.price) = (machine, 1, offer.price % (PRICE + PRICE / 8));
         // Often enough what is asked for is what is offered, or a little beside it.
         if (chance & 1 != 0) offer.cells = request.share;
@@ -356,11 +358,22 @@ contract OffersTest is GroupFixture {
         _take();
     }
 
+    /// @dev One signature serves one account: groups of the same signers, of which each is another provider, cannot be offered
+    /// in each other's names.
+    function test_an_offer_names_its_provider() external {
+        Offer memory offer = _offer();
+        offer.account = PROVIDER;
+        bytes memory call = _call(_request(machine, 8, 2 hours), offer, _signed(offer));
+        _refused(tenant, call, abi.encodeWithSelector(OfferMismatch.selector, bytes32("account")));
+    }
+
     function test_a_contract_offers() external {
         SmartWallet wallet = new SmartWallet(seller);
         vm.prank(seller);
         pool.deposit(address(wallet), 2 * STAKE);
-        bytes memory register = abi.encodeCall(pool.register, (_terms(), 2, "hardware", "contact", OPERATOR));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), address(wallet)))
+        );
         vm.prank(seller);
         machine = abi.decode(abi.decode(abi.encode(wallet.run(address(pool), register)), (bytes)), (uint32));
         Offer memory offer = _offer();
@@ -378,7 +391,9 @@ contract OffersTest is GroupFixture {
     }
 
     function test_a_group_offers_and_cancels() external {
-        bytes memory register = abi.encodeCall(pool.register, (_terms(), 2, "hardware", "contact", OPERATOR));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), group))
+        );
         machine = abi.decode(_asGroup(_call(register)), (uint32));
         Offer memory offer = _offer();
         LeaseRequest memory request = _request(machine, 8, 2 hours);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, LeaseView} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -168,10 +168,10 @@ contract CloseInOutageTest is OutagesFixture {
         _down(NOW + 30 minutes);
         _notFor(THIEF, abi.encodeCall(pool.close, (lease)));
         skip(1 hours); // its end
-        _notOverFor(PROVIDER, type(uint256).max);
+        _notOverFor(OPERATOR, type(uint256).max);
         _notOverFor(THIEF, type(uint256).max);
         _hold(NOW, NOW); // no hold says anything else
-        _notOverFor(PROVIDER, type(uint256).max);
+        _notOverFor(THIEF, type(uint256).max);
         _up();
         pool.close(lease);
         vm.assertEq(_settled(), 2 * HOUR); // nobody had applied it
@@ -182,7 +182,7 @@ contract CloseInOutageTest is OutagesFixture {
         skip(1 hours);
         _notFor(PROVIDER, abi.encodeCall(pool.close, (lease)));
         skip(1 hours);
-        _notOverFor(PROVIDER, NOW + 3 hours);
+        _notOverFor(OPERATOR, NOW + 3 hours);
         LeaseRequest memory request = _request(machine, 1, 1 hours);
         request.settle = _one(lease);
         bytes memory error_ = abi.encodeWithSelector(LeaseNotOver.selector, lease, NOW + 3 hours);
@@ -311,7 +311,7 @@ contract DownTest is OutagesFixture {
         pool.terminate(lease);
         vm.assertEq(pool.leaseOf(lease).end, NOW + 80 minutes);
         skip(2 hours);
-        _notOverFor(PROVIDER, type(uint256).max);
+        _notOverFor(THIEF, type(uint256).max);
         _close(lease);
         vm.assertEq(_settled(), 15 * MINUTE);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
@@ -183,10 +183,10 @@ contract ParamsTest is PoolFixture {
         p.claimLag = 7 days + 1;
         _invalid(p, "claimLag");
         p = _params();
-        p.filingWindow = 7 days + 1;
+        p.filingWindow = 5 days; // not shorter than the timelock and a seat's maturity together
         _invalid(p, "filingWindow");
         p = _params();
-        p.unstakeDelay = 12 days + 10 minutes - 1;
+        p.unstakeDelay = 9 days + 10 minutes - 1;
         _invalid(p, "unstakeDelay");
         p.unstakeDelay = 90 days + 1;
         _invalid(p, "unstakeDelay");
@@ -195,6 +195,8 @@ contract ParamsTest is PoolFixture {
         _invalid(p, "appealWindow");
         p = _params();
         p.rulingWindow = 1 days - 1;
+        _invalid(p, "rulingWindow");
+        p.rulingWindow = 12 days + 1; // with the appeal window longer than a seat answers
         _invalid(p, "rulingWindow");
         p = _params();
         p.bond = STAKE + 1;
@@ -211,6 +213,17 @@ contract ParamsTest is PoolFixture {
         _invalid(p, "committeeSize");
         p.committeeSize = 17;
         _invalid(p, "committeeSize");
+        p = _params();
+        p.verificationFee = p.seatStake / 10 + 1; // a lie would earn more than it costs
+        _invalid(p, "verificationFee");
+        p = _params();
+        p.sink = p.arbiter; // whoever rules gains
+        _invalid(p, "sink");
+        p.arbiter = address(0);
+        p.sink = TREASURY;
+        _invalid(p, "sink");
+        p.sink = OWNER;
+        _invalid(p, "sink");
     }
 
     function test_the_bounds_themselves_are_allowed() external {
@@ -222,13 +235,16 @@ contract ParamsTest is PoolFixture {
         p.noticeSeconds = 30 days;
         p.challengeWindow = 10 minutes;
         p.claimLag = 15 minutes;
-        p.filingWindow = 7 days;
+        p.filingWindow = 5 days - 1;
         p.appealWindow = 1 days;
         p.rulingWindow = 1 days;
-        p.unstakeDelay = 9 days + 10 minutes;
+        p.unstakeDelay = 7 days + 10 minutes - 1;
         p.bond = STAKE;
         p.seatStake = STAKE;
+        p.verificationFee = STAKE / 10;
         p.committeeSize = 3;
+        p.arbiter = address(0);
+        p.sink = THIEF;
         _propose(p);
         skip(2 days);
         p.startWindow = 1 days;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
@@ -8,7 +8,8 @@ import {
     LeaseView,
     MachineStatus,
     MachineView,
-    Params
+    Params,
+    Terms
 } from "../../../contracts/interfaces/IControllerTypes.sol";
 
 /// @notice A pool for tests of companions alone: a ledger that anybody may fill, and machines, leases and records that
@@ -87,6 +88,10 @@ contract PoolDouble {
 
     function accountOf(address provider) external view returns (AccountView memory) {
         return _accountViews[provider];
+    }
+
+    function termsOf(uint32, uint16) external pure returns (Terms memory terms, uint16 version) {
+        return (terms, 1);
     }
 
     function paramsVersion() external pure returns (uint16) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -205,9 +205,11 @@ contract ResizeTest is LeasesFixture {
         uint256 key = 0xB0B;
         _fund(vm.addr(key));
         vm.prank(vm.addr(key));
-        uint32 other = pool.register(_terms(), 1, "hardware", "contact", OPERATOR);
-        Offer memory offer =
-            Offer(other, 1, PRICE / 2, 8, 2 hours, false, address(0), 7, uint64(vm.getBlockTimestamp() + 1 days));
+        uint32 other =
+            pool.register(_terms(), 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), vm.addr(key)));
+        Offer memory offer = Offer(
+            vm.addr(key), other, 1, PRICE / 2, 8, 2 hours, false, address(0), 7, uint64(vm.getBlockTimestamp() + 1 days)
+        );
         (uint8 v, bytes32 r, bytes32 s) = vm.sign(key, pool.offerDigest(offer));
         bytes memory proof = abi.encodePacked(hex"01", r, s, v);
         vm.prank(tenant);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {Slashing} from "../../../contracts/libraries/Slashing.sol";
 import {vm} from "./Check.sol";
@@ -88,34 +88,24 @@ contract SlashingTest {
         vm.assertLe(whole, anew + 2, "forgiven");
     }
 
-    function testFuzz_shares_sum_to_the_slash(uint96 slash, bool tenants, uint8 reporters) external pure {
-        (uint256 pot, uint256 each, uint256 treasury) = Slashing.split(slash, tenants, reporters);
-        vm.assertEq(pot + each * reporters + treasury, slash, "sum");
-        vm.assertLe(pot, uint256(slash) / 2, "pot");
-        vm.assertLe(each * reporters, uint256(slash) / 10, "reporters");
-        vm.assertTrue(tenants || pot == 0);
-        vm.assertTrue(slash == 0 || treasury != 0);
-    }
-
-    /// @dev Paid in any order, the tenants get exactly the pot.
-    function testFuzz_parts_sum_to_the_pot(uint96 pot, uint40[5] calldata weights) external pure {
-        uint256 all;
-        for (uint256 i = 0; i < 5; ++i) {
-            all += weights[i];
+    /// @dev Tenants of disjoint cells and times, in any order: together never more than half, each never more than his part.
+    function testFuzz_losses_stay_within_the_half(
+        uint96 slash,
+        uint8[6] calldata cells,
+        uint32[6] calldata times,
+        uint32 all
+    ) external pure {
+        uint256 left = slash / 2;
+        uint256 most = uint256(all) + 1;
+        for (uint256 i = 0; i < 6; ++i) {
+            (uint256 share, uint256 time) = (cells[i] % 65, times[i] % (most + 1));
+            uint256 loss = Slashing.loss(slash, left, share, time, 64, most);
+            vm.assertLe(loss, left, "more than is left");
+            vm.assertLe(loss, uint256(slash) / 2 * share / 64, "more than his cells");
+            if (share == 1) vm.assertLe(loss * 128, slash, "more than a 128th");
+            left -= loss;
         }
-        uint256 left = pot;
-        for (uint256 i = 0; i < 5; ++i) {
-            if (weights[i] == 0) continue;
-            uint256 part = Slashing.part(left, weights[i], all);
-            vm.assertLe(part, left, "more than is left");
-            left -= part;
-            all -= weights[i];
-        }
-        vm.assertEq(left, all == 0 && _any(weights) ? 0 : pot);
-    }
-
-    function _any(uint40[5] calldata weights) private pure returns (bool) {
-        return weights[0] | weights[1] | weights[2] | weights[3] | weights[4] != 0;
+        vm.assertLe(uint256(slash) / 2 - left + Slashing.tenth(slash), slash, "more than the slash");
     }
 
     /// @dev Days pass and outages of every length and kind are charged: no eight days in a row cost more than the limit.

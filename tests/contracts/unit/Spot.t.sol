@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, LeaseView, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
@@ -16,7 +16,7 @@ contract SpotTest is Fixture {
         Terms memory terms = _terms();
         terms.spotPrice = SPOT_PRICE;
         vm.prank(PROVIDER);
-        machine = pool.register(terms, 2, "hardware", "contact", OPERATOR);
+        machine = pool.register(terms, 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER));
     }
 
     function _spot(uint32 id, uint32 duration) private pure returns (LeaseRequest memory request) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IDirectory} from "../../../contracts/interfaces/IDirectory.sol";
 import {IFaults} from "../../../contracts/interfaces/IFaults.sol";
@@ -30,7 +30,9 @@ contract LicencesTest is Fixture {
     }
 
     function _unlicensed() private {
-        bytes memory call = abi.encodeCall(pool.register, (_terms(), 1, "hardware", "contact", OPERATOR));
+        bytes memory call = abi.encodeCall(
+            pool.register, (_terms(), 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), PROVIDER))
+        );
         _refused(PROVIDER, call, abi.encodeWithSelector(Unlicensed.selector, PROVIDER));
     }
 
@@ -162,7 +164,7 @@ contract DiscountTest is Fixture {
     function test_a_newcomer_pays_in_full() external {
         vm.etch(faults, hex"fe");
         vm.prank(THIEF);
-        uint32 his = pool.register(_terms(), 2, "hardware", "contact", OPERATOR);
+        uint32 his = pool.register(_terms(), 2, 1, "hardware", "contact", OPERATOR, _consent(address(pool), THIEF));
         vm.assertEq(pool.machineOf(his).stake, 2 * STAKE);
         vm.expectRevert();
         _register(1);

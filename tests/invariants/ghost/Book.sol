@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -41,6 +41,7 @@ abstract contract Book {
         address provider;
         address operator;
         uint8 gpus;
+        uint8 smallest; // share that it leases
         uint16 params; // that its terms accept
         uint96 stake;
         uint96 reserved; // put aside for faults that are filed
@@ -48,6 +49,7 @@ abstract contract Book {
         uint32 retiredAt;
         uint32 downSince;
         uint32 heldFrom;
+        uint32 heldTo;
         uint32 heldUntil;
         uint32 unsettled; // faults that are neither executed nor dropped
         uint32 cellsTaken; // over its whole life
@@ -80,7 +82,7 @@ abstract contract Book {
         uint16 bps;
         uint96 amount;
         uint96 pot;
-        address[] reporters;
+        uint16 rules;
         uint256[] leases; // that it was applied to
     }
 
@@ -97,6 +99,8 @@ abstract contract Book {
     mapping(uint32 machine => uint256[] faults) internal _faultsOf;
     mapping(uint256 fault => mapping(uint256 lease => bool)) internal _applied;
     mapping(uint256 round => Round) internal _rounds;
+    /// @notice Until when an operator serves a provider's machines, by what it has signed.
+    mapping(address provider => mapping(address operator => uint256 deadline)) public consents;
     mapping(uint256 lease => bool) public rated;
     mapping(uint16 version => bytes32 hash) public paramsHash;
     mapping(uint16 version => uint40 at) public paramsInForceAt;
@@ -118,7 +122,6 @@ abstract contract Book {
     /// @dev Who makes the call whose events come next, and what only the caller knows of it.
     address internal _acting;
     bool internal _failingOver;
-    address[] internal _reporters;
     /// @dev Stake that has left a machine in this transaction and that no fault has accounted for yet.
     uint256 internal _stakeMoved;
 
@@ -203,10 +206,26 @@ abstract contract Book {
 
     /// @notice What a lease owes at `until`: less its pauses and an outage that runs, never less than what is settled.
     function owed(uint256 id, uint256 until) public view returns (uint256 total) {
+        return _owed(id, until, 0);
+    }
+
+    /// @notice The same, for a provider who forgoes what is held.
+    function forgone(uint256 id, uint256 until) public view returns (uint256 total) {
+        return _owed(id, until, heldSeconds(id, until));
+    }
+
+    /// @notice For how long the lease ran, until `until`, in what is held before an outage that runs.
+    function heldSeconds(uint256 id, uint256 until) public view returns (uint256) {
+        Machine storage m = _machines[_leases[id].machine];
+        if (vm.getBlockTimestamp() >= m.heldUntil) return 0;
+        return _overlap(m.heldFrom, m.downSince == 0 ? m.heldTo : _min(m.heldTo, m.downSince), began(id), until);
+    }
+
+    function _owed(uint256 id, uint256 until, uint256 paused) private view returns (uint256 total) {
         Lease storage l = _leases[id];
         uint256 from = began(id);
         uint256 down = _machines[l.machine].downSince;
-        uint256 paused = l.paused;
+        paused += l.paused;
         if (down != 0) paused += _overlap(down, type(uint256).max, from, until);
         uint256 secs = until > from + paused ? until - from - paused : 0;
         total = _max(l.settled, l.segmentSettled + costDown(l.price, cellsOf(l.placement), secs));
@@ -218,15 +237,15 @@ abstract contract Book {
         Machine storage m = _machines[l.machine];
         until = _min(l.end, vm.getBlockTimestamp() - pool.params(l.params).claimLag);
         if (m.downSince != 0) until = _min(until, m.downSince);
-        if (vm.getBlockTimestamp() < m.heldUntil) until = _min(until, m.heldFrom);
+        if (heldSeconds(id, until) != 0) until = _min(until, m.heldFrom);
     }
 
     /// @notice Whether a lease that is past its end may be ended by anyone.
     function openToAll(uint256 id) public view returns (bool) {
         Lease storage l = _leases[id];
         Machine storage m = _machines[l.machine];
-        uint256 now_ = vm.getBlockTimestamp();
-        return l.state == LeaseState.Active && now_ >= l.end && m.downSince == 0 && now_ >= m.heldUntil;
+        bool disputed = (m.downSince != 0 && l.end > m.downSince) || heldSeconds(id, l.end) != 0;
+        return l.state == LeaseState.Active && vm.getBlockTimestamp() >= l.end && !disputed;
     }
 
     // ------------------------------------------------------------------------------------------------------- ledger

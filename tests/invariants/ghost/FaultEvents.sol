@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
@@ -13,15 +13,15 @@ abstract contract FaultEvents is Book {
         uint256 id = log.topics.length > 1 ? uint256(log.topics[1]) : 0;
         Fault storage f = _faults[id];
         if (kind == IFaults.OutageOpened.selector) {
-            (f.kind, f.from,) = abi.decode(log.data, (FaultKind, uint32, address));
+            (f.kind, f.from, f.rules,) = abi.decode(log.data, (FaultKind, uint32, uint16, bytes32));
             f.machine = uint32(uint256(log.topics[2]));
             f.state = FaultState.Running;
-            if (f.kind == FaultKind.Challenged || f.kind == FaultKind.Attested) f.reporters = _reporters;
             faultCount++;
             _faultsOf[f.machine].push(id);
             _machines[f.machine].unsettled++;
         } else if (kind == IFaults.OutageAttested.selector) {
-            (f.from, f.kind, f.reporters) = (abi.decode(log.data, (uint32)), FaultKind.Attested, _reporters);
+            (f.from,) = abi.decode(log.data, (uint32, bytes32));
+            f.kind = FaultKind.Attested;
         } else if (kind == IFaults.FaultFiled.selector) {
             _filed(log, id, f);
         } else if (kind == IFaults.OutageApplied.selector) {
@@ -32,7 +32,7 @@ abstract contract FaultEvents is Book {
         } else if (kind == IFaults.Ruled.selector) {
             bool stands = abi.decode(log.data, (bool));
             f.state = stands ? FaultState.Upheld : FaultState.Dropped;
-            if (stands) f.deadline = f.filedAt + pool.params(_machines[f.machine].params).appealWindow;
+            if (stands) f.deadline = f.filedAt + pool.params(f.rules).appealWindow;
             else _settled(f);
         } else if (kind == IFaults.FaultExecuted.selector) {
             _executed(log, f);
@@ -56,9 +56,9 @@ abstract contract FaultEvents is Book {
     function _filed(Cheats.Log memory log, uint256 id, Fault storage f) private {
         (, f.from, f.to, f.bps, f.amount) = abi.decode(log.data, (FaultKind, uint32, uint32, uint16, uint96));
         Machine storage m = _machines[f.machine];
-        uint256 most = pool.params(m.params).maxSlashBps;
+        uint256 most = pool.params(f.rules).maxSlashBps;
         f.filedAt = uint32(vm.getBlockTimestamp());
-        f.deadline = f.filedAt + pool.params(m.params).appealWindow;
+        f.deadline = f.filedAt + pool.params(f.rules).appealWindow;
         _expect(f.bps == 0 || _charged(f.machine, id) + f.bps <= most, 9, "a machine is charged above the weekly limit");
         _expect(f.amount <= m.stake - m.reserved, 9, "a slash above what is left of the stake");
         // Of the stake as it was before the week's first charge, into however many faults the week is cut.
@@ -101,16 +101,18 @@ abstract contract FaultEvents is Book {
         _applied[id][leased] = true;
         f.leases.push(leased);
         uint256 time = _overlap(f.from, f.to, began(leased), l.end);
-        uint256 weight = f.state >= FaultState.Executed ? 0 : cellsOf(l.placement) * time;
-        _expect(abi.decode(log.data, (uint64)) == weight, 9, "a tenant's loss is not its cell-seconds");
+        uint256 all = 8 * uint256(_machines[f.machine].gpus) * (f.to - f.from);
+        uint256 part = f.state >= FaultState.Executed ? 0 : uint256(f.amount / 2) * cellsOf(l.placement) * time / all;
+        _expect(abi.decode(log.data, (uint96)) == part, 9, "a tenant's part is not what he lost of the machine");
+        f.pot += uint96(part);
         if (l.state != LeaseState.Active || f.kind == FaultKind.FalseHardware) return;
         l.paused += uint32(_overlap(f.from, f.to, began(leased), _min(l.end, vm.getBlockTimestamp())));
         _expect(l.paused == l.pausedTold, 13, "another time is paused than what the outage took");
     }
 
     function _executed(Cheats.Log memory log, Fault storage f) private {
-        (uint96 amount, uint96 pot, uint96 reported, uint96 rest) =
-            abi.decode(log.data, (uint96, uint96, uint96, uint96));
+        (uint96 amount, uint96 pot, uint96 reported, uint96 rest,) =
+            abi.decode(log.data, (uint96, uint96, uint96, uint96, address));
         bool due = f.state >= FaultState.Filed && f.state <= FaultState.Upheld && vm.getBlockTimestamp() > f.deadline;
         _expect(due, 8, "stake went to others before its fault could be appealed and ruled on");
         _expect(amount == f.amount, 9, "another sum is slashed than was filed");
@@ -118,7 +120,7 @@ abstract contract FaultEvents is Book {
         _expect(_stakeMoved == amount, 9, "another stake moves than is slashed");
         _expect(pot <= amount / 2 && reported <= amount / 10, 9, "a share of a slash above its limit");
         _stakeMoved = 0;
-        f.pot = pot;
+        _expect(pot == f.pot, 9, "tenants have another sum coming than they registered");
         _settled(f);
         f.state = FaultState.Executed;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -53,6 +53,11 @@ abstract contract LeaseEvents is Book {
         l.openedAt = uint32(vm.getBlockTimestamp());
         _expect(l.params == pool.paramsVersion(), 19, "opened under parameters that are not in force");
         _expect(l.deposit == costUp(l.price, cellsOf(l.placement), l.duration), 2, "open charges another cost");
+        _expect(
+            cellsOf(l.placement) >= _machines[l.machine].smallest,
+            5,
+            "a share is leased that the machine does not serve"
+        );
         _take(l, 0);
         totalEscrow += l.deposit;
         _debit(l.tenant, l.deposit - words[6]);
@@ -150,16 +155,21 @@ abstract contract LeaseEvents is Book {
         uint256 now_ = vm.getBlockTimestamp();
         _expect(l.state == LeaseState.Active, 16, "a lease was closed that is not active");
         _expect(end == _min(now_, l.end), 3, "close bills past now or past the end");
+        bool forgoes = _acting != l.tenant && !_failingOver && !openToAll(id);
         if (_acting != l.tenant && !_failingOver) {
             _expect(end >= l.end, 15, "another than its tenant ended a lease before its end");
-            _expect(openToAll(id), 13, "another than its tenant ended a lease whose bill is still disputed");
+            bool may = openToAll(id) || _acting == _machines[l.machine].provider;
+            _expect(may, 13, "another than its tenant or its provider ended a lease whose bill is still disputed");
         } else if (_acting != l.tenant) {
-            Machine storage m = _machines[l.machine];
-            bool disputed = now_ < m.heldUntil && m.heldFrom < m.downSince;
-            _expect(!disputed, 13, "another than its tenant failed a lease over whose bill is still disputed");
+            _expect(
+                heldSeconds(id, l.end) == 0,
+                13,
+                "another than its tenant failed a lease over whose bill is still disputed"
+            );
         }
         _expect(paid + fee <= gross(id, end), 3, "close bills more than the time that ran");
-        _expect(paid + fee == owed(id, end), 13, "close bills another time than what ran without outages");
+        uint256 due = forgoes ? forgone(id, end) : owed(id, end);
+        _expect(paid + fee == due, 13, "close bills another time than what ran without outages");
         l.end = end;
         _settle(id, paid + fee, paid, fee);
         _ended(id, LeaseState.Ended, refunded);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
 import {Params, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -70,8 +70,11 @@ abstract contract PoolEvents is Book {
         uint32 id = log.topics.length > 1 ? uint32(uint256(log.topics[1])) : 0;
         Machine storage m = _machines[id];
         if (kind == IControllerEvents.MachineRegistered.selector) {
-            (uint8 gpus, uint96 stake, uint256 pulled) = abi.decode(log.data, (uint8, uint96, uint256));
-            (m.provider, m.operator, m.gpus, m.stake) = (_account(log, 2), _account(log, 3), gpus, stake);
+            (uint8 gpus, uint8 smallest, uint96 stake, uint256 pulled) =
+                abi.decode(log.data, (uint8, uint8, uint96, uint256));
+            (m.provider, m.operator, m.gpus, m.smallest) = (_account(log, 2), _account(log, 3), gpus, smallest);
+            m.stake = stake;
+            _consented(m);
             machines++;
             totalStake += stake;
             _debit(m.provider, stake - pulled);
@@ -79,6 +82,7 @@ abstract contract PoolEvents is Book {
             (, m.params,) = abi.decode(log.data, (uint16, uint16, Terms));
         } else if (kind == IControllerEvents.OperatorSet.selector) {
             m.operator = _account(log, 2);
+            _consented(m);
         } else if (kind == IControllerEvents.Withheld.selector) {
             m.withheld = abi.decode(log.data, (uint64));
         } else if (kind == IControllerEvents.MachineWentDown.selector) {
@@ -86,7 +90,7 @@ abstract contract PoolEvents is Book {
         } else if (kind == IControllerEvents.MachineCameUp.selector) {
             m.downSince = 0;
         } else if (kind == IControllerEvents.MachineHeld.selector) {
-            (m.heldFrom, m.heldUntil) = abi.decode(log.data, (uint32, uint32));
+            (m.heldFrom, m.heldTo, m.heldUntil) = abi.decode(log.data, (uint32, uint32, uint32));
         } else if (kind == IControllerEvents.MachineRetired.selector) {
             m.retiredAt = abi.decode(log.data, (uint32));
         } else {
@@ -129,5 +133,11 @@ abstract contract PoolEvents is Book {
         _expect(m.params == pool.machineOf(id).params, 8, "a machine's terms accept other rules than TermsSet said");
         _expect(vm.getBlockTimestamp() >= m.retiredAt + delay, 8, "stake was withdrawn inside its delay");
         _expect(m.unsettled == 0, 8, "stake was withdrawn while a fault was pending");
+    }
+
+    /// @dev What the operator has signed is known to whoever had it sign (`consents`).
+    function _consented(Machine storage m) private {
+        bool good = vm.getBlockTimestamp() <= consents[m.provider][m.operator];
+        _expect(good, 10, "a key operates a machine of a provider to whom it has not consented");
     }
 }

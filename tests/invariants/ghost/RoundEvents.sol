@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, RoundState} from "../../../contracts/interfaces/ICommittee.sol";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
@@ -55,7 +55,7 @@ abstract contract CommitteeSteps is Steps {
 
     function _join(address validator, uint256 seed) internal returns (bool) {
         _fill(validator, 2000 * unit);
-        return _doOn(address(committee), validator, abi.encodeCall(committee.join, ()), seed);
+        return _doOn(address(committee), validator, abi.encodeCall(committee.join, (pool.paramsVersion())), seed);
     }
 
     function _seat(uint256 seed) private view returns (uint32) {

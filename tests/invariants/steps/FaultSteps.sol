@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
@@ -8,8 +8,10 @@ import {Steps} from "./Steps.sol";
 
 /// @notice Outages and what they cost.
 abstract contract FaultSteps is Steps {
-    bytes32 private constant ANSWER_TYPE = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-    bytes32 private constant RECOVER_TYPE = keccak256("Recover(uint32 machine,uint64 issuedAt)");
+    address internal constant ARBITER = address(0xA4B);
+    bytes32 private constant ANSWER_TYPE =
+        keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+    bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
     bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
 
     // ---------------------------------------------------------------------------------------------------- one at a time
@@ -38,7 +40,7 @@ abstract contract FaultSteps is Steps {
         bytes memory proof;
         address who = _operator(id);
         if (seed >> 16 & 1 == 0) {
-            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, id, faults.challengeOf(id).id, now_));
+            bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, _operator(id), id, faults.challengeOf(id).id, now_));
             (proof, who) = (_proof(who, _typed(hash), seed), _person(seed >> 24));
         }
         bytes memory call = abi.encodeCall(faults.answer, (id, now_, proof));
@@ -48,7 +50,7 @@ abstract contract FaultSteps is Steps {
     function prove(uint256 seed) external {
         seed = _mix(seed);
         uint32 id = _challenged(seed);
-        if (seed >> 16 & 1 == 0) skip(2 hours);
+        if (seed >> 16 & 1 == 0) skip(1 hours);
         _prove(id, seed);
     }
 
@@ -64,19 +66,7 @@ abstract contract FaultSteps is Steps {
             skip(10 minutes);
             (id, from, to) = (last.machine, last.to - 1 minutes, vm.getBlockTimestamp());
         }
-        _attest(id, 0, from, to, seed >> 16);
-    }
-
-    /// @dev It says so late: of a while before an outage that is known, and as like as not inside it or the one before.
-    function attestBefore(uint256 seed) external {
-        seed = _mix(seed);
-        uint256 next = _fault(seed);
-        if (_faults[next].machine == 0) next = _filed(seed);
-        Fault storage known = _faults[next];
-        if (known.machine == 0) return;
-        uint256 from = known.from - (seed >> 8) % 12 hours;
-        uint256 to = _min(vm.getBlockTimestamp(), from + (seed >> 64) % 24 hours);
-        _attest(known.machine, next, from, to, seed >> 16);
+        _attest(id, from, to, seed >> 16);
     }
 
     function recover(uint256 seed) external {
@@ -93,7 +83,6 @@ abstract contract FaultSteps is Steps {
         seed = _mix(seed);
         uint32 id = _fallen(seed);
         if (seed >> 16 & 3 == 0) skip(5 days + 1);
-        _reporters = _faults[faults.runningFault(id)].reporters;
         _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.roll, (id)), seed >> 8);
     }
 
@@ -118,7 +107,7 @@ abstract contract FaultSteps is Steps {
             id = _filed(seed);
             _appeal(id, seed >> 16);
         }
-        _doOn(address(faults), owner, abi.encodeCall(faults.rule, (id, seed >> 16 & 1 == 0)), 1);
+        _doOn(address(faults), ARBITER, abi.encodeCall(faults.rule, (id, seed >> 16 & 1 == 0)), 1);
     }
 
     function execute(uint256 seed) external {
@@ -144,10 +133,10 @@ abstract contract FaultSteps is Steps {
         if (kind == 0) _report(id, seed);
         if (kind == 1) {
             _challenge(leased, seed);
-            skip(2 hours);
+            skip(1 hours);
             _prove(id, seed);
         }
-        if (kind == 2) _attest(id, 0, vm.getBlockTimestamp() - (seed >> 24) % 1 hours, 0, seed);
+        if (kind == 2) _attest(id, vm.getBlockTimestamp() - (seed >> 24) % 1 hours, 0, seed);
         skip(1 + lasts);
         if (_machines[id].downSince == 0) return;
         uint256 fault_ = faults.runningFault(id);
@@ -156,7 +145,7 @@ abstract contract FaultSteps is Steps {
         if (seed >> 72 & 3 == 0) {
             _appeal(fault_, seed);
             if (seed >> 74 & 1 == 0) {
-                _doOn(address(faults), owner, abi.encodeCall(faults.rule, (fault_, seed >> 75 & 3 != 0)), 1);
+                _doOn(address(faults), ARBITER, abi.encodeCall(faults.rule, (fault_, seed >> 75 & 3 != 0)), 1);
             }
         }
         skip(4 days + 1);
@@ -169,7 +158,9 @@ abstract contract FaultSteps is Steps {
     function retireWhileDown(uint256 seed) external {
         seed = _mix(seed);
         address provider = _person(seed);
-        bytes memory call = abi.encodeCall(pool.register, (_terms(seed), 1, bytes32(0), bytes32(0), provider));
+        bytes memory call = abi.encodeCall(
+            pool.register, (_terms(seed), 1, 1, bytes32(0), bytes32(0), provider, _consent(provider, provider, seed))
+        );
         if (machines > 15 || !_do(provider, call, seed >> 8)) return;
         uint32 id = machines;
         if (!_report(id, seed) || !_do(provider, abi.encodeCall(pool.retire, (id)), 1)) return;
@@ -201,29 +192,22 @@ abstract contract FaultSteps is Steps {
     }
 
     function _prove(uint32 id, uint256 seed) internal returns (bool) {
-        delete _reporters;
-        _reporters.push(faults.challengeOf(id).challenger);
         return _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.prove, (id)), seed >> 8);
     }
 
     /// @dev All validators whose seats have matured; and before that, fewer than a quorum, in vain.
-    function _attest(uint32 id, uint256 next, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
+    function _attest(uint32 id, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
         vm.prank(thief);
-        (ok,) = address(faults).call(_attestation(id, next, from, to, 4));
+        (ok,) = address(faults).call(_attestation(id, from, to, 4));
         _expect(!ok, 8, "four validators put a stake at risk");
-        bytes memory call = _attestation(id, next, from, to, type(uint256).max);
+        bytes memory call = _attestation(id, from, to, type(uint256).max);
         ok = _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
         if (ok) _neverAgain(call);
     }
 
-    function _attestation(uint32 id, uint256 next, uint256 from, uint256 to, uint256 most)
-        private
-        returns (bytes memory)
-    {
+    function _attestation(uint32 id, uint256 from, uint256 to, uint256 most) private returns (bytes memory) {
         bytes32 digest = _typed(keccak256(abi.encode(OUTAGE_TYPE, id, from, to)));
         (uint32[] memory by, bytes[] memory proofs) = _quorum(digest, most);
-        _reporters = committee.validatorsOf(by);
-        if (next != 0) return abi.encodeCall(faults.attestBefore, (next, uint64(from), uint64(to), by, proofs));
         return abi.encodeCall(faults.attest, (id, uint64(from), uint64(to), by, proofs));
     }
 
@@ -248,7 +232,7 @@ abstract contract FaultSteps is Steps {
         address who = seed >> 17 & 1 == 0 ? _operator(id) : _provider(id);
         uint64 now_ = uint64(vm.getBlockTimestamp());
         if (seed >> 16 & 1 == 0) {
-            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, id, now_))), seed);
+            proof = _proof(_operator(id), _typed(keccak256(abi.encode(RECOVER_TYPE, _operator(id), id, now_))), seed);
             who = _person(seed >> 24);
         }
         bytes memory call = abi.encodeCall(faults.recover, (id, now_, proof));
@@ -277,7 +261,7 @@ abstract contract FaultSteps is Steps {
     function _owing(uint256 seed) private view returns (uint256 id) {
         for (uint256 i = 0; i < faultCount; i++) {
             id = 1 + (seed + i) % faultCount;
-            if (_faults[id].pot != 0) return id;
+            if (_faults[id].pot != 0 && _faults[id].state == FaultState.Executed) return id;
         }
     }
 
@@ -311,8 +295,7 @@ abstract contract FaultSteps is Steps {
     }
 
     function _execute(uint256 fault_, uint256 seed) internal {
-        bytes memory call = abi.encodeCall(faults.execute, (fault_, _faults[fault_].reporters));
-        _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
+        _doOn(address(faults), _person(seed >> 24), abi.encodeCall(faults.execute, (fault_)), seed >> 8);
     }
 
     function _compensate(uint256 fault_, uint256 seed) internal {

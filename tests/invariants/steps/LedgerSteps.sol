@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {QuietToken} from "../../../contracts/test/OddTokens.sol";
 import {mine, skip, vm} from "../Cheats.sol";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {skip} from "../Cheats.sol";
+import {Consent} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {skip, vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 
 /// @notice Machines, and the stake of machines.
@@ -10,10 +11,37 @@ abstract contract MachineSteps is Steps {
         seed = _mix(seed);
         gpus = _mix(gpus);
         terms = _mix(terms);
+        (address provider, address operator) = (_person(seed), _person(seed >> 16));
         bytes memory call = abi.encodeCall(
-            pool.register, (_terms(terms), uint8(1 + gpus % 8), bytes32(seed), bytes32(terms), _person(seed >> 16))
+            pool.register,
+            (
+                _terms(terms),
+                uint8(1 + gpus % 8),
+                uint8(gpus >> 8 & 3 != 0 ? 1 : 1 << (gpus >> 16) % 4), // mostly all shares, so that few are refused
+                bytes32(seed),
+                bytes32(terms),
+                operator,
+                _consent(provider, operator, seed >> 24)
+            )
         );
-        _do(_person(seed), call, seed >> 8);
+        _do(provider, call, seed >> 8);
+    }
+
+    /// @dev A thief sees a consent on its way and sends it as his own; and its provider once more, after its deadline.
+    function takeConsent(uint256 seed) external {
+        seed = _mix(seed);
+        (address provider, address operator) = (_person(seed), _person(seed >> 8));
+        Consent memory consent = _consent(provider, operator, seed >> 16);
+        bytes memory call =
+            abi.encodeCall(pool.register, (_terms(seed), 1, 1, bytes32(0), bytes32(0), operator, consent));
+        vm.prank(thief);
+        (bool ok,) = address(pool).call(call);
+        _expect(!ok, 10, "a consent served another provider");
+        skip(61);
+        vm.prank(provider);
+        (ok,) = address(pool).call(call);
+        _expect(!ok, 10, "a consent worked after its deadline");
+        _count(msg.sig);
     }
 
     function setTerms(uint256 seed, uint256 terms) external {
@@ -30,9 +58,14 @@ abstract contract MachineSteps is Steps {
         uint256 kind = (seed >> 16) % 5;
         if (kind == 0) _do(provider, abi.encodeCall(pool.setHardware, (id, bytes32(seed))), seed >> 8);
         if (kind == 1) _do(provider, abi.encodeCall(pool.setContact, (id, bytes32(seed))), seed >> 8);
-        if (kind == 2) _do(provider, abi.encodeCall(pool.setOperator, (id, _person(seed >> 24))), seed >> 8);
+        if (kind == 2) _rotate(id, provider, _person(seed >> 24), seed >> 8);
         if (kind == 3) _do(provider, abi.encodeCall(pool.delist, (id)), seed >> 8);
         if (kind >= 3) _do(provider, abi.encodeCall(pool.relist, (id)), seed >> 8);
+    }
+
+    function _rotate(uint32 id, address provider, address operator, uint256 seed) private {
+        Consent memory consent = _consent(provider, operator, seed >> 32);
+        _do(provider, abi.encodeCall(pool.setOperator, (id, operator, consent)), seed);
     }
 
     function withhold(uint256 seed, uint256 wish) external {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, MachineView, Offer} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "../Cheats.sol";
@@ -21,6 +21,7 @@ abstract contract MoveSteps is Steps {
         address tenant = _person(seed);
         (r.spot, r.reuse) = (seed >> 60 & 1 == 0, 0);
         Offer memory offer = Offer({
+            account: _provider(r.machine),
             machine: r.machine,
             revision: r.revision,
             price: uint80(1 + seed % unit),

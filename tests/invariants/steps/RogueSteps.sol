@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {LeaseRequest, LeaseState, MachineView} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
@@ -111,7 +111,6 @@ abstract contract RogueSteps is FaultSteps {
             return;
         }
         skip(pool.params(_machines[_own].params).challengeWindow + 1);
-        _reporters = [accomplice];
         if (!_doOn(address(faults), accomplice, abi.encodeCall(faults.prove, (_own)), 1)) return;
         skip(1 + (seed >> 24) % 3 hours);
         _pay(id, before, true);
@@ -144,12 +143,16 @@ abstract contract RogueSteps is FaultSteps {
             _absorb(unpaused);
         }
         if (_own == 0 || _machines[_own].retiredAt != 0) {
-            bytes memory call = abi.encodeCall(pool.register, (_terms(seed), 1, bytes32(0), bytes32(0), rogue));
+            bytes memory call = abi.encodeCall(
+                pool.register, (_terms(seed), 1, 1, bytes32(0), bytes32(0), rogue, _consent(rogue, rogue, seed))
+            );
             if (!_doOn(address(pool), rogue, call, 1)) return false;
             _own = machines;
         }
         if (_machines[_own].operator != rogue) {
-            _doOn(address(pool), rogue, abi.encodeCall(pool.setOperator, (_own, rogue)), 1);
+            _doOn(
+                address(pool), rogue, abi.encodeCall(pool.setOperator, (_own, rogue, _consent(rogue, rogue, seed))), 1
+            );
         }
         if (_machines[_own].withheld != 0) _doOn(address(pool), rogue, abi.encodeCall(pool.withhold, (_own, 0)), 1);
         _prepare(_own, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
@@ -30,7 +30,7 @@ abstract contract ThiefSteps is Steps {
             abi.encodeCall(pool.setTerms, (m, _terms(seed))),
             abi.encodeCall(pool.setHardware, (m, bytes32(seed))),
             abi.encodeCall(pool.setContact, (m, bytes32(seed))),
-            abi.encodeCall(pool.setOperator, (m, thief)),
+            abi.encodeCall(pool.setOperator, (m, thief, _consent(_provider(m), thief, seed))),
             abi.encodeCall(pool.withhold, (m, type(uint64).max)),
             abi.encodeCall(pool.delist, (m)),
             abi.encodeCall(pool.retire, (m)),
@@ -70,7 +70,7 @@ abstract contract ThiefSteps is Steps {
             abi.encodeCall(IControllerHooks.setVerified, (m, pool.machineOf(m).revision, true)),
             abi.encodeCall(IControllerHooks.moveStake, (m, to, amounts)),
             abi.encodeCall(IControllerHooks.setDown, (m, 1)),
-            abi.encodeCall(IControllerHooks.hold, (m, 1, type(uint32).max)),
+            abi.encodeCall(IControllerHooks.hold, (m, 1, type(uint32).max, type(uint32).max)),
             abi.encodeCall(IControllerHooks.setPendingSlashes, (m, 0)),
             abi.encodeCall(IControllerHooks.pause, (id, 0, type(uint32).max))
         ];
@@ -79,12 +79,11 @@ abstract contract ThiefSteps is Steps {
             (bool ok,) = address(pool).call(hooks[i]);
             _expect(!ok, i == 3 || i == 6 ? 8 : 7, "the thief did what only a companion may");
         }
-        bytes[5] memory tries = [
+        bytes[4] memory tries = [
             abi.encodeCall(faults.reportOutage, (m)),
             abi.encodeCall(faults.challenge, (m, id)),
             abi.encodeCall(faults.recover, (m, uint64(vm.getBlockTimestamp()), "")),
-            abi.encodeCall(faults.rule, (1 + seed % (faultCount + 1), true)),
-            abi.encodeCall(faults.setArbiter, (thief))
+            abi.encodeCall(faults.rule, (1 + seed % (faultCount + 1), true))
         ];
         for (uint256 i = 0; i < tries.length; i++) {
             vm.prank(thief);

@@ -82,7 +82,13 @@ async def index_to_head(chain: PoolChain, index: Indexer, **options: Any) -> Non
 
 async def register(chain: PoolChain, gpus: int = 2) -> int:
     machine, _ = await chain.pool(PROVIDER).register(
-        TERMS, gpus, b"h" * 32, b"c" * 32, chain.address(OPERATOR)
+        TERMS,
+        gpus,
+        1,
+        b"h" * 32,
+        b"c" * 32,
+        chain.address(OPERATOR),
+        await chain.consent(PROVIDER, chain.signer(OPERATOR)),
     )
     return machine
 

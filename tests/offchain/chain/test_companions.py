@@ -157,7 +157,9 @@ async def test_challenges_answered_and_not(chain: PoolChain, tmp_path: Path) -> 
     fault, _ = await anyone.prove(machine)
     assert (await anyone.fault_of(fault)).kind is FaultKind.CHALLENGED
     issued = chain.anvil.timestamp
-    proof = await sign(Recover(machine, issued), domain(chain), chain.signer(OPERATOR))
+    proof = await sign(
+        Recover(chain.address(OPERATOR), machine, issued), domain(chain), chain.signer(OPERATOR)
+    )
     await anyone.recover(machine, issued, proof)
     await index_to_head(chain, index)
     await check_against_chain(chain, index)
@@ -270,7 +272,18 @@ async def test_a_lease_by_an_offer_moves(chain: PoolChain, tmp_path: Path) -> No
     await credit(chain, PROVIDER, RENTER)
     machine, standby = await register(chain), await register(chain)
     now = chain.anvil.timestamp
-    offer = Offer(machine, 1, UNIT, 16, 5 * HOUR, False, chain.address(RENTER), 1 << 8 | 7, now + DAY)
+    offer = Offer(
+        chain.address(PROVIDER),
+        machine,
+        1,
+        UNIT,
+        16,
+        5 * HOUR,
+        False,
+        chain.address(RENTER),
+        1 << 8 | 7,
+        now + DAY,
+    )
     pool = chain.pool(RENTER)
     assert await pool.offer_digest(offer) == offer.digest(domain(chain))
     proof = await sign(offer, domain(chain), chain.signer(PROVIDER))

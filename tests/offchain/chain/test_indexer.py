@@ -179,7 +179,9 @@ class Life:
         await self._chain.pool(PROVIDER).set_terms(await self._machine(), TERMS)
 
     async def do_operator(self) -> None:
-        await self._chain.pool(PROVIDER).set_operator(await self._machine(), self._chain.address(OPERATOR))
+        consent = await self._chain.consent(PROVIDER, self._chain.signer(OPERATOR))
+        pool, operator = self._chain.pool(PROVIDER), self._chain.address(OPERATOR)
+        await pool.set_operator(await self._machine(), operator, consent)
 
     async def do_delist(self) -> None:
         pool, machine = self._chain.pool(PROVIDER), await self._machine()

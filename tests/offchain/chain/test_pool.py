@@ -51,7 +51,10 @@ def wants(machine: int, **changes: object) -> LeaseRequest:
 async def joined(chain: PoolChain) -> int:
     for account in (PROVIDER, RENTER):
         await chain.token(account).approve(chain.deployment.controller)
-    machine, _ = await chain.pool(PROVIDER).register(TERMS, 2, b"h" * 32, b"c" * 32, chain.address(OPERATOR))
+    consent = await chain.consent(PROVIDER, chain.signer(OPERATOR))
+    machine, _ = await chain.pool(PROVIDER).register(
+        TERMS, 2, 2, b"h" * 32, b"c" * 32, chain.address(OPERATOR), consent
+    )
     return machine
 
 
@@ -62,7 +65,7 @@ async def test_a_machine_as_it_is_read(chain: PoolChain) -> None:
     assert (seen.id, seen.provider, seen.operator) == (1, chain.address(PROVIDER), chain.address(OPERATOR))
     assert seen.status is MachineStatus.UNVERIFIED
     assert seen.terms == TERMS
-    assert seen.free_cells == 16
+    assert (seen.free_cells, seen.smallest_share) == (16, 2)
     assert seen.open_for_leases
     assert seen.stake == 2 * (await pool.params(await pool.params_version())).min_stake_per_gpu
     assert await pool.terms_of(machine, 1) == (TERMS, 1)
@@ -72,7 +75,7 @@ async def test_a_machine_as_it_is_read(chain: PoolChain) -> None:
     await provider.set_terms(machine, TERMS)
     await provider.set_hardware(machine, b"H" * 32)
     await provider.set_contact(machine, b"C" * 32)
-    await provider.set_operator(machine, chain.address(5))
+    await provider.set_operator(machine, chain.address(5), await chain.consent(PROVIDER, chain.signer(5)))
     await provider.add_stake(machine, UNIT)
     await provider.delist(machine)
     changed = await pool.machine_of(machine)

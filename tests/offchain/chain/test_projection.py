@@ -110,6 +110,7 @@ def a_machine_and_a_lease(story: Story) -> None:
         provider=PROVIDER,
         operator=OPERATOR,
         gpus=2,
+        smallest_share=1,
         stake=200 * UNIT,
         pulled=200 * UNIT,
     )
@@ -152,8 +153,8 @@ def an_outage(story: Story) -> None:
     story.tell(MachineWentDown, machine=1, from_=since)
     story.tell(PendingSlashesSet, machine=1, count=1)
     story.tell(OutageAttested, fault=1, machine=1, from_=since - MINUTE)
-    story.tell(MachineCameUp, machine=1, at=story.now)
-    story.tell(MachineHeld, machine=1, from_=since, until=story.now + 10)
+    story.tell(MachineCameUp, machine=1, since=story.now)
+    story.tell(MachineHeld, machine=1, from_=since, to=story.now, until=story.now + 10)
     filed = {"machine": 1, "kind": FaultKind.ATTESTED, "from_": since - MINUTE, "to": story.now}
     story.tell(FaultFiled, fault=1, **filed, bps=800, amount=16 * UNIT)
     story.tell(OutageApplied, fault=1, lease=LEASE, tenant=TENANT, weight=800)

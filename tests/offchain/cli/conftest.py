@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from devnet.anvil import Anvil
 from devnet.kubo import Kubo
+from devnet.pool import consent_of
 from leasehold.chain import Deployment, Keystore, Lease, LeaseState, LocalSigner, Rpc, Sender
 from leasehold.chain import Pool as Binding
 from leasehold.cli import app
@@ -172,7 +173,7 @@ async def newest(binding: Binding, slot: int) -> Lease:
 @pytest.fixture
 def host(pool: Pool, tmp_path: Path) -> Host:
     identity = new_identity()
-    operator = pool.anvil.accounts[3].address
+    operator = signer_of(pool, 3)
     contact = {
         "version": 1,
         "endpoints": ["https://127.0.0.1:1"],
@@ -181,7 +182,7 @@ def host(pool: Pool, tmp_path: Path) -> Host:
         "age_recipient": recipient_of(identity),
         "images": [{"id": "sha256:" + "ab" * 32, "name": "python"}],
         "location": {"country": "DE"},
-        "operator": operator,
+        "operator": operator.address,
         "issued_at": 1,
     }
     hardware = {
@@ -198,10 +199,31 @@ def host(pool: Pool, tmp_path: Path) -> Host:
         "kernel": "6.12",
     }
     path = tmp_path / "machine.json"
-    path.write_text(
-        json.dumps({"hardware": hardware, "contact": contact, "operator": operator, "suggested": {"gpus": 2}})
-    )
+    suggested = {"gpus": 2, "smallest_share": 1}
+    document = {"hardware": hardware, "contact": contact, "suggested": suggested}
+    path.write_text(json.dumps(served(document, pool, operator)))
     return Host(identity, path, pool)
+
+
+def served(
+    document: dict[str, Any], pool: Pool, operator: LocalSigner, provider: str | None = None
+) -> dict[str, Any]:
+    """A machine.json whose host has that operator, which serves `provider`, by default the wallet of that name."""
+    owner, deployment = provider or pool.anvil.accounts[2].address, pool.deployment
+    consent = asyncio.run(consent_of(deployment, owner, operator))
+    document["operator"] = document["contact"]["operator"] = operator.address
+    document["consent"] = {
+        "provider": owner,
+        "controller": deployment.controller,
+        "chain": deployment.chain_id,
+        "deadline": consent.deadline,
+        "proof": "0x" + consent.proof.hex(),
+    }
+    return document
+
+
+def signer_of(pool: Pool, account: int) -> LocalSigner:
+    return LocalSigner(pool.anvil.accounts[account].key)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 from leasehold.chain import Keystore
 
-from .conftest import PASSWORD, Cli, Host, Pool
+from .conftest import PASSWORD, Cli, Host, Pool, served, signer_of
 
 # Anvil's accounts, which all hold the pool's token and gas.
 SIGNERS = {"ada": 4, "grace": 5, "edsger": 6, "barbara": 7}
@@ -36,8 +36,7 @@ def tampered(path: Path, change: Any) -> Path:
 def join_another(market: Cli, host: Host, *, operator: int, options: tuple[str, ...] = ()) -> int:
     """One more machine like the host's, served by another of Anvil's accounts; returns its id."""
     document = json.loads(host.path.read_text())
-    address = host.pool.anvil.accounts[operator].address
-    document["operator"] = document["contact"]["operator"] = address
+    served(document, host.pool, signer_of(host.pool, operator))
     path = host.path.with_name(f"machine-{operator}.json")
     path.write_text(json.dumps(document))
     wanted = ("--price", "2.5", *options, "--approve", "--yes", "--json")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from leasehold.cli import app
 from leasehold.cli.provider.duties import SCALE
 
-from .conftest import Cli, Host, Pool
+from .conftest import Cli, Host, Pool, served, signer_of
 from .test_moving import OPERATOR, PROVIDER, RENTER, WISH, add_wallet
 
 OWNER = "owner"
@@ -212,16 +212,19 @@ def test_a_stall_is_ended_by_the_same_word(market: Cli, pool: Pool) -> None:
 
 def test_an_operators_key_and_documents_are_replaced(market: Cli, host: Host, pool: Pool) -> None:
     key = pool.anvil.accounts[5].address
-    bad = market("provider", "operator", "1", "0x12", "--yes", wallet=PROVIDER, ok=False)
-    assert "no account's address" in bad.err
-    done = market("provider", "operator", "1", key, "--yes", "--json", wallet=PROVIDER).json
-    assert (done["operator"], done["before"]) == (key, pool.anvil.accounts[3].address)
     described = json.loads(host.path.read_text())
-    other = market("provider", "update", "1", str(host.path), "--yes", wallet=PROVIDER, ok=False)
-    assert "leasehold provider operator" in other.err
-    described["operator"] = described["contact"]["operator"] = key
+    served(described, pool, signer_of(pool, 5), pool.anvil.accounts[1].address)
     described["hardware"]["cpu"]["cores"] = 64
     host.path.write_text(json.dumps(described))
+    rotate = ("provider", "operator", "1", str(host.path), "--yes", "--json")
+    refused = market(*rotate, wallet=PROVIDER, ok=False)
+    assert "leasehold-agent describe --owner" in refused.err  # it serves another
+    served(described, pool, signer_of(pool, 5))
+    host.path.write_text(json.dumps(described))
+    other = market("provider", "update", "1", str(host.path), "--yes", wallet=PROVIDER, ok=False)
+    assert "leasehold provider operator" in other.err
+    done = market(*rotate, wallet=PROVIDER).json
+    assert (done["operator"], done["before"]) == (key, pool.anvil.accounts[3].address)
     updated = market("provider", "update", "1", str(host.path), "--yes", "--json", wallet=PROVIDER)
     assert updated.json["changed"] == ["hardware", "contact"]
     assert updated.json["revision"] == 2

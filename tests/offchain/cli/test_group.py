@@ -228,6 +228,7 @@ def test_a_group_that_provides_signs_offers_too(lab: Lab, pool: Pool) -> None:
     from leasehold.cli._proposal import Proposal
 
     offer = Offer(
+        account="0x" + "22" * 20,
         machine=1, revision=1, price=10**18, cells=8, duration=3_600, spot=True, tenant="0x" + "00" * 20,
         nonce=7, expires_at=1 << 40,
     )  # fmt: skip

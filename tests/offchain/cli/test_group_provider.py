@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from devnet.kubo import Kubo
 
-from .conftest import Cli, Host, Pool
+from .conftest import Cli, Host, Pool, served, signer_of
 from .people import add_wallets
 
 
@@ -25,6 +26,8 @@ def test_a_group_stakes_a_machine_and_keeps_it(
             cli("group", "approve", str(path), "--add", "--yes", wallet=each)
         cli("group", "execute", str(path), "--yes", wallet="barbara")
 
+    described = served(json.loads(host.path.read_text()), pool, signer_of(pool, 3), group)
+    host.path.write_text(json.dumps(described))
     join = ("provider", "join", str(host.path), "--price", "2")
     poor = cli(*join, "--as-group", "lab", wallet="ada", ok=False)
     assert poor.code == 9

@@ -11,7 +11,7 @@ import pytest
 from leasehold.chain import Keystore
 from leasehold.datasets import new_identity, recipient_of
 
-from .conftest import PASSWORD, Cli, Host, Pool
+from .conftest import PASSWORD, Cli, Host, Pool, served, signer_of
 
 IMAGE = "sha256:" + "ab" * 32
 RENTER, PROVIDER, OPERATOR = "renter", "provider", "operator"
@@ -39,8 +39,7 @@ def lease(market: Cli, host: Host) -> str:
 def second(market: Cli, host: Host, tmp_path: Path, pool: Pool) -> int:
     """Another machine of the same provider, whose operator is Anvil's account 4, at 2 an hour."""
     described = json.loads(host.path.read_text())
-    operator = pool.anvil.accounts[4].address
-    described["operator"] = described["contact"]["operator"] = operator
+    served(described, pool, signer_of(pool, 4))
     described["contact"]["age_recipient"] = recipient_of(new_identity())
     path = tmp_path / "second.json"
     path.write_text(json.dumps(described))

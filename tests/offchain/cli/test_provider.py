@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+from leasehold.chain import LocalSigner
 from leasehold.market import canonical
 
-from .conftest import Cli, Host, Kubo, Pool
+from .conftest import Cli, Host, Kubo, Pool, served
 
 PROVIDER = "provider"
 
@@ -58,7 +59,7 @@ def test_join_shows_what_it_takes_and_brings_and_then_does_it(
 def test_the_operator_is_sent_gas_money(cli: Cli, host: Host, kubo: Kubo) -> None:
     cli.ipfs = kubo.api
     described = json.loads(host.path.read_text())
-    described["operator"] = "0x" + "77" * 20
+    served(described, host.pool, LocalSigner("0x" + "77" * 32))
     host.path.write_text(json.dumps(described))
     cli(
         "provider",

@@ -6,6 +6,7 @@ import asyncio
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,11 +49,18 @@ CONTACT = {
     "operator": "0x" + "22" * 20,
     "issued_at": 1_800_000_000,
 }
-MACHINE_FILE = {
+MACHINE_FILE: dict[str, Any] = {
     "hardware": HARDWARE,
     "contact": CONTACT,
     "operator": "0x" + "22" * 20,
-    "suggested": {"gpus": 1},
+    "suggested": {"gpus": 1, "smallest_share": 8},
+    "consent": {
+        "provider": "0x" + "33" * 20,
+        "controller": "0x" + "44" * 20,
+        "chain": 31337,
+        "deadline": 2_000_000_000,
+        "proof": "0x01" + "55" * 65,
+    },
 }
 
 

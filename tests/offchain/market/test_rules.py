@@ -22,7 +22,7 @@ from leasehold.market import (
 
 ROOT = Path(__file__).parents[3]
 MONEY = Money("USDT", 6)
-NOTHING = Params(**{field.name: 0 for field in fields(Params)})
+NOTHING = Params(**{field.name: 0 for field in fields(Params) if field.name not in ("arbiter", "sink")})
 RULES = {name: str(value) for name, value in json.loads((ROOT / "scripts/pool.json").read_text()).items()}
 PARAMS = changed_params(NOTHING, RULES, MONEY)
 

@@ -84,6 +84,7 @@ def test_a_gang_takes_the_cheapest_that_have_room() -> None:
 def test_what_is_asked_of_the_pool_is_what_was_quoted() -> None:
     offered = quote(MACHINE, PARAMS, replace(SPOT, spot=False), FUNDS)
     offer = Offer(
+        account=MACHINE.provider,
         machine=1,
         revision=1,
         price=1,

@@ -19,14 +19,14 @@ async def powers_of(session: Session) -> PoolView:
     if session.deployment.lens is not None:
         return await Lens(session.rpc, session.deployment.lens).pool(session.pool.address)
     pool = session.pool
-    committee, faults = await pool.committee(), await pool.faults()
+    committee = await pool.committee()
     version, proposed = await asyncio.gather(pool.params_version(), pool.proposed_params())
-    token, accounts, owner, pending, treasury, arbiter = await asyncio.gather(
-        pool.token(), pool.accounts(), pool.owner(), pool.pending_owner(), pool.treasury(), faults.arbiter()
+    token, accounts, owner, pending, treasury = await asyncio.gather(
+        pool.token(), pool.accounts(), pool.owner(), pool.pending_owner(), pool.treasury()
     )
     paused, gated = await asyncio.gather(pool.paused(), pool.gated())
     machines, slots, seats, matured = await asyncio.gather(
-        pool.machine_count(), pool.slot_count(), committee.seat_count(), committee.matured_seats()
+        pool.machine_count(), pool.slot_count(), committee.seat_count(), committee.matured_seats(version)
     )
     return PoolView(
         token=token,
@@ -34,7 +34,6 @@ async def powers_of(session: Session) -> PoolView:
         owner=owner,
         pending_owner=pending,
         treasury=treasury,
-        arbiter=arbiter,
         companions=await pool.companions(),
         paused=paused,
         gated=gated,
@@ -59,6 +58,10 @@ class Power:
     takes: str
     when: str
     leave: str
+
+
+def _named(account: str) -> str | None:
+    return None if account == ZERO_ADDRESS else account
 
 
 def quorum_of(matured: int) -> int:
@@ -89,15 +92,18 @@ def powers(view: PoolView, money: Money) -> tuple[Power, ...]:
         ),
         Power("owner", view.owner, "stops opening and registering", "at once", "closing, claiming, withdrawing, "
               "unstaking stay open"),
-        Power("owner", view.owner, "names the arbiter of faults to come, the treasury, a successor", "at once", "-"),
+        Power("owner", view.owner, "names the treasury and a successor", "at once", "-"),
         Power(
             "treasury",
             view.treasury,
-            f"{rules.fee_bps / 100:g} % of what providers earn, at most 10 %; its part of slashes",
+            f"{rules.fee_bps / 100:g} % of what providers earn, at most 10 %; nothing of slashes",
             "as leases are paid",
             "an open lease keeps its fee",
         ),
-        Power("arbiter", view.arbiter, "lets a wrong slash stand", "per fault, named when it was opened", "-"),
+        Power("arbiter", _named(rules.arbiter), "lets a wrong slash stand, or a tenth of honest seats' stake a week burn",
+              "per fault, named in the rules that judge it", "keep the accepted version, or retire"),
+        Power("sink", _named(rules.sink), "what nobody has coming of a slash, which is burnt where none is named",
+              "as slashes are executed", "keep the accepted version, or retire"),
         Power(
             "a quorum of validators",
             None,
@@ -180,7 +186,8 @@ def view_json(view: PoolView, session: Session) -> dict[str, Json]:
         "owner": view.owner,
         "pending_owner": None if view.pending_owner == ZERO_ADDRESS else view.pending_owner,
         "treasury": view.treasury,
-        "arbiter": view.arbiter,
+        "arbiter": _named(view.params.arbiter),
+        "sink": _named(view.params.sink),
         "committee": own.committee,
         "faults": own.faults,
         "reputation": own.reputation,

@@ -1,4 +1,4 @@
-"""`leasehold pool`: what an owner does: licences, pausing, gating, naming the arbiter, the treasury, a successor."""
+"""`leasehold pool`: what an owner does: licences, pausing, gating, naming the treasury, a successor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOREVER = 2**40 - 1
 
 def register(app: typer.Typer) -> None:
     """Add this file's commands."""
-    for command in (pause, resume, gate, licence, licences, arbiter, treasury):
+    for command in (pause, resume, gate, licence, licences, treasury):
         app.command()(command)
     app.command("hand-over")(hand_over)
     app.command()(accept)
@@ -148,18 +148,6 @@ async def licences(
             ],
             empty="No licence has been issued.",
         )  # fmt: skip
-
-
-@shared(SENDS | PROPOSES)
-async def arbiter(call: Invocation, address: Account) -> None:
-    """As the owner, name who rules on appeals against faults that are opened from now on."""
-    account = parse_address(address)
-
-    async def send(session: Session) -> Receipt:
-        return await (await session.pool.faults()).set_arbiter(account)
-
-    said = f"{address} rules on faults that are opened from now on."
-    await _order(call, f"Let {address} rule on appeals?", said, {"arbiter": address}, send)
 
 
 @shared(SENDS | PROPOSES)

@@ -8,7 +8,7 @@ import typer
 
 from leasehold.chain import FaultState
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._faults import costs, execute, fault_at, lasted
+from leasehold.cli._faults import arbiter_of, costs, fault_at, lasted
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -36,7 +36,8 @@ async def rule(
         found, money = await fault_at(session, fault), session.money
         if found.state is not FaultState.APPEALED:
             raise WrongFaultState(fault=fault, state=found.state)
-        if found.arbiter.lower() != session.account.lower():
+        arbiter = await arbiter_of(session, found)
+        if arbiter is None or arbiter.lower() != session.account.lower():
             raise NotAuthorized(actor=session.account)
         if await session.now() > found.deadline:
             raise RulingOver(fault=fault, deadline=found.deadline)
@@ -63,14 +64,14 @@ async def rule(
 
 @shared(SENDS)
 async def execute_fault(call: Invocation, fault: FaultId) -> None:
-    """Carry out a fault whose time has come: tenants, reporters and treasury have their parts. Anyone may."""
+    """Carry out a fault whose time has come: tenants and reporters have their parts. Anyone may."""
     async with open_session(call, signs=True) as session:
         found, money = await fault_at(session, fault), session.money
         await indexed(session, call.out)
         call.out.say(f"Fault {fault} of machine {found.machine} costs {costs(found, money)}.")
 
         async def send() -> Done:
-            receipt = await execute(session, found)
+            receipt = await (await session.pool.faults()).execute(fault)
             after = await fault_at(session, fault)
             return Done(receipt, f"Fault {fault} is executed.", {"state": after.state.name.lower()})
 

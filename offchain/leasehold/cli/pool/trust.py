@@ -45,7 +45,11 @@ async def trust(call: Invocation) -> None:
             (
                 ("owner", view.owner),
                 ("treasury", view.treasury),
-                ("arbiter", view.arbiter),
+                (
+                    "arbiter",
+                    view.params.arbiter if int(view.params.arbiter, 16) else "nobody: there are no appeals",
+                ),
+                ("rest of a slash", view.params.sink if int(view.params.sink, 16) else "burnt"),
                 ("token", f"{view.token} ({money.symbol})"),
                 ("committee", own.committee),
                 ("faults", own.faults),

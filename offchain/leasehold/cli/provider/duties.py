@@ -10,7 +10,7 @@ from leasehold.chain import ZERO_ADDRESS, FaultState, Machine, Params
 from leasehold.chain.typed import Answer, Domain, sign
 from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._faults import costs, fault_at, fault_json, lasted
+from leasehold.cli._faults import arbiter_of, costs, fault_at, fault_json, lasted
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
@@ -25,6 +25,7 @@ from leasehold.errors import (
     ChallengeStands,
     MachineNotStalled,
     NoChallenge,
+    NobodyRules,
     WrongFaultState,
 )
 from leasehold.market import Money, format_amount
@@ -129,7 +130,7 @@ async def _answer(
     header = await session.rpc.header()
     issued_at = header.timestamp if header else await session.now()
     domain = Domain(session.deployment.chain_id, session.deployment.controller)
-    return issued_at, await sign(Answer(machine, challenge, issued_at), domain, signer)
+    return issued_at, await sign(Answer(signer.address, machine, challenge, issued_at), domain, signer)
 
 
 @shared(SENDS | PROPOSES)
@@ -167,12 +168,14 @@ async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> 
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
     async with open_session(call, signs=True) as session:
         found, money = await fault_at(session, fault), session.money
-        machine = await session.provider().own(found.machine)
+        await session.provider().own(found.machine)
         if found.state is not FaultState.FILED:
             raise WrongFaultState(fault=fault, state=found.state)
         if await session.now() > found.deadline:
             raise AppealOver(fault=fault, deadline=found.deadline)
-        rules = await session.pool.params(machine.params)
+        rules = await session.pool.params(found.rules)
+        if (arbiter := await arbiter_of(session, found)) is None:
+            raise NobodyRules(fault=fault)
         paid = await pay_in(session, rules.bond, approve=approve or call.dry_run)
         call.out.pairs(
             f"Appeal against fault {fault} of machine {found.machine}",
@@ -180,9 +183,9 @@ async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> 
                 ("when", lasted(found)),
                 ("costs", costs(found, money)),
                 ("bond", paid.said(session)),
-                ("arbiter", found.arbiter),
+                ("arbiter", arbiter),
                 ("it is dropped", "nothing is slashed, and the bond comes back"),
-                ("it stands", "the bond goes to the treasury"),
+                ("it stands", "the bond is lost"),
                 ("nobody rules", "it stands, and the bond comes back"),
             ),
         )
@@ -191,7 +194,7 @@ async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> 
             await paid.send(session)
             receipt = await (await session.pool.faults()).appeal(fault)
             after = await fault_at(session, fault)
-            said = f"{found.arbiter} may rule until {utc(after.deadline)}."
+            said = f"{arbiter} may rule until {utc(after.deadline)}."
             return Done(receipt, said, {"deadline": after.deadline})
 
         document: dict[str, Json] = {

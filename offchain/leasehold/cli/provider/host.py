@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Annotated
 
 import typer
+from eth_utils.address import to_checksum_address
 
-from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
@@ -37,14 +36,20 @@ def register(app: typer.Typer) -> None:
 async def operator(
     call: Invocation,
     machine: MachineId,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the new operator key.")],
+    described: MachineJson,
     operator_gas: OperatorGas = None,
 ) -> None:
-    """Give a machine another operator key, at once: the old one can do nothing any more. Works on a retired one too."""
-    key = parse_address(address)
+    """Give a machine the operator key of another host, or of its own made anew, at once.
+
+    The old one can do nothing any more. The new one has consented by describing its host for you. Works on a retired
+    machine too.
+    """
+    file = MachineFile.load(described)
+    key = to_checksum_address(file.operator)
     async with open_session(call, signs=True) as session:
         provider = session.provider()
         found = await provider.own(machine)
+        consent = file.consent_for(session.account, session.deployment.controller, await session.now())
         for record in await (await indexed(session, call.out)).machines(provider=session.account):
             if record.machine.operator == key and record.machine.id != machine:
                 raise AlreadyJoined(
@@ -54,12 +59,12 @@ async def operator(
         call.out.say(f"Machine {machine}: {key} instead of {found.operator}.")
 
         async def send() -> Done:
-            receipt = await session.pool.set_operator(machine, key)
+            receipt = await session.pool.set_operator(machine, key, consent)
             if gas and session.sender is not None:
                 await session.sender.send(key, b"", gas)
             said = (
-                f"The operator of machine {machine} is {key}. Describe the machine anew on its host, and run "
-                f"`leasehold provider update {machine} MACHINE.JSON`: the contact is signed by the operator."
+                f"The operator of machine {machine} is {key}. Run `leasehold provider update {machine} {described}` "
+                "next: the contact is signed by the operator."
             )
             return Done(receipt, said)
 
@@ -87,7 +92,7 @@ async def update(call: Invocation, machine: MachineId, described: MachineJson) -
         if file.operator.lower() != found.operator.lower():
             raise InvalidInput(
                 f"That describes a machine of the operator {file.operator}, and machine {machine} has "
-                f"{found.operator}: run `leasehold provider operator {machine} {file.operator}` first."
+                f"{found.operator}: run `leasehold provider operator {machine} {described}` first."
             )
         changed = []
         for name, function, document, known in (

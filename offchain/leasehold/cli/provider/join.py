@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
+from leasehold.cli._output import Json
 from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import transaction
@@ -35,6 +37,14 @@ Gpus = Annotated[
         "--gpus", metavar="N", min=1, max=8, help="GPUs (or CPU units) to offer; by default what it suggests."
     ),
 ]
+SmallestShare = Annotated[
+    int | None,
+    typer.Option(
+        "--smallest-share",
+        metavar="CELLS",
+        help="The least that it leases: 1, 2, 4 or 8 cells; by default, and at least, what its host can keep apart.",
+    ),
+]
 OperatorGas = Annotated[
     str | None,
     typer.Option(
@@ -56,6 +66,7 @@ async def join(
     described: MachineJson,
     *,
     gpus: Gpus = None,
+    smallest_share: SmallestShare = None,
     asked: AskedTerms,
     operator_gas: OperatorGas = None,
     approve: Approve = False,
@@ -70,14 +81,40 @@ async def join(
         raise InvalidInput("A machine needs a price: pass --price with whole tokens per GPU-hour.")
     async with open_session(call, signs=True) as session:
         terms = changed_terms(default_terms(await session.now()), session.money, asked)
-        await _join(call, session, machine, gpus or machine.suggested.gpus, terms, operator_gas, approve)
+        size = Size(gpus or machine.suggested.gpus, _smallest(machine, smallest_share))
+        await _join(call, session, machine, size, terms, operator_gas, approve)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many GPUs (or CPU units) to offer, and the least of them that is leased, in cells."""
+
+    gpus: int
+    smallest_share: int
+
+
+def _smallest(machine: MachineFile, wished: int | None) -> int:
+    least = machine.suggested.smallest_share
+    if wished is None:
+        return least
+    if wished not in (1, 2, 4, 8):
+        raise InvalidInput(f"The smallest share is 1, 2, 4 or 8 cells, not {wished}: choose one of these.")
+    if wished < least:
+        raise InvalidInput(
+            f"Its host cannot keep shares of less than {_cells(least)} apart: pass --smallest-share {least} or more."
+        )
+    return wished
+
+
+def _cells(share: int) -> str:
+    return "1 cell" if share == 1 else f"{share} cells"
 
 
 async def _join(
     call: Invocation,
     session: Session,
     machine: MachineFile,
-    gpus: int,
+    size: Size,
     terms: Terms,
     operator_gas: str | None,
     approve: bool,
@@ -85,6 +122,7 @@ async def _join(
     money, provider = session.money, session.provider()
     index = await indexed(session, call.out)
     known = [record.machine for record in await index.machines()]
+    gpus = size.gpus
     offer = await provider.quote(machine, gpus, terms, known)
     wanted = (
         await provider.operator_gas(machine.operator)
@@ -94,9 +132,9 @@ async def _join(
     unit = "GPU" if machine.hardware.get("gpus") else "CPU unit"
     call.out.pairs(
         f"Joining with {gpus} {unit}{'s' if gpus > 1 else ''}, operator {machine.operator}",
-        _rows(offer, terms, money, wanted),
+        (*_rows(offer, terms, money, wanted), ("smallest share", _cells(size.smallest_share))),
     )
-    document = {
+    document: dict[str, Json] = {
         "stake": format_amount(offer.stake, money.decimals),
         "from_ledger": format_amount(offer.from_ledger, money.decimals),
         "from_wallet": format_amount(offer.pulled, money.decimals),
@@ -104,6 +142,7 @@ async def _join(
         "earns_daily": format_amount(offer.daily, money.decimals),
         "lost_at_most": format_amount(offer.lost_at_most, money.decimals),
         "operator_gas": format_amount(wanted, 18),
+        "smallest_share": size.smallest_share,
         "token": money.symbol,
     }
     if call.dry_run:
@@ -122,7 +161,7 @@ async def _join(
     with call.out.working("Pinning the documents, staking, registering"):
         if offer.approve:
             await provider.approve(offer.pulled)
-        joined = await provider.join(machine, gpus, terms, gas=wanted)
+        joined = await provider.join(machine, gpus, size.smallest_share, terms, gas=wanted)
     call.out.answer({**document, "machine": joined.machine, **transaction(joined.receipt)})
     call.out.say(f"Machine {joined.machine} is registered. Its agent can be started: `leasehold-agent run`.")
 

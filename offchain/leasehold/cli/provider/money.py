@@ -130,13 +130,24 @@ async def claim(
     leases: Annotated[
         list[str] | None, typer.Argument(metavar="[LEASE]...", help="By default all that pay.")
     ] = None,
+    forgo: Annotated[
+        bool, typer.Option("--forgo", help="Close those that wait for an outage too, and give its time back.")
+    ] = False,
 ) -> None:
-    """Collect what your machines have earned, and close the leases whose end has passed, in one transaction."""
+    """Collect what your machines have earned, and close the leases whose end has passed, in one transaction.
+
+    A lease that an outage touched stays open for its tenant while that may still be taken off the bill. With --forgo
+    you give that time back at once, and have the cells.
+    """
     wanted = {parse_lease(each) for each in leases or ()}
     async with open_session(call, signs=True) as session:
         money = session.money
         mine = await own_leases(call, session)
         due = await session.provider().due([each for each in mine if not wanted or each.id in wanted])
+        if due.disputed and not forgo:
+            named = " ".join(format_lease(each) for each in due.disputed)
+            call.out.say(f"Over, and held for their tenants by an outage: {named}. --forgo closes them now.")
+        due = due.forgoing() if forgo else due
         _say_due(call, session, due)
         if due.empty or call.dry_run:
             call.out.answer({"claimed": [], "closed": [], "dry_run": call.dry_run})

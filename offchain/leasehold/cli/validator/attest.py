@@ -152,12 +152,6 @@ class Collected:
 async def send_attestation(
     call: Invocation,
     files: Files,
-    before: Annotated[
-        int | None,
-        typer.Option(
-            "--before", metavar="FAULT", min=1, help="Of the gap before this outage, not of the newest."
-        ),
-    ] = None,
 ) -> None:
     """Put validators' signatures together, say whether they are a quorum, and send them. Anyone may."""
     attestations = [Attestation.load(path) for path in files]
@@ -180,14 +174,9 @@ async def send_attestation(
 
         async def send() -> Done:
             faults, outage = await session.pool.faults(), collected.outage
-            if before is None:
-                fault, receipt = await faults.attest(
-                    outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
-                )
-            else:
-                fault, receipt = await faults.attest_before(
-                    before, outage.from_, outage.to, collected.seats, collected.proofs
-                )
+            fault, receipt = await faults.attest(
+                outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
+            )
             return Done(
                 receipt, f"It stands as fault {fault}: see `leasehold fault {fault}`.", {"fault": fault}
             )
@@ -223,7 +212,8 @@ async def _collect(
             call.out.warn(f"{path}: {each.validator} has no matured seat: left out.")
         for seat in seats:
             proofs[seat.seat] = (seat.validator, proof)
-    matured = await (await session.pool.committee()).matured_seats()
+    accepted = await session.pool.accepted_at(first.machine, first.from_)
+    matured = await (await session.pool.committee()).matured_seats(accepted)
     order = sorted(proofs)
     return Collected(
         first.outage,

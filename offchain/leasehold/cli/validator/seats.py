@@ -29,7 +29,7 @@ from leasehold.errors import (
 from leasehold.market import InvalidInput, Money, format_amount, format_duration, parse_amount
 
 MATURITY = 3 * 86_400
-LEAVE_DELAY = 7 * 86_400
+LEAVE_DELAY = 21 * 86_400
 SeatId = Annotated[
     int,
     typer.Argument(
@@ -48,38 +48,56 @@ def register(app: typer.Typer) -> None:
 
 
 @shared(SENDS | PROPOSES)
-async def stake(call: Invocation, approve: Approve = False) -> None:
+async def stake(
+    call: Invocation,
+    version: Annotated[
+        int | None,
+        typer.Option(
+            "--version", metavar="VERSION", min=1, help="Of the parameters; by default the one in force."
+        ),
+    ] = None,
+    approve: Approve = False,
+) -> None:
     """Stake a validator's seat out of your ledger; what that lacks comes from the wallet first."""
     async with open_session(call, signs=True) as session:
         money, pool = session.money, session.pool
-        rules = await pool.params(await pool.params_version())
-        paid = await pay_in(session, rules.seat_stake, approve=approve or call.dry_run)
+        chosen = version or await pool.params_version()
+        rules = await pool.params(chosen)
+        stake_ = rules.seat_stake + rules.seat_stake // 10
+        paid = await pay_in(session, stake_, approve=approve or call.dry_run)
         fee, tenth = money.show(rules.verification_fee), money.show(rules.seat_stake // 10)
         call.out.pairs(
             "A validator's seat",
             (
                 ("stake", paid.said(session)),
+                (
+                    "judges",
+                    f"machines whose accepted rules ask {money.show(rules.seat_stake)} or less of a seat",
+                ),
                 ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
                 ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
-                ("can be lost", f"{tenth} each time it stays silent, or stands against a clear majority"),
+                (
+                    "can be lost",
+                    f"{tenth} once a week at most: for silence, and for what an arbiter took back",
+                ),
                 ("comes back", f"{format_duration(LEAVE_DELAY)} after `leasehold validator leave`"),
             ),
         )
 
         async def send() -> Done:
             await paid.send(session)
-            seat, receipt = await (await pool.committee()).join()
+            seat, receipt = await (await pool.committee()).join(chosen)
             matures = (await (await pool.committee()).seat_of(seat)).joined_at + MATURITY
             return Done(
                 receipt, f"Seat {seat} matures {utc(matures)}.", {"seat": seat, "matures_at": matures}
             )
 
         document: dict[str, Json] = {
-            "stake": format_amount(rules.seat_stake, money.decimals),
+            "stake": format_amount(stake_, money.decimals),
             "from_wallet": format_amount(paid.missing, money.decimals),
             "token": money.symbol,
         }
-        question = f"Stake {money.show(rules.seat_stake)} for a seat?"
+        question = f"Stake {money.show(stake_)} for a seat?"
         await carry_out(call, question, document, send)
 
 
@@ -92,16 +110,16 @@ async def top_up(
     ] = None,
     approve: Approve = False,
 ) -> None:
-    """Add to a seat's stake after it lost some. A seat with less than half of it leaves by itself."""
+    """Add to a seat's stake after it lost some. One that is fined again, a week later, leaves by itself."""
     async with open_session(call, signs=True) as session:
         money, found = session.money, await _seat(session, seat)
         if found.leaves_at:
             raise SeatLeavingAlready(seat=seat)
-        missing = found.full - found.stake
+        missing = full_of(found.level) - found.stake
         units = min(missing, parse_amount(amount, money.decimals)) if amount is not None else missing
         if not units:
             raise InvalidInput(
-                f"Seat {seat} has its whole stake of {money.show(found.full)}: nothing is missing."
+                f"Seat {seat} has its whole stake of {money.show(full_of(found.level))}: nothing is missing."
             )
         paid = await pay_in(session, units, approve=approve or call.dry_run)
         call.out.say(f"Seat {seat} lacks {money.show(missing)}; this takes {paid.said(session)}.")
@@ -238,6 +256,11 @@ async def exit_seat(call: Invocation, seat: SeatId) -> None:
         await carry_out(call, question, document, send)
 
 
+def full_of(level: int) -> int:
+    """What a seat of this level is bought with: a tenth more, out of which fines come."""
+    return level + level // 10
+
+
 async def _seat(session: Session, seat: int) -> Seat:
     found = await (await session.pool.committee()).seat_of(seat)
     if int(found.validator, 16) == 0:
@@ -253,7 +276,7 @@ def _state(seat: SeatRecord, now: int) -> str:
 
 
 def _row(seat: SeatRecord, now: int, money: Money) -> tuple[str, ...]:
-    of = f"{format_amount(seat.stake, money.decimals, places=6)}/{format_amount(seat.full, money.decimals, places=6)}"
+    of = f"{format_amount(seat.stake, money.decimals, places=6)}/{format_amount(full_of(seat.level), money.decimals, places=6)}"
     return str(seat.seat), seat.validator, of, _state(seat, now)
 
 
@@ -262,8 +285,9 @@ def _json(seat: SeatRecord, now: int, money: Money) -> dict[str, Json]:
         "seat": seat.seat,
         "validator": seat.validator,
         "stake": format_amount(seat.stake, money.decimals),
-        "full": format_amount(seat.full, money.decimals),
+        "full": format_amount(full_of(seat.level), money.decimals),
         "joined_at": seat.joined_at,
         "matured": seat.joined_at + MATURITY <= now,
+        "level": format_amount(seat.level, money.decimals),
         "leaves_at": seat.leaves_at or None,
     }

@@ -110,13 +110,14 @@ async def commit(
 
 
 async def _declared(call: Invocation, session: Session, found: Round) -> bytes:
-    record = await (await indexed(session, call.out)).machine(found.machine)
-    if record is None or record.machine.revision != found.revision:
+    """What the revision said that the round was asked for: whatever its provider has set since, a round judges that."""
+    declared = await (await indexed(session, call.out)).hardware_of(found.machine, found.revision)
+    if declared is None:
         raise MachineUnavailable(
-            f"Machine {found.machine} is no longer as it was when verification {found.id} was asked for (revision "
-            f"{found.revision}): say what you measured with --spec and --fail, or nothing."
+            f"The index does not know revision {found.revision} of machine {found.machine}: say what you measured with "
+            "--spec and --fail, or nothing."
         )
-    return record.hardware
+    return declared
 
 
 def _measured(spec: str | None, default: bytes) -> bytes:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../../contracts/interfaces/IController.sol";
@@ -58,7 +58,8 @@ contract CapRaces is GroupFixture {
         inner[1] = abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours)));
         _outOfScope(abi.encodeCall(IControllerMain.multicall, (inner)));
         _outOfScope(abi.encodeCall(IControllerMoves.transferLease, (lease, STUDENT, NOW + 1 days, "")));
-        Offer memory offer = Offer(machine, 1, 1000 * PRICE, 8, 1 hours, false, group, 0, uint64(NOW + 1 days));
+        Offer memory offer =
+            Offer(PROVIDER, machine, 1, 1000 * PRICE, 8, 1 hours, false, group, 0, uint64(NOW + 1 days));
         _outOfScope(abi.encodeCall(IControllerMoves.openWithOffer, (_request(machine, 8, 1 hours), offer, "")));
         _outOfScope(abi.encodeCall(IControllerMoves.failover, (lease, machine, 1, 0, WORKLOAD)));
         vm.assertEq(_spent(), 8 * HOUR_OF_CELL);
@@ -86,7 +87,9 @@ contract CapRaces is GroupFixture {
     /// the larger escrow in one call, so by the ledger's fall alone the larger escrow would cost the cap next to nothing:
     /// 0.09e18 instead of 1.8e18 here, and with a dearer machine any sum. It counts as what it takes.
     function test_growing_on_the_group_s_own_machine() external {
-        bytes memory register = abi.encodeCall(pool.register, (_terms(), 1, "hardware", "contact", OPERATOR));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_terms(), 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), group))
+        );
         uint32 own = abi.decode(_asGroup(_call(register)), (uint32));
         uint256 lease = _opens(_request(own, 1, 10 hours));
         _start(lease);
@@ -109,7 +112,7 @@ contract CapRaces is GroupFixture {
         Terms memory terms = _terms();
         terms.price = 10 * PRICE;
         vm.prank(STUDENT);
-        uint32 dear = pool.register(terms, 1, "hardware", "contact", STUDENT);
+        uint32 dear = pool.register(terms, 1, 1, "hardware", "contact", OPERATOR, _consent(address(pool), STUDENT));
         LeaseRequest memory request = _request(machine, 8, 3 hours);
         request.backup = keccak256(abi.encode(dear, uint16(1), uint16(0), WORKLOAD));
         uint256 before = pool.balanceOf(group);

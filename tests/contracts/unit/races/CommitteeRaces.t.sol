@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICommittee, Round, RoundState} from "../../../../contracts/interfaces/ICommittee.sol";
 import {MachineStatus} from "../../../../contracts/interfaces/IControllerTypes.sol";
@@ -62,17 +62,17 @@ contract CommitteeRaces is RaceWorld {
         for (uint256 i = 0; i < 5; ++i) {
             before[i] = _wealth(_holder(drawn[i]));
         }
-        uint256 treasury = _wealth(TREASURY);
+        uint256 burnt = _wealth(BURNT);
         committee.finalize(round);
         vm.assertEq(uint256(committee.roundOf(round).state), uint256(RoundState.Passed));
         vm.assertTrue(pool.machineOf(machine).status == MachineStatus.Verified);
         vm.assertEq(_wealth(_holder(drawn[0])), before[0], "the thief was paid");
-        vm.assertEq(committee.seatOf(drawn[0]).stake, 450e18);
+        vm.assertEq(committee.seatOf(drawn[0]).stake, 500e18);
         for (uint256 i = 1; i < 5; ++i) {
             vm.assertEq(_wealth(_holder(drawn[i])) - before[i], (FEE - DRAW) / 4);
-            vm.assertEq(committee.seatOf(drawn[i]).stake, 500e18);
+            vm.assertEq(committee.seatOf(drawn[i]).stake, 550e18);
         }
-        vm.assertEq(_wealth(TREASURY) - treasury, PENALTY + (FEE - DRAW) % 4);
+        vm.assertEq(_wealth(BURNT) - burnt, PENALTY + (FEE - DRAW) % 4);
         _assertSolvent();
     }
 
@@ -344,7 +344,7 @@ contract CommitteeRaces is RaceWorld {
         skip(7 days - 1 hours);
         uint256 fault = faults.reportFalseHardware(round);
         faults.applyOutage(fault, _two(lease, own));
-        _execute(fault, _nobody());
+        _execute(fault);
         uint256 before = _wealth(tenant);
         uint256 others = _wealth(SYBIL);
         faults.compensate(fault, _two(lease, own));

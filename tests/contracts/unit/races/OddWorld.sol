@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {IController} from "../../../../contracts/interfaces/IController.sol";
@@ -42,7 +42,7 @@ abstract contract OddWorld is RaceWorld {
             _rich(validator);
             _in(validator, 500 * unit);
             vm.prank(validator);
-            committee.join();
+            committee.join(1);
         }
         skip(3 days);
     }
@@ -86,7 +86,7 @@ abstract contract OddWorld is RaceWorld {
     function _listed(uint8 gpus) internal returns (uint32) {
         Terms memory terms = _oddTerms();
         vm.prank(seller);
-        return pool.register(terms, gpus, "hardware", "contact", operator);
+        return pool.register(terms, gpus, 1, "hardware", "contact", operator, _consent(address(pool), seller));
     }
 
     function _requestOf(uint8 share, uint32 duration) internal view returns (LeaseRequest memory request) {
@@ -98,6 +98,7 @@ abstract contract OddWorld is RaceWorld {
     /// @dev An offer of the seller's at the listed price.
     function _offerCall(LeaseRequest memory request, uint256 nonce) internal view returns (bytes memory) {
         Offer memory offer = Offer(
+            seller,
             machine,
             1,
             _oddTerms().price,

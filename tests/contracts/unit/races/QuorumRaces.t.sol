@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
-import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
+import {ICommittee, Signer} from "../../../../contracts/interfaces/ICommittee.sol";
 import {Params} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultKind, FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
 import {Cheats, skip, vm} from "../Check.sol";
@@ -48,12 +48,12 @@ contract QuorumRaces is RaceWorld {
         uint256 to = _now();
         bytes[] memory proofs = new bytes[](20);
         proofs[0] = _signed(0xB16, _outageDigest(from, to));
-        _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
+        _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(machine, uint64(from), uint64(to), _crowd, proofs);
         for (uint256 i = 0; i < 20; ++i) {
             proofs[i] = proofs[0];
         }
-        _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
+        _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(machine, uint64(from), uint64(to), _crowd, proofs);
         vm.assertEq(_stake(), STAKE);
         vm.assertEq(pool.machineOf(machine).pendingSlashes, 0);
@@ -91,7 +91,7 @@ contract QuorumRaces is RaceWorld {
         try this.attestBy(twelve, from, to) {
             vm.assertTrue(false, "two thirds are not more than two thirds");
         } catch (bytes memory error_) {
-            vm.assertEq(error_, abi.encodeWithSelector(IFaults.NoQuorum.selector));
+            vm.assertEq(error_, abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         }
         _crowdOf(keys[12], 1);
         skip(3 days);
@@ -109,10 +109,21 @@ contract QuorumRaces is RaceWorld {
         for (uint256 i = 0; i < 5; ++i) {
             vm.assertEq(_wealth(vm.addr(0xB16 + i)), 0);
         }
+        // And a tenth of each of their seats, whoever ruled: it is burnt.
+        committee.fineQuorum(_signersOf(_crowd));
+        vm.assertEq(_wealth(BURNT), 13 * 50e18);
+        vm.assertEq(committee.seatOf(_crowd[0]).stake, 500e18);
         (uint256 downtime, uint256 charged) = faults.windowOf(machine);
         vm.assertEq(downtime, 0);
         vm.assertEq(charged, 0);
         _assertSolvent();
+    }
+
+    function _signersOf(uint32[] memory who) private view returns (Signer[] memory signers) {
+        signers = new Signer[](who.length);
+        for (uint256 i = 0; i < who.length; ++i) {
+            signers[i] = Signer(who[i], committee.seatOf(who[i]).validator, committee.seatOf(who[i]).level);
+        }
     }
 
     function attestBy(uint256[] calldata keys, uint256 from, uint256 to) external returns (uint256) {
@@ -128,7 +139,7 @@ contract QuorumRaces is RaceWorld {
         }
         _crowdOf(0xB16, 3);
         skip(3 days);
-        vm.assertEq(committee.maturedSeats(), 9);
+        vm.assertEq(committee.maturedSeats(1), 9);
         uint32[] memory who = new uint32[](5);
         (who[0], who[1], who[2], who[3], who[4]) = (5, 6, 7, 8, 9);
         uint256[] memory keys = _same(0xB16, 5);
@@ -138,7 +149,7 @@ contract QuorumRaces is RaceWorld {
         for (uint256 i = 0; i < 5; ++i) {
             proofs[i] = _signed(keys[i], digest);
         }
-        _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
+        _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(machine, uint64(_now() - 1), 0, who, proofs);
     }
 
@@ -152,8 +163,6 @@ contract QuorumRaces is RaceWorld {
         _assertFault(fault, FaultState.Filed, 8e18);
         _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, to, to));
         faults.attest(machine, uint64(from), uint64(to), seats, words);
-        _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, from, from));
-        faults.attestBefore(fault, uint64(from), uint64(to), seats, words);
         // Wider by a second on both sides: what is left of it costs nothing more.
         uint256 wide = _attest(from - 1, to + 1);
         _assertFault(wide, FaultState.Dropped, 0);
@@ -176,15 +185,15 @@ contract QuorumRaces is RaceWorld {
         uint64 from = uint64(_now() - 1 hours);
         uint64 to = uint64(_now());
         bytes[] memory words = _words(from, to);
-        _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
+        _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(other, from, to, seats, words);
         vm.chainId(block.chainid + 1);
-        _expect(abi.encodeWithSelector(IFaults.NoQuorum.selector));
+        _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(machine, from, to, seats, words);
     }
 
     /// @dev Five signers hand their word in through a contract of their own, so that no transaction names them to whoever reads
-    /// inputs. Without the list nobody executes, and the stake stays locked: an event carries it.
+    /// inputs. Without the list nobody is paid or fined: an event carries it.
     function test_a_word_through_a_stranger_s_contract() external {
         Messenger messenger = new Messenger();
         uint256 from = _now();
@@ -192,21 +201,23 @@ contract QuorumRaces is RaceWorld {
         bytes[] memory words = _words(from, _now());
         vm.recordLogs();
         uint256 fault = messenger.attest(faults, machine, uint64(from), uint64(_now()), seats, words);
-        address[] memory named = _named(faults.faultOf(fault).reporters);
+        Signer[] memory named = _named(faults.faultOf(fault).reporter);
         vm.assertEq(named.length, seats.length);
         vm.prank(PROVIDER);
         pool.retire(machine);
         skip(90 days);
-        faults.execute(fault, named);
+        faults.execute(fault);
         pool.unstake(machine);
+        committee.payQuorum(named);
+        vm.assertEq(_wealth(vm.addr(SEAT_KEY)), uint256(0.8e18) / 6);
     }
 
     /// @dev Who stands behind that hash, from the events alone.
-    function _named(bytes32 hash) private returns (address[] memory) {
+    function _named(bytes32 hash) private returns (Signer[] memory) {
         Cheats.Log[] memory logs = vm.getRecordedLogs();
         for (uint256 i = 0; i < logs.length; ++i) {
-            bool found = logs[i].topics[0] == IFaults.ReportersNamed.selector && logs[i].topics[1] == hash;
-            if (found && logs[i].emitter == address(faults)) return abi.decode(logs[i].data, (address[]));
+            bool found = logs[i].topics[0] == ICommittee.QuorumSigned.selector && logs[i].topics[1] == hash;
+            if (found && logs[i].emitter == address(committee)) return abi.decode(logs[i].data, (Signer[]));
         }
         revert("nobody is named");
     }

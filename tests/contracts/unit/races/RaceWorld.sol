@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
@@ -13,12 +13,12 @@ import {Fixture} from "../Fixture.sol";
 /// validators with a matured seat each, and everybody with money in the ledger. Nothing here is a stand-in but the token.
 /// A cell costs 1e14 a second, the machine's stake is 100e18, a bond 5e18, a seat 500e18, a verification 5e18, the fee 5 %.
 abstract contract RaceWorld is Fixture {
-    uint256 internal constant OPERATOR_KEY = 0x09E8;
     uint256 internal constant SEAT_KEY = 0x5EA7; // of seat 1; the others follow
     uint256 internal constant SEATS = 6;
     uint256 internal constant GPU_SECOND = 8 * CELL_SECOND;
     uint96 internal constant BOND = 5e18;
     uint256 internal constant LEDGER = 5000e18;
+    address internal constant BURNT = address(0xdEaD);
     address internal constant SYBIL = address(0x5B1); // the provider under another name
     address internal immutable operator = vm.addr(OPERATOR_KEY);
 
@@ -45,8 +45,9 @@ abstract contract RaceWorld is Fixture {
             seats.push(i);
         }
         skip(3 days);
-        address[9] memory others =
-            [tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults), address(this)];
+        address[10] memory others = [
+            tenant, PROVIDER, THIEF, SYBIL, OWNER, TREASURY, address(committee), address(faults), address(this), BURNT
+        ];
         for (uint256 i = 0; i < others.length; ++i) {
             parties.push(others[i]);
         }
@@ -68,17 +69,17 @@ abstract contract RaceWorld is Fixture {
 
     function _machineOf(address provider, uint8 gpus) internal returns (uint32) {
         vm.prank(provider);
-        return pool.register(_terms(), gpus, "hardware", "contact", operator);
+        return pool.register(_terms(), gpus, 1, "hardware", "contact", operator, _consent(address(pool), provider));
     }
 
     function _join(address validator) internal returns (uint32 seat) {
-        uint96 stake = _params().seatStake;
+        uint96 stake = _params().seatStake * 11 / 10;
         token.mint(address(this), stake);
         token.approve(address(pool), stake);
         pool.deposit(validator, stake);
         parties.push(validator);
         vm.prank(validator);
-        return committee.join();
+        return committee.join(1);
     }
 
     // ---------------------------------------------------------------------------------------------------------- leases
@@ -161,20 +162,9 @@ abstract contract RaceWorld is Fixture {
         faults.applyOutage(fault, _one(lease));
     }
 
-    function _execute(uint256 fault, address[] memory reporters) internal {
+    function _execute(uint256 fault) internal {
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
-        faults.execute(fault, reporters);
-    }
-
-    function _validators() internal view returns (address[] memory) {
-        return committee.validatorsOf(seats);
-    }
-
-    function _nobody() internal pure returns (address[] memory) {}
-
-    function _just(address who) internal pure returns (address[] memory list) {
-        list = new address[](1);
-        list[0] = who;
+        faults.execute(fault);
     }
 
     // --------------------------------------------------------------------------------------------------------- proofs

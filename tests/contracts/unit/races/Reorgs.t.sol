@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
 import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
@@ -35,7 +35,7 @@ contract Reorgs is RaceWorld {
     // ------------------------------------------------------------------------------------------------------ what is signed
 
     function _offer(address to, uint256 nonce) private view returns (Offer memory offer, bytes memory proof) {
-        offer = Offer(machine, 1, PRICE / 2, 8, 6 hours, false, to, nonce, uint64(_now() + 1 days));
+        offer = Offer(_seller, machine, 1, PRICE / 2, 8, 6 hours, false, to, nonce, uint64(_now() + 1 days));
         proof = _signed(PROVIDER_KEY, pool.offerDigest(offer));
     }
 
@@ -45,14 +45,18 @@ contract Reorgs is RaceWorld {
     }
 
     function _answerOf(uint256 id, uint256 at) private view returns (bytes memory) {
-        bytes32 type_ = keccak256("Answer(uint32 machine,uint256 fault,uint64 issuedAt)");
-        bytes32 digest = _poolDigest(keccak256(abi.encode(type_, machine, id, uint64(at))));
+        bytes32 type_ = keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
+        bytes32 digest = _poolDigest(keccak256(abi.encode(type_, operator, machine, id, uint64(at))));
         return abi.encodeCall(IFaults.answer, (machine, uint64(at), _signed(OPERATOR_KEY, digest)));
     }
 
     function _recoverOf(uint256 at) private view returns (bytes memory) {
         bytes32 digest = _poolDigest(
-            keccak256(abi.encode(keccak256("Recover(uint32 machine,uint64 issuedAt)"), machine, uint64(at)))
+            keccak256(
+                abi.encode(
+                    keccak256("Recover(address account,uint32 machine,uint64 issuedAt)"), operator, machine, uint64(at)
+                )
+            )
         );
         return abi.encodeCall(IFaults.recover, (machine, uint64(at), _signed(OPERATOR_KEY, digest)));
     }
@@ -169,7 +173,7 @@ contract Reorgs is RaceWorld {
         }
         for (uint256 id = 1; id <= faults.faultCount(); ++id) {
             if (faults.faultOf(id).state != FaultState.Filed) continue;
-            _execute(id, faults.faultOf(id).reporters == 0 ? _nobody() : _validators());
+            _execute(id);
             if (faults.faultOf(id).pot != 0) faults.compensate(id, _one(lease));
         }
         vm.assertLe(STAKE - _stake(), 8e18, "slashed for more than there was");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
 import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
@@ -42,7 +42,7 @@ contract StakeRaces is RaceWorld {
         vm.warp(retired + tight.unstakeDelay);
         _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _slashPending());
 
-        faults.execute(fault, _validators());
+        faults.execute(fault);
         vm.prank(THIEF);
         pool.unstake(machine); // anyone settles it
         vm.assertEq(before - _providers(), 50e18);
@@ -64,7 +64,7 @@ contract StakeRaces is RaceWorld {
         faults.roll(machine);
         vm.assertEq(faults.faultOf(fault).to, retired);
         _assertFault(fault, FaultState.Filed, 30e18); // 50 hours: 3000 of 10000, not what the wait would cost
-        _execute(fault, _nobody());
+        _execute(fault);
         pool.unstake(machine);
         vm.assertEq(before - _providers(), 30e18);
     }
@@ -83,7 +83,7 @@ contract StakeRaces is RaceWorld {
         vm.warp(retired + _params().filingWindow);
         uint256 fault = _attest(from, retired);
         _assertFault(fault, FaultState.Filed, 50e18);
-        _execute(fault, _validators());
+        _execute(fault);
         vm.warp(retired + _params().unstakeDelay);
         uint256 before = pool.balanceOf(PROVIDER);
         pool.unstake(machine);
@@ -114,7 +114,7 @@ contract StakeRaces is RaceWorld {
         uint256 fault = faults.prove(machine);
         _assertFault(fault, FaultState.Filed, 4e18);
         _apply(fault, lease);
-        _execute(fault, _just(tenant));
+        _execute(fault);
         faults.compensate(fault, _one(lease));
         uint256 rent = GPU_SECOND * 1 hours;
         vm.assertEq(_providers() + 4e18, before + rent - rent * 500 / 10_000);
@@ -143,7 +143,7 @@ contract StakeRaces is RaceWorld {
         uint256 fault = _attest(from, _now());
         _apply(fault, lease);
         if (selfLease) _apply(fault, own);
-        _execute(fault, _validators());
+        _execute(fault);
         if (selfLease) {
             faults.compensate(fault, _one(own)); // first
             _closeAs(SYBIL, own);
@@ -192,7 +192,7 @@ contract StakeRaces is RaceWorld {
         _expect(abi.encodeWithSelector(IFaults.NothingToApply.selector, fault));
         faults.applyOutage(fault, _one(own));
         _apply(fault, lease);
-        _execute(fault, _validators());
+        _execute(fault);
         uint256 before = _wealth(tenant);
         faults.compensate(fault, _two(own, lease));
         vm.assertEq(_wealth(tenant) - before, 4e18);
@@ -242,14 +242,13 @@ contract StakeRaces is RaceWorld {
         faults.appeal(fault);
         vm.prank(OWNER);
         faults.rule(fault, true);
-        address[] memory reporters = _validators();
         _expect(abi.encodeWithSelector(IFaults.AppealOpen.selector, fault, open));
-        faults.execute(fault, reporters);
+        faults.execute(fault);
         skip(2 days);
         _apply(fault, lease); // in the last second
         skip(1);
         uint256 before = _wealth(tenant);
-        faults.execute(fault, reporters);
+        faults.execute(fault);
         faults.compensate(fault, _one(lease));
         vm.assertEq(_wealth(tenant) - before, 4e18);
         vm.assertEq(_stake(), 92e18);
@@ -267,7 +266,7 @@ contract StakeRaces is RaceWorld {
         vm.prank(operator);
         _expect(abi.encodeWithSelector(IFaults.ChallengeStands.selector, machine, until));
         faults.reportOutage(machine);
-        skip(2 hours); // lapsed, and nobody has proven it yet
+        skip(1 hours); // lapsed, and nobody has proven it yet
         vm.prank(operator);
         _expect(abi.encodeWithSelector(IFaults.ChallengeStands.selector, machine, until));
         faults.reportOutage(machine);
@@ -298,11 +297,11 @@ contract StakeRaces is RaceWorld {
         _assertFault(ids[1], FaultState.Filed, 26e18); // 80 hours: 3000, of which 400 are charged
         _assertFault(ids[2], FaultState.Dropped, 0); // 120 hours: 3000 still
         _assertFault(ids[3], FaultState.Filed, 20e18); // 160 hours: 5000
-        _execute(ids[3], _nobody());
-        faults.execute(ids[0], _nobody());
-        faults.execute(ids[1], _nobody());
+        _execute(ids[3]);
+        faults.execute(ids[0]);
+        faults.execute(ids[1]);
         vm.assertEq(before - _providers(), 50e18);
-        vm.assertEq(_wealth(TREASURY), 50e18);
+        vm.assertEq(_wealth(BURNT), 50e18);
         _assertSolvent();
     }
 
@@ -310,15 +309,15 @@ contract StakeRaces is RaceWorld {
     /// than its part of the week either, here 46 in 96 of it.
     function test_parts_of_a_fault_never_cost_more_than_the_whole() external {
         uint256 first = _outage(1 hours); // 400
-        _execute(first, _nobody()); // two days later
+        _execute(first); // two days later
         vm.assertEq(_stake(), 96e18);
         vm.prank(PROVIDER);
         pool.addStake(machine, 96e18);
         uint256 second = _outage(121 hours); // 5000 less 400
         _assertFault(second, FaultState.Filed, 92e18); // 46e18 of the old, as much of the new
-        _execute(second, _nobody());
+        _execute(second);
         vm.assertEq(_stake(), 100e18);
-        vm.assertEq(_wealth(TREASURY), 96e18); // of 196e18 that were ever staked: under half
+        vm.assertEq(_wealth(BURNT), 96e18); // of 196e18 that were ever staked: under half
     }
 
     /// @dev Challenging oneself to block others. One challenge stands at a time, so a provider whose machine is dark lets his
@@ -344,7 +343,7 @@ contract StakeRaces is RaceWorld {
         _recover();
         _apply(fault, lease);
         _apply(fault, own);
-        _execute(fault, _just(SYBIL));
+        _execute(fault);
         faults.compensate(fault, _two(lease, own));
         // Half of 4e18 for eight cells, half of which were the tenant's; only the hour before was billed.
         vm.assertEq(_wealth(tenant), tenants + 1e18 - 4 * CELL_SECOND * 1 hours);

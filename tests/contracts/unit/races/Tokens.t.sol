@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity 0.8.30;
+pragma solidity ^0.8.30;
 
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
@@ -46,7 +46,7 @@ contract Tokens is OddWorld {
         _verified();
         _closeAs(tenant, next);
         _apply(fault, lease);
-        _execute(fault, _validators());
+        _execute(fault);
         before = pool.balanceOf(tenant);
         faults.compensate(fault, _one(lease));
         vm.assertEq(pool.balanceOf(tenant) - before, 8 * unit);
@@ -182,7 +182,9 @@ contract Tokens is OddWorld {
         _taxed(tenant, abi.encodeCall(IControllerMain.extend, (lease, 1 hours)), 8 * 1 hours * _second());
         _taxed(tenant, abi.encodeCall(IControllerMain.deposit, (tenant, unit)), unit);
         _taxed(seller, abi.encodeCall(IControllerMain.addStake, (machine, uint96(unit))), unit);
-        bytes memory register = abi.encodeCall(pool.register, (_oddTerms(), 1, "hardware", "contact", operator));
+        bytes memory register = abi.encodeCall(
+            pool.register, (_oddTerms(), 1, 1, "hardware", "contact", operator, _consent(address(pool), seller))
+        );
         _taxed(seller, register, 100 * unit);
         uint256 offers = pool.offersOf(seller, 0);
         vm.assertEq(offers, 0); // a refused one is not spent
@@ -291,9 +293,8 @@ contract Tokens is OddWorld {
         _kept(eager, address(faults), abi.encodeCall(IFaults.applyOutage, (fault, _one(lease))));
         _apply(fault, lease);
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
-        address[] memory reporters = _validators();
-        _kept(eager, address(faults), abi.encodeCall(IFaults.execute, (fault, reporters)));
-        faults.execute(fault, reporters);
+        _kept(eager, address(faults), abi.encodeCall(IFaults.execute, (fault)));
+        faults.execute(fault);
         uint256 before = pool.balanceOf(tenant);
         _kept(eager, address(faults), abi.encodeCall(IFaults.compensate, (fault, _one(lease))));
         vm.assertEq(pool.balanceOf(tenant), before);
@@ -302,8 +303,8 @@ contract Tokens is OddWorld {
     }
 
     function _recoverProof() private view returns (bytes memory) {
-        bytes32 type_ = keccak256("Recover(uint32 machine,uint64 issuedAt)");
-        return _signed(OPERATOR_KEY, _poolDigest(keccak256(abi.encode(type_, machine, uint64(_now())))));
+        bytes32 type_ = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
+        return _signed(OPERATOR_KEY, _poolDigest(keccak256(abi.encode(type_, operator, machine, uint64(_now())))));
     }
 
     function _kept(EagerToken eager, address target, bytes memory call) private {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
+import {Consent, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {MachineHead} from "../libraries/Slots.sol";
+import {Consenting} from "./Consenting.sol";
+
+/// @title What a provider rarely does to a machine that is in.
+abstract contract Tending is Consenting, IControllerMoves {
+    /// @inheritdoc IControllerMoves
+    function setHardware(uint32 id, bytes32 hardware) external nonReentrant {
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        uint16 revision = head.revision() + 1;
+        head = head.withRevision(revision);
+        machine.head = head;
+        _terms[id][revision] = _terms[id][revision - 1];
+        emit HardwareSet(id, revision, hardware);
+        if (_statusOf(head.status()) == MachineStatus.Verified) {
+            _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(MachineStatus.Unverified));
+        }
+    }
+
+    /// @inheritdoc IControllerMoves
+    /// @dev Also after `retire`: a leaked key must always be replaceable.
+    function setOperator(uint32 id, address operator, Consent calldata consent) external nonReentrant {
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _consented(head.provider(), operator, consent);
+        machine.operator = operator;
+        emit OperatorSet(id, operator);
+    }
+
+    /// @inheritdoc IControllerMoves
+    function consentDigest(address provider, address operator, uint64 deadline) external view returns (bytes32) {
+        return _consentDigest(provider, operator, deadline);
+    }
+
+    /// @inheritdoc IControllerMoves
+    function delist(uint32 id) external nonReentrant {
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        _setStatus(id, machine, head, head.status() | DELISTED);
+    }
+
+    /// @inheritdoc IControllerMoves
+    function relist(uint32 id) external nonReentrant {
+        (Machine storage machine, MachineHead head) = _owned(id);
+        _notRetired(id, head);
+        _setStatus(id, machine, head, head.status() & ~DELISTED);
+    }
+}
