@@ -155,15 +155,17 @@ class Twins:
         signed = Account.sign_typed_data(self._keys[PROVIDER], domain, types, message)
         return b"\x01" + signed.signature
 
-    def rent(self, account: int, machine: int, cells: int, seconds: int, price: int) -> int:
+    def rent(self, account: int, machine: int, cells: int, seconds: int, price: int) -> None:
+        """Unless the cells that are free do not lie as a share must: the model counts them only."""
         request = (machine, 1, cells, 0, seconds, price, False, True, b"\0" * 32, [], 0, b"\0" * 32)
         slot = len(self._leases) + 1
+        if self.refuses(account, self.pool.functions.open(request)):
+            return
         self.send(account, self.pool.functions.open(request))
         self.skip(1)
         self.send(PROVIDER, self.pool.functions.start(slot << 16, b"\0" * 32))
         number = self.model.open(self.name(account), machine, cells, seconds, price)
         self._leases[number] = slot << 16
-        return number
 
     def close(self, number: int) -> None:
         account = int(self.model.leasing.leases[number].tenant.split()[1])

@@ -26,6 +26,8 @@ abstract contract Ghost is PoolEvents, LeaseEvents, FaultEvents, RoundEvents {
         }
         _expect(_stakeMoved == 0, 8, "stake went to others without a fault");
         _stakeMoved = 0;
+        _expect(_fines.length == 0, 22, "a seat was fined for nothing");
+        delete _fines;
     }
 
     function _absorbPool(Cheats.Log memory log) private returns (uint256 opened) {

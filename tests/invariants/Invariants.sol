@@ -364,10 +364,21 @@ abstract contract ControllerInvariants is Leaving {
         require(pool.treasury() == handler.treasury(), "the pool has another treasury");
     }
 
+    /// @notice A seat loses by silence where there was an outcome, or by having found what the arbiter took back: a tenth of
+    /// what it was bought for, at most once a week. To have seen otherwise than the majority costs nothing.
+    function invariant_22_seats_lose_by_silence_only() external view {
+        _holds(22);
+    }
+
+    /// @notice Neither the owner, nor the treasury, nor the arbiter gains by a slash, a fine, a bond or a tenants' part.
+    function invariant_24_whoever_rules_does_not_gain() external view {
+        _holds(24);
+    }
+
     /// @dev All of the above against one state, for the long run: one campaign holds each sequence against every number,
     /// where a campaign for each would see much the same sequences over again.
     function _together() internal {
-        bytes4[22] memory numbers = [
+        bytes4[24] memory numbers = [
             this.invariant_01_solvency.selector,
             this.invariant_02_every_unit_of_a_deposit_is_somewhere.selector,
             this.invariant_03_paid_at_most_the_billable_time.selector,
@@ -389,6 +400,8 @@ abstract contract ControllerInvariants is Leaving {
             this.invariant_19_parameters_reach_no_open_lease.selector,
             this.invariant_20_exits_cost_the_same_in_a_full_pool.selector,
             this.invariant_21_no_play_makes_its_author_richer.selector,
+            this.invariant_22_seats_lose_by_silence_only.selector,
+            this.invariant_24_whoever_rules_does_not_gain.selector,
             this.invariant_23_no_exit_waits_for_another_s_outage.selector
         ];
         for (uint256 i = 0; i < numbers.length; i++) {

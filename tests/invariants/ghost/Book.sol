@@ -63,10 +63,22 @@ abstract contract Book {
         uint16 score;
     }
 
+    struct Seat {
+        uint96 level;
+        uint32 finedAt;
+    }
+
+    struct Fine {
+        uint32 seat;
+        uint96 amount;
+    }
+
     struct Round {
         uint32 machine;
         address requester;
         bool over;
+        bool passed;
+        bytes32 spec; // what its majority found
         uint32[] drawn;
         Vote[] votes;
     }
@@ -99,6 +111,7 @@ abstract contract Book {
     mapping(uint32 machine => uint256[] faults) internal _faultsOf;
     mapping(uint256 fault => mapping(uint256 lease => bool)) internal _applied;
     mapping(uint256 round => Round) internal _rounds;
+    mapping(uint32 seat => Seat) internal _seats;
     /// @notice Until when an operator serves a provider's machines, by what it has signed.
     mapping(address provider => mapping(address operator => uint256 deadline)) public consents;
     mapping(uint256 lease => bool) public rated;
@@ -124,6 +137,8 @@ abstract contract Book {
     bool internal _failingOver;
     /// @dev Stake that has left a machine in this transaction and that no fault has accounted for yet.
     uint256 internal _stakeMoved;
+    /// @dev Fines of this transaction for which nothing has given a reason yet.
+    Fine[] internal _fines;
 
     uint256 private constant SECONDS_AND_CELLS = 28_800; // 3,600 seconds × 8 cells
 

@@ -22,6 +22,8 @@ abstract contract PoolEvents is Book {
             uint256 amount = abi.decode(log.data, (uint256));
             _debit(_account(log, 1), amount);
             _credit(_account(log, 2), amount);
+            bool judged = _account(log, 1) == address(committee) || _account(log, 1) == address(faults);
+            _expect(!judged || !_rules(_account(log, 2)), 24, "whoever rules gains by a fine, a bond or a part");
         } else if (kind == IControllerEvents.Charged.selector) {
             (uint256 amount, uint256 balance) = abi.decode(log.data, (uint256, uint256));
             _expect(_account(log, 1) == _acting, 1, "a companion charged another than its caller");
@@ -38,6 +40,11 @@ abstract contract PoolEvents is Book {
             }
             _credit(_account(log, 2), amount);
         }
+    }
+
+    /// @dev Its owner, its treasury, and the arbiter of the rules in these tests.
+    function _rules(address who) private view returns (bool) {
+        return who == pool.owner() || who == pool.treasury() || who == pool.params(1).arbiter;
     }
 
     function _absorbRules(Cheats.Log memory log) internal {
@@ -114,6 +121,7 @@ abstract contract PoolEvents is Book {
                 _stakeMoved += amount;
             }
             _credit(_account(log, 2), amount);
+            _expect(!_rules(_account(log, 2)), 24, "whoever rules gains by a slash");
             _expect(m.stake == stake, 9, "StakeMoved tells another stake");
         } else if (kind == IControllerEvents.Unstaked.selector) {
             uint256 amount = abi.decode(log.data, (uint256));

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
-import {Cheats} from "../Cheats.sol";
+import {Cheats, vm} from "../Cheats.sol";
 import {Book} from "./Book.sol";
 
 /// @notice Committees, and ratings.
@@ -15,6 +15,14 @@ abstract contract RoundEvents is Book {
         Round storage r = _rounds[id];
         if (kind == ICommittee.SeatJoined.selector) {
             if (id > seats) seats = uint32(id);
+            (uint96 level,) = abi.decode(log.data, (uint96, uint96));
+            _seats[uint32(id)] = Seat(level, 0);
+        } else if (kind == ICommittee.SeatFined.selector) {
+            _fined(uint32(id), log);
+        } else if (kind == ICommittee.RoundOverturned.selector) {
+            _explainOverturned(r);
+        } else if (kind == ICommittee.QuorumFined.selector) {
+            delete _fines; // whom it fines has signed what the arbiter took back: `Signer`s whose hash the committee keeps
         } else if (kind == ICommittee.VerificationRequested.selector) {
             roundCount++;
             (r.machine, r.requester) = (uint32(uint256(log.topics[2])), _account(log, 3));
@@ -31,6 +39,49 @@ abstract contract RoundEvents is Book {
             r.votes.push(vote);
         } else if (kind == ICommittee.RoundFinalized.selector) {
             _finalized(log, r);
+            _explainSilent(r);
+        }
+    }
+
+    function _fined(uint32 id, Cheats.Log memory log) private {
+        Seat storage seat = _seats[id];
+        (uint96 amount,) = abi.decode(log.data, (uint96, uint96));
+        uint32 now_ = uint32(vm.getBlockTimestamp());
+        _expect(amount <= seat.level / 10, 22, "a seat was fined more than a tenth");
+        _expect(seat.finedAt == 0 || now_ >= seat.finedAt + 7 days, 22, "a seat was fined twice in a week");
+        seat.finedAt = now_;
+        _fines.push(Fine(id, amount));
+    }
+
+    /// @dev Of a round with an outcome, whoever revealed nothing is fined, and nobody else.
+    function _explainSilent(Round storage r) private {
+        for (uint256 i = 0; i < _fines.length; i++) {
+            (bool revealed,) = _voteOf(r, _fines[i].seat);
+            _expect(!revealed && _wasDrawn(r, _fines[i].seat), 22, "a seat paid for more than its silence");
+        }
+        delete _fines;
+    }
+
+    /// @dev Of a round that was taken back, whoever agreed with its majority is fined.
+    function _explainOverturned(Round storage r) private {
+        for (uint256 i = 0; i < _fines.length; i++) {
+            (, bool agreed) = _voteOf(r, _fines[i].seat);
+            _expect(r.over && agreed, 22, "a seat paid for what others found");
+        }
+        delete _fines;
+    }
+
+    function _wasDrawn(Round storage r, uint32 seat) private view returns (bool) {
+        for (uint256 i = 0; i < r.drawn.length; i++) {
+            if (r.drawn[i] == seat) return true;
+        }
+        return false;
+    }
+
+    function _voteOf(Round storage r, uint32 seat) private view returns (bool revealed, bool agreed) {
+        for (uint256 i = 0; i < r.votes.length; i++) {
+            Vote storage vote = r.votes[i];
+            if (vote.seat == seat) return (true, vote.pass == r.passed && vote.spec == r.spec);
         }
     }
 
@@ -50,6 +101,7 @@ abstract contract RoundEvents is Book {
             abi.decode(log.data, (RoundState, bytes32, uint16, uint8));
         _expect(!r.over, 18, "a round ended twice");
         r.over = true;
+        (r.passed, r.spec) = (state == RoundState.Passed, spec);
         if (state != RoundState.Inconclusive) {
             uint256 support = _support(r, state == RoundState.Passed, spec);
             _expect(2 * support > r.drawn.length, 18, "an outcome without a majority of reveals");
