@@ -69,16 +69,16 @@ async def test_describe(
     done = await invoke(settings, "describe")
     assert done.exit_code == 0, done.output
     file = tmp_path / "machine.json"
-    file.write_text(done.output)
+    file.write_text(done.stdout)
     MachineFile.load(file)
-    made = json.loads(done.output)
+    made = json.loads(done.stdout)
     contact = made["contact"]
     assert contact["endpoints"] == ["https://gpu.example.org:8701"]
     assert contact["location"] == {"country": "IS"}
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
     assert made["hardware"]["disk"]["quota"] is True
-    again = json.loads((await invoke(settings, "describe")).output)
+    again = json.loads((await invoke(settings, "describe")).stdout)
     assert again["operator"] == made["operator"]
 
 
@@ -87,7 +87,7 @@ async def test_describe_without_an_ipfs_node(
 ) -> None:
     settings = {"state_dir": str(tmp_path), "docker": docker_engine.url, "ipfs": "/ip4/127.0.0.1/tcp/1"}
     done = await invoke(settings, "describe")
-    assert json.loads(done.output)["contact"]["peer_id"] is None
+    assert json.loads(done.stdout)["contact"]["peer_id"] is None
 
 
 def test_an_error_is_one_sentence(

@@ -11,7 +11,9 @@ from leasehold_agent._versions import concerns
 
 
 def facts(images_by_containerd: bool = False, **versions: str) -> EngineFacts:
-    return EngineFacts(True, ("runc",), Path("/none"), versions=versions, containerd_images=images_by_containerd)
+    return EngineFacts(
+        True, ("runc",), Path("/none"), versions=versions, containerd_images=images_by_containerd
+    )
 
 
 @pytest.mark.parametrize("version", ["1.1.5+ds1", "1.2.7", "v1.0", "0.1.0"])
