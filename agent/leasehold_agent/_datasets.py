@@ -85,14 +85,8 @@ class DatasetCache:
             others = await asyncio.to_thread(self._make_room, size, name, in_use)
             # The size is the publisher's word. What is there of it already counts as well as what is free.
             free = shutil.disk_usage(self._root).free + await asyncio.to_thread(tree_size, partial)
-            await self._source.fetch(
-                mount.cid,
-                partial,
-                key=mount.key,
-                progress=self._watched(mount.cid, progress),
-                timeout=self._wait,
-                max_bytes=max(0, min(self._room - others, free - self._reserve)),
-            )
+            most = max(0, min(self._room - others, free - self._reserve))
+            await self._fetch_within(mount, partial, most, progress)
             await asyncio.to_thread(_open_to_all, partial)
             partial.rename(self.path(name))
         except DatasetUnavailable as error:
@@ -104,15 +98,34 @@ class DatasetCache:
             await asyncio.to_thread(remove_tree, partial)
             raise Declined("dataset-missing", f"The dataset {mount.cid} is of no use: {error}") from error
 
-    def _watched(self, cid: str, progress: Progress) -> Progress:
+    async def _fetch_within(
+        self, mount: DatasetMount, partial: Path, max_bytes: int, progress: Progress
+    ) -> None:
         """Ends a fetch that, with whatever else is written meanwhile, would take the disk's last."""
+        full = False
 
         def show(done: int, total: int) -> None:
-            if shutil.disk_usage(self._root).free < self._reserve:
-                raise DatasetTooLarge(f"The dataset {cid}", total, done)
+            nonlocal full
             progress(done, total)
+            if not full and shutil.disk_usage(self._root).free < self._reserve:
+                full = fetching.cancel()
 
-        return show
+        fetching = asyncio.ensure_future(
+            self._source.fetch(
+                mount.cid,
+                partial,
+                key=mount.key,
+                progress=show,
+                timeout=self._wait,
+                max_bytes=max_bytes,
+            )
+        )
+        try:
+            await fetching
+        except asyncio.CancelledError:
+            if not full:
+                raise
+            raise DatasetTooLarge("The dataset, beside what else is written here,", max_bytes, 0) from None
 
     def _make_room(self, size: int, name: str, in_use: Collection[str]) -> int:
         """Drop what was used longest ago until `size` fits; what was never completed goes first.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import tarfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ _log = structlog.get_logger("leasehold_agent")
 class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
     is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
-    the engine's name of itself; `live_restore`: containers outlive the daemon.
+    the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
+    `containerd_images`: containerd keeps its images.
     """
 
     quota: bool
@@ -30,6 +32,8 @@ class EngineFacts:
     seccomp: str | None = None
     id: str = ""
     live_restore: bool = True
+    versions: Mapping[str, str] = field(default_factory=dict)
+    containerd_images: bool = False
 
     @property
     def run(self) -> str:
@@ -60,6 +64,8 @@ def read_facts(client: Any) -> EngineFacts:
         root=Path(info["DockerRootDir"]),
         id=str(info.get("ID", "")),
         live_restore=bool(info.get("LiveRestoreEnabled")),
+        versions={part["Name"]: part["Version"] for part in client.version().get("Components") or ()},
+        containerd_images="io.containerd.snapshotter.v1" in str(info.get("DriverStatus")),
     )
 
 

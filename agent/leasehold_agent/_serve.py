@@ -46,6 +46,7 @@ from leasehold_agent._sentinel import Told
 from leasehold_agent._ssh import SshServer
 from leasehold_agent._status import write_status
 from leasehold_agent._stream import EngineStreams
+from leasehold_agent._versions import concerns
 from leasehold_agent._witness import Witnesses
 from leasehold_agent._workloads import UploadedWorkloads
 from leasehold_agent.api import ApiServer
@@ -111,6 +112,9 @@ async def make_host(
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
     check_engine(settings.state_dir, facts)
+    inventory = take_inventory()
+    for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
+        _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     streams = EngineStreams(settings.docker)
     stack.push_async_callback(streams.aclose)
@@ -142,7 +146,7 @@ async def make_host(
         ),
         pack=packer(ipfs),
         age_identity=identity.age_identity,
-        inventory=take_inventory(),
+        inventory=inventory,
         facts=facts,
         disk_bytes=disk_for_sale(facts, settings),
         endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),

@@ -33,6 +33,7 @@ from leasehold_agent._owner import consent, owner_of, remember_owner
 from leasehold_agent._sentinel import sentinel_beside
 from leasehold_agent._serve import disk_for_sale, opened_pool, serve
 from leasehold_agent._status import read_status
+from leasehold_agent._versions import concerns
 
 app = typer.Typer(
     help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
@@ -201,6 +202,8 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
             disk = disk_for_sale(facts, settings)
             hardware = describing.hardware(inventory, facts, settings, disk)
+            for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
+                _console(stderr=True).print(concern, style="yellow", markup=False)
             contact = await describing.contact(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )

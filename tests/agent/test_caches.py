@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import shutil
 import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -107,17 +108,25 @@ class TestDatasets:
         assert not all(part.exists() for part in remains)
         assert first.is_dir()
 
-    async def test_of_what_is_useless_nothing_remains(self, tmp_path: Path, ipfs: Ipfs) -> None:
+    async def test_of_what_is_useless_nothing_remains(
+        self, tmp_path: Path, ipfs: Ipfs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         added = await ipfs.add_folder(folder(tmp_path, "big", 50_000))
         cache = self.cache(tmp_path, ipfs)
         locked = await ipfs.add_folder(folder(tmp_path, "locked"), encrypt=True)
         other = (await ipfs.add_folder(folder(tmp_path, "other"), encrypt=True)).key
         with pytest.raises(Declined):
             await cache.get(DatasetMount(cid=locked.cid, path="/data", key=other), ALICE, (), nothing)
-        full = self.cache(tmp_path, ipfs, reserve=1 << 60)
-        full._make_room = lambda *_: 0  # type: ignore[method-assign, assignment]  # somebody fills the disk after it
+        usage, free = shutil.disk_usage(tmp_path), 1 << 40
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+
+        def fills(done: int, total: int) -> None:
+            nonlocal free
+            free = 10  # somebody else, once the fetch has begun
+
+        full = self.cache(tmp_path, ipfs, reserve=1 << 20)
         with pytest.raises(Declined) as refused:
-            await full.get(DatasetMount(cid=added.cid, path="/data"), ALICE, (), nothing)
+            await full.get(DatasetMount(cid=added.cid, path="/data"), ALICE, (), fills)
         assert refused.value.reason == "no-disk"
         assert list((tmp_path / "cache").iterdir()) == []
 

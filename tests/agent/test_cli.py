@@ -94,8 +94,8 @@ async def test_describe(
     done = await invoke(settings, "describe", "--owner", OWNER.lower())
     assert done.exit_code == 0, done.output
     file = tmp_path / "machine.json"
-    file.write_text(done.output)
-    made = json.loads(done.output)
+    file.write_text(done.stdout)
+    made = json.loads(done.stdout)
     loaded = MachineFile.load(file)
     assert (loaded.suggested.smallest_share, loaded.consent.provider) == (1, OWNER)  # there is no card here
     operator, deadline = made["operator"], loaded.consent.deadline
@@ -116,7 +116,7 @@ async def test_describe(
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
     assert made["hardware"]["disk"]["quota"] is True
-    again = json.loads((await invoke(settings, "describe")).output)
+    again = json.loads((await invoke(settings, "describe")).stdout)
     assert again["operator"] == made["operator"]
 
 
@@ -131,7 +131,7 @@ async def test_describe_without_an_ipfs_node(
         "owner": OWNER,
     }
     done = await invoke(settings, "describe")
-    assert json.loads(done.output)["contact"]["peer_id"] is None
+    assert json.loads(done.stdout)["contact"]["peer_id"] is None
 
 
 def test_an_error_is_one_sentence(

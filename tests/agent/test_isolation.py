@@ -43,7 +43,7 @@ def outside(docker_engine: Engine) -> Iterator[None]:
     """A host beyond the engine's namespace that holds a public address and one of every private range,
     and serves on two ports; and another server on the engine's own namespace, which is the lease's
     host."""
-    name, undo = "lht-outside", contextlib.ExitStack()
+    name, undo = f"lht-outside-{os.getpid()}", contextlib.ExitStack()  # others may test here too
     inside = list(docker_engine.in_netns("ip"))
     with undo:
         _ip("netns", "add", name)

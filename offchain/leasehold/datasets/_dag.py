@@ -10,6 +10,7 @@ from leasehold.datasets._unixfs import Node as UnixNode
 from leasehold.errors import DatasetCorrupt, DatasetUnavailable, DatasetUnsafe
 
 _MAX_DEPTH: Final = 64
+_EMPTY_SHARDS: Final = 256
 _MAX_PATH_DEPTH: Final = 128
 _SPAN: Final = 16 * 1024 * 1024
 _SHARD_PREFIX: Final = 2  # a folder of many entries is a tree by hash, its links named with two more letters
@@ -37,6 +38,21 @@ class Leaf:
         if self.wrapped is None:
             return self.cid.matches(content)
         return self.cid.matches(leaf_block(self.wrapped, content))
+
+
+class _Shards:
+    """Each shard of a folder leads to an entry at least: those without any are there to be read for ever."""
+
+    def __init__(self) -> None:
+        self._left = _EMPTY_SHARDS
+
+    def shard(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise DatasetUnsafe("", "its folders are sharded without end")
+
+    def entry(self) -> None:
+        self._left += _MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +84,28 @@ class Dag:
         Raises DatasetUnsafe for a name that is no file name or is there twice.
         """
         seen: set[str] = set()
-        for link in self._links(folder, 0):
+        for link in self._links(folder, 0, _Shards()):
             name = link.name
             if name in ("", ".", "..") or "/" in name or "\0" in name or name in seen:
                 raise DatasetUnsafe(f"{path}/{name}".lstrip("/"), "its name cannot be a file's name here")
             seen.add(name)
             yield Item(f"{path}/{name}".lstrip("/"), link.cid, link.size)
 
-    def _links(self, folder: UnixNode, depth: int) -> Iterator[Link]:
+    def _links(self, folder: UnixNode, depth: int, shards: "_Shards") -> Iterator[Link]:
         if depth > _MAX_DEPTH:
             raise DatasetUnsafe("", "its folders are sharded without end")
         for link in folder.links:
             if folder.kind is Kind.DIRECTORY:
                 yield link
             elif len(link.name) > _SHARD_PREFIX:
+                shards.entry()
                 yield Link(link.cid, link.name[_SHARD_PREFIX:], link.size)
             else:
                 shard = self.node(link.cid)
                 if shard.kind is not Kind.HAMT:
                     raise DatasetCorrupt(link.cid.text, "it is no part of a sharded folder")
-                yield from self._links(shard, depth + 1)
+                shards.shard()
+                yield from self._links(shard, depth + 1, shards)
 
     # ------------------------------------------------------------------------------------------------ files
 

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 # Written out in full, so that a folder has one CID whatever the node's configuration says. Pieces of 1 MiB travel
 # twice as fast as the 256 KiB that were usual.
+_LONG_AT_ONCE: Final = 64
 _ADD_OPTIONS: Final = {
     "cid-version": "1",
     "hash": "sha2-256",
@@ -90,6 +91,8 @@ class Ipfs:
         self.timeout = timeout
         self._node = Node(api, timeout)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="leasehold-ipfs")
+        # What a publisher may make last as long as he likes keeps nothing else waiting.
+        self._long = ThreadPoolExecutor(_LONG_AT_ONCE, thread_name_prefix="leasehold-ipfs-long")
 
     async def __aenter__(self) -> "Ipfs":
         return self
@@ -101,7 +104,8 @@ class Ipfs:
 
     def close(self) -> None:
         """Lets the threads end. Nothing can be called afterwards."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     # --------------------------------------------------------------------------------------------------- adding
 
@@ -169,7 +173,7 @@ class Ipfs:
             fetch = self._fetching(timeout, max_bytes, report, cancellation)
             return fetch.public(cid, dest) if key is None else fetch.sealed(cid, dest, key)
 
-        return await self._in_thread(work)
+        return await self._in_thread(work, self._long)
 
     async def read_file(self, cid: str, max_bytes: int, *, timeout: float | None = None) -> bytes:
         """A small file's bytes, checked. Raises DatasetTooLarge over `max_bytes`, and what `fetch` does."""
@@ -181,7 +185,9 @@ class Ipfs:
         """One block, checked. Raises DatasetUnavailable, DatasetCorrupt, InvalidCid."""
         limit = timeout if timeout is not None else self.timeout
         parsed = Cid.parse(cid)
-        return await self._in_thread(lambda cancellation: self._node.block(parsed, limit, cancellation))
+        return await self._in_thread(
+            lambda cancellation: self._node.block(parsed, limit, cancellation), self._long
+        )
 
     async def ls(self, cid: str, *, timeout: float | None = None) -> list[Listed]:
         """A folder's entries, checked; of a file none."""
@@ -204,7 +210,7 @@ class Ipfs:
             node = Dag(self._node, limit, cancellation).node(parsed)
             return node.size or sum(link.size for link in node.links)
 
-        return await self._in_thread(work)
+        return await self._in_thread(work, self._long)
 
     # -------------------------------------------------------------------------------------------------- pinning
 
@@ -238,9 +244,11 @@ class Ipfs:
 
     # ------------------------------------------------------------------------------------------------ privately
 
-    async def _in_thread(self, work: Callable[[Cancellation], T]) -> T:
+    async def _in_thread(
+        self, work: Callable[[Cancellation], T], pool: ThreadPoolExecutor | None = None
+    ) -> T:
         cancellation = Cancellation()
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work, cancellation)
+        future = asyncio.get_running_loop().run_in_executor(pool or self._pool, work, cancellation)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

@@ -169,6 +169,11 @@ async def test_a_tree_without_end(lying: Lying, tmp_path: Path) -> None:
         shards.append(link(node(shards[-1]), "00", 1) + field(1, shard))
     with pytest.raises(DatasetUnsafe, match="without end"):
         await fetch_root(lying, shards[-1], *shards, dest=tmp_path / "copy")
+    wide = [field(1, shard)]  # 16 ** 9 shards in ten blocks
+    for _ in range(9):
+        wide.append(b"".join(link(node(wide[-1]), f"{n:02X}", 1) for n in range(16)) + field(1, shard))
+    with pytest.raises(DatasetUnsafe, match="without end"):
+        await fetch_root(lying, wide[-1], *wide, dest=tmp_path / "copy")
     leaf = field(1, b"\x08\x02" + field(2, b"x") + b"\x18\x01")
     files = [leaf]
     for _ in range(100):
