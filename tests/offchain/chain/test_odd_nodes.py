@@ -7,15 +7,17 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from devnet.anvil import Anvil
-from devnet.odd_node import OddNode, kinds
+from devnet.odd_node import Kind, OddNode, Reply, kinds
 from devnet.patience import patient
 from devnet.pool import PoolChain
 from leasehold.chain import Deployment, Indexer, Pool, Rpc
+from leasehold.cli import _index
 from leasehold.errors import ChainError
 from leasehold_agent._chain_gate import PoolGate, follow
 
@@ -143,3 +145,41 @@ async def test_the_rows_are_those_of_a_rebuild(
                 with suppress(asyncio.CancelledError):
                     await following
     assert dump(path) == rebuilt
+
+
+async def test_a_command_that_gets_nowhere_shows_why_and_ends(
+    past: PoolChain, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that never gives logs: the prompt hung at a percentage for ever."""
+    monkeypatch.setattr(_index, "_LOOK", 0.05)
+    monkeypatch.setattr(_index, "_PATIENCE", 0.5)
+    path, shown = Path(shutil.copy(empty, tmp_path / "index.db")), list[str]()
+    never = Kind(kinds()["logs that are null"].bend, lasts=True)
+    with OddNode(past.anvil.url, never) as node:
+        async with Rpc([node.url], sleep=hurried) as rpc, Indexer(url_of(path), past.deployment) as index:
+            session: Any = SimpleNamespace(rpc=rpc, deployment=past.deployment)
+            with pytest.raises(ChainError, match="nothing where a list of logs belongs"):
+                await _index._catch_up(session, index, shown.append)
+            assert node.asked < 150, "it asks without a pause"
+    assert any("fails since" in text and "list of logs" in text for text in shown)
+
+
+@pytest.mark.parametrize("seconds", ["1", "3600"])
+async def test_who_asks_to_be_left_alone_is_left_alone(past: PoolChain, seconds: str) -> None:
+    """One 429 among many ends no command; one that asks for an hour ends it at once, and says so."""
+    waited: list[float] = []
+
+    async def noted(pause: float) -> None:
+        waited.append(pause)
+
+    with OddNode(past.anvil.url) as node:
+        limited = Reply(b"", 429, {"retry-after": seconds})
+        node.kind = Kind(lambda exchange: limited if node.odd < 2 else None, lasts=False)
+        async with Rpc([node.url], sleep=noted) as rpc:
+            if seconds == "1":
+                assert await rpc.block_number() > 0
+                assert waited[0] == 1.0
+            else:
+                with pytest.raises(ChainError, match="HTTP 429"):
+                    await rpc.block_number()
+                assert waited == []
