@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class Ground:
 
 @pytest.fixture(scope="module")
 def ground(world: World) -> Iterator[Ground]:
-    settings = {"tick_seconds": 0.5, "disk_reserve": 0, "fetch_seconds": 20}
+    settings: dict[str, Any] = {"tick_seconds": 0.5, "disk_reserve": 0, "fetch_seconds": 20}
     with make_site(world, "--max", "30d", **settings) as site, contextlib.ExitStack() as undo:
         site.host.kill()
         disk = undo.enter_context(on_a_small_disk(site.host.folder / "state"))
@@ -105,8 +106,12 @@ def ground(world: World) -> Iterator[Ground]:
         for each in (tenant, thief):
             sealed = site.seal(each.workload(each.dataset("an answer"), program=BUSY))
             leases.append(parse_lease(each.open(sealed, share=2, duration=25 * DAY)))
-            site.until(lambda each=each: each.lease(leases[-1]).state is LeaseState.ACTIVE)
+            site.until(partial(_active, each, leases[-1]))
         yield Ground(site, tenant, leases[0], thief, leases[1], disk)
+
+
+def _active(tenant: Tenant, lease: int) -> bool:
+    return tenant.lease(lease).state is LeaseState.ACTIVE
 
 
 @contextlib.contextmanager
@@ -140,7 +145,9 @@ class Attack:
 
     @property
     def ssh(self) -> tuple[str, int]:
-        return "127.0.0.1", self.ground.site.contact.ssh.port
+        ssh = self.ground.site.contact.ssh
+        assert ssh is not None
+        return "127.0.0.1", ssh.port
 
     def again(self, act: Callable[[], object], threads: int = 1) -> None:
         """Over and over, whatever comes of it."""
@@ -314,12 +321,12 @@ def leases_that_cannot_start(attack: Attack) -> None:
     ground, numbers = attack.ground, iter(range(1_000_000))
 
     def open_one() -> None:
-        kind = next(numbers) % 3
-        fields: dict[str, Any] = [
+        kinds: list[dict[str, Any]] = [
             {"image": "sha256:" + "0" * 64},
             {"command": ["sh", "-c", "exit 3"], "restart": "always"},
             {"command": ["sh", "-c", DEAF], "grace": 600},
-        ][kind]
+        ]
+        fields = kinds[next(numbers) % 3]
         workload = ground.thief.workload(
             ground.thief.dataset("another"), program=BUSY, **({"grace": 1} | fields)
         )
