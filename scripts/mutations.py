@@ -241,7 +241,10 @@ def try_patch(patch: Path, original: Path, homes: queue.SimpleQueue[Path], seeds
 
 def try_all(patches: list[Path], seeds: int, jobs: int) -> Iterator[Result]:
     """Each in turn, `jobs` at a time."""
-    original = compile_original()
+    try:
+        original = compile_original()
+    except NoVerdict as error:
+        raise SystemExit(f"without any bug: {error}") from None
     homes: queue.SimpleQueue[Path] = queue.SimpleQueue()
     for index in range(jobs):
         homes.put(BUILD / str(index))

@@ -12,6 +12,7 @@ abstract contract MachineSteps is Steps {
         gpus = _mix(gpus);
         terms = _mix(terms);
         (address provider, address operator) = (_person(seed), _person(seed >> 16));
+        Consent memory consent = _consent(provider, operator, seed >> 24);
         bytes memory call = abi.encodeCall(
             pool.register,
             (
@@ -21,7 +22,7 @@ abstract contract MachineSteps is Steps {
                 bytes32(seed),
                 bytes32(terms),
                 operator,
-                _consent(provider, operator, seed >> 24)
+                consent
             )
         );
         _do(provider, call, seed >> 8);
