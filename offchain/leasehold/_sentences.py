@@ -146,7 +146,7 @@ SENTENCES: dict[str, str] = {
     "NotDown": "Machine {machine} is not down: there is nothing to end or to roll.",
     "ChallengeStands": "Machine {machine} is challenged until {until:utc}: its operator answers first, or anybody proves it after that.",
     "NoChallenge": "Machine {machine} is not challenged: there is nothing to answer or to prove.",
-    "ChallengeLapsed": "The challenge of machine {machine} had to be answered by {deadline:utc}: recover the machine instead.",
+    "ChallengeLapsed": "The challenge of machine {machine} had to be answered by {deadline:utc}: for an hour after that anybody may prove it, then it is over.",
     "NotATenant": "{actor} has no running lease {lease:lease}: only a tenant of the machine challenges it.",
     "WrongLease": "Lease {lease:lease} is not on machine {machine}: name one of that machine.",
     "NoQuorum": "Too few validators have signed: collect more than two thirds of the matured seats, of at least five validators.",
