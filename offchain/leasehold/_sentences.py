@@ -144,7 +144,7 @@ SENTENCES: dict[str, str] = {
     "WrongFaultState": "Fault {fault} is {state:fault}, in which this cannot be done: look at it again.",
     "AlreadyDown": "Machine {machine} is down already (fault {fault}): there is nothing to report.",
     "NotDown": "Machine {machine} is not down: there is nothing to end or to roll.",
-    "ChallengeStands": "Machine {machine} is challenged until {until:utc}: its operator answers first, or anybody proves it after that.",
+    "ChallengeStands": "Machine {machine} is challenged until {until:utc}: its operator answers first, or anybody proves it in the hour after that.",
     "NoChallenge": "Machine {machine} is not challenged: there is nothing to answer or to prove.",
     "ChallengeLapsed": "The challenge of machine {machine} had to be answered by {deadline:utc}: for an hour after that anybody may prove it, then it is over.",
     "NotATenant": "{actor} has no running lease {lease:lease}: only a tenant of the machine challenges it.",
