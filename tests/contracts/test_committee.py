@@ -166,6 +166,19 @@ def test_a_seat_judges_by_the_rules_that_ask_no_more_than_it_cost(
     assert committee.seatOf(3).dict()["level"] == LEVEL
 
 
+def test_an_owner_makes_no_more_kinds_of_seats_than_can_be_counted(pool, committee, owner, thief):
+    """Each counts in every quorum and draw, so there are 32 of them. Those that there are can still be joined."""
+    for level in range(33):
+        pool.proposeParams(Params(seat_stake=LEVEL + 10 * level), {"from": owner})
+        later(2 * DAY)
+        pool.deposit(thief, SEAT + 11 * level, {"from": thief})
+        if level < 32:
+            committee.join(level + 2, {"from": thief})
+    with reverts("TooManyLevels"):
+        committee.join(34, {"from": thief})
+    committee.join(33, {"from": thief})
+
+
 # ------------------------------------------------------------------------------------------------------------ requests
 
 

@@ -28,6 +28,7 @@ from world import (
     fee,
     mature,
     now,
+    plain,
     reverts,
     word,
 )
@@ -80,6 +81,7 @@ def test_a_lesser_card(
 
     # False hardware costs the whole stake, but never more than half of it in seven days. What counts is the week before
     # it was asked for: whoever leases only then shares in nothing.
+    assert plain(committee.falseHardwareOf(round_)) == (1, 1, asked, asked + 6 * HOUR)
     fault = fault_of(faults.reportFalseHardware(round_, {"from": thief}))
     seen = faults.faultOf(fault).dict()
     assert (seen["kind"], seen["state"], seen["bps"]) == (FALSE_HARDWARE, FILED, 5000)
