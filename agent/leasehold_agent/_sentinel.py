@@ -6,7 +6,8 @@ answers one that has stood for a while. It listens to nobody and writes nothing 
 threads of its own, and neither the index nor the disk is between it and the chain.
 
 It is forked before the agent begins and ends with it, so that it never speaks for an agent that does not run. Nor
-does it while the engine is dead, or while the agent knows that it cannot serve (`Told`).
+does it while the engine is dead, or while the agent knows that it cannot serve (`Told`). Between the two stands a
+process that does nothing but start it again should it end: the agent itself has threads by then, and cannot fork.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from leasehold_agent._owner import owner_of
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOK_SECONDS, _LOOK_LIMIT, _PING_SECONDS = 5.0, 120.0, 10.0
+_SILENT_SECONDS = 300
+"""Without a look for so long it is taken for dead: two looks that take all the time there is for them, and more."""
 _PART_OF_WINDOW = 40
 """A challenge is left to the agent for this part of its window."""
 _PAGE, _MACHINES, _NUMBER = 1 << 16, 4_096, 8
@@ -42,7 +45,7 @@ _OOM_SCORE = "-990"
 
 
 class Told:
-    """What the agent lets its sentinel know, in memory that both see: saying it takes no descriptor."""
+    """What the agent and its sentinel let each other know, in memory that both see: saying it takes no descriptor."""
 
     def __init__(self) -> None:
         self._page = mmap.mmap(-1, _PAGE)
@@ -69,6 +72,21 @@ class Told:
         named = sorted(machines)[:_MACHINES]
         self._page[16 : 16 + _NUMBER * len(named)] = b"".join(m.to_bytes(_NUMBER) for m in named)
         self._page[8:16] = len(named).to_bytes(8)
+
+    @property
+    def looked(self) -> int:
+        """When the sentinel last looked, in monotonic seconds, which all processes share; 0: there is none."""
+        return int.from_bytes(self._page[-_NUMBER:])
+
+    @looked.setter
+    def looked(self, seconds: int) -> None:
+        self._page[-_NUMBER:] = seconds.to_bytes(_NUMBER)
+
+    def lacks(self) -> list[str]:
+        """A sentence if the sentinel is gone."""
+        if not self.looked or time.monotonic() - self.looked < _SILENT_SECONDS:
+            return []
+        return ["The process that answers challenges in the agent's stead has ended: restart the agent."]
 
 
 @dataclass
@@ -145,6 +163,7 @@ async def keep(settings: AgentSettings, told: Told) -> None:
                 _log.warning("sentinel", problem=str(error))
             except Exception:  # noqa: BLE001 - nothing may end it
                 _log.exception("sentinel")
+            told.looked = int(time.monotonic())
             await asyncio.sleep(_LOOK_SECONDS)
 
 
@@ -172,9 +191,8 @@ def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
     if settings.deployment is None or not settings.rpc:
         yield told  # `run` says what is missing
         return
-    parent = os.getpid()
-    if not (child := os.fork()):
-        _be_the_sentinel(settings, told, parent)
+    told.looked = int(time.monotonic())
+    child = _fork(partial(_start_again_and_again, partial(_be_the_sentinel, settings, told)))
     try:
         yield told
     finally:
@@ -183,8 +201,25 @@ def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
         os.waitpid(child, 0)
 
 
-def _be_the_sentinel(settings: AgentSettings, told: Told, parent: int) -> None:
-    """In the child: ends with the process, whatever happens, and never returns."""
+def _start_again_and_again(work: Callable[[], None]) -> None:
+    """Have `work` done in a child, and in another one whenever that has ended."""
+    while True:
+        _, status = os.waitpid(_fork(work), 0)
+        _log.error(
+            "sentinel", problem="It has ended and is started again.", code=os.waitstatus_to_exitcode(status)
+        )
+        time.sleep(_LOOK_SECONDS)
+
+
+def _be_the_sentinel(settings: AgentSettings, told: Told) -> None:
+    asyncio.run(keep(settings, told))
+
+
+def _fork(work: Callable[[], None]) -> int:
+    """A child that does `work` and ends with this process, whatever happens; its number."""
+    parent = os.getpid()
+    if child := os.fork():
+        return child
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -192,6 +227,8 @@ def _be_the_sentinel(settings: AgentSettings, told: Told, parent: int) -> None:
         if os.getppid() == parent:
             with contextlib.suppress(OSError):
                 Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
-            asyncio.run(keep(settings, told))
+            work()
+    except Exception:  # noqa: BLE001 - a child that has nobody to raise it to
+        _log.exception("sentinel")
     finally:
-        os._exit(0)
+        os._exit(1)
