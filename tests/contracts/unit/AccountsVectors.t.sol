@@ -133,7 +133,11 @@ contract AccountsVectorsTest {
                 _uint("message.deadline")
             );
         }
-        if (_is("Outage")) return abi.encode(_uint("message.machine"), _uint("message.from"), _uint("message.to"));
+        if (_is("Outage")) {
+            return abi.encode(
+                _address("message.account"), _uint("message.machine"), _uint("message.from"), _uint("message.to")
+            );
+        }
         if (_is("Contact")) {
             return abi.encode(_uint("message.machine"), _word("message.digest"), _uint("message.issuedAt"));
         }
