@@ -846,6 +846,7 @@ contract CommitteeRoundsTest is CommitteeWorld {
 
     function test_there_are_so_many_levels() external {
         Params memory other = _params();
+        pool.deposit(_validator(1), 1e18); // for what these ask above the usual stake
         for (uint256 i = 1; i < 32; ++i) {
             other.seatStake = uint96(LEVEL + i);
             pool.setParams(other);
