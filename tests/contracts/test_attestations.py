@@ -69,16 +69,16 @@ def test_less_than_a_quorum_is_nothing(faults, signed_outage, validators, commit
     seats, proofs = signed_outage(1, start, 0)
     for some in (slice(0, 4), slice(0, 0), slice(1, 5)):
         with reverts("NoQuorum"):
-            faults.attest(1, start, 0, seats[some], proofs[some], {"from": thief})
+            faults.attest(1, 0, start, 0, seats[some], proofs[some], {"from": thief})
     with reverts("NoQuorum"):  # the word of one for another
-        faults.attest(1, start, 0, seats, proofs[::-1], {"from": thief})
+        faults.attest(1, 0, start, 0, seats, proofs[::-1], {"from": thief})
     with reverts("NoQuorum"):  # not in order
-        faults.attest(1, start, 0, seats[::-1], proofs[::-1], {"from": thief})
+        faults.attest(1, 0, start, 0, seats[::-1], proofs[::-1], {"from": thief})
     with reverts("NoQuorum"):  # another time than they signed
-        faults.attest(1, start + 1, 0, seats, proofs, {"from": thief})
+        faults.attest(1, 0, start + 1, 0, seats, proofs, {"from": thief})
     with reverts("NoQuorum"):  # another machine
-        faults.attest(2, start, 0, seats, proofs, {"from": thief})
-    faults.attest(1, start, 0, seats, proofs, {"from": thief})
+        faults.attest(2, 0, start, 0, seats, proofs, {"from": thief})
+    faults.attest(1, 0, start, 0, seats, proofs, {"from": thief})
 
 
 def test_one_validator_with_many_seats_is_no_quorum(
@@ -97,9 +97,9 @@ def test_one_validator_with_many_seats_is_no_quorum(
         if honest < 5:
             seats, proofs = [*seats, *range(6, 13)], [*proofs, *(7 * [proof])]
         with reverts("NoQuorum"):
-            faults.attest(1, start, 0, seats, proofs, {"from": thief})
+            faults.attest(1, 0, start, 0, seats, proofs, {"from": thief})
     seats, proofs = signed_outage(1, start, 0, count=4)
-    faults.attest(1, start, 0, [*seats, *range(6, 13)], [*proofs, *(7 * [proof])], {"from": thief})
+    faults.attest(1, 0, start, 0, [*seats, *range(6, 13)], [*proofs, *(7 * [proof])], {"from": thief})
 
 
 def test_the_word_that_it_is_down_is_good_for_a_day(faults, attest, validators):

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from leasehold.chain import AccountsContract, Indexer, MachineStatus, SeatRecord
+from leasehold.chain import AccountsContract, FaultKind, FaultRecord, Indexer, MachineStatus, SeatRecord
 from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
@@ -56,7 +56,12 @@ class Attestation(BaseModel):
     @property
     def outage(self) -> Outage:
         """What is signed."""
-        return Outage(machine=self.machine, from_=self.from_, to=self.to)
+        return Outage(account=self.validator, machine=self.machine, from_=self.from_, to=self.to)
+
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """What is the same for all who sign."""
+        return self.machine, self.from_, self.to
 
     @classmethod
     def load(cls, path: Path) -> Attestation:
@@ -108,7 +113,8 @@ async def sign_outage(
         target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
         call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
         domain = Domain(session.deployment.chain_id, session.deployment.controller)
-        proof = await sign(Outage(machine=machine, from_=begin, to=end), domain, session.signer)
+        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
+        proof = await sign(outage, domain, session.signer)
         written: dict[str, Json] = {
             "version": 1,
             "chain_id": session.deployment.chain_id,
@@ -125,10 +131,31 @@ async def sign_outage(
 
 
 @dataclass(frozen=True)
+class Gap:
+    """The longest part of an outage that no other one has yet. next: the outage right after it, 0 for none."""
+
+    next: int
+    begin: int
+    end: int
+
+    @classmethod
+    def of(cls, outage: Outage, known: Sequence[FaultRecord]) -> Gap:
+        """known: the machine's faults, in any order. `Faults` files one gap a call."""
+        begin = outage.from_
+        gaps = []
+        outages = (each for each in known if each.kind is not FaultKind.FALSE_HARDWARE)
+        for each in sorted(outages, key=lambda each: each.from_):
+            gaps.append(cls(each.fault, begin, min(outage.to, each.from_)))
+            begin = max(begin, each.to or outage.to)
+        return max(reversed([*gaps, cls(0, begin, outage.to)]), key=lambda gap: gap.end - gap.begin)
+
+
+@dataclass(frozen=True)
 class Collected:
-    """What the files come to. seats, proofs: ascending by seat, one proof each."""
+    """What the files come to. seats, proofs: ascending by seat, one proof each. gap: where of it is filed."""
 
     outage: Outage
+    gap: Gap
     seats: tuple[int, ...]
     proofs: tuple[bytes, ...]
     validators: tuple[str, ...]
@@ -175,7 +202,12 @@ async def send_attestation(
         async def send() -> Done:
             faults, outage = await session.pool.faults(), collected.outage
             fault, receipt = await faults.attest(
-                outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
+                outage.machine,
+                outage.from_,
+                outage.to,
+                collected.seats,
+                collected.proofs,
+                next_=collected.gap.next,
             )
             return Done(
                 receipt, f"It stands as fault {fault}: see `leasehold fault {fault}`.", {"fault": fault}
@@ -197,26 +229,31 @@ async def _collect(
     domain = Domain(deployment.chain_id, deployment.controller)
     accounts = AccountsContract(session.rpc, deployment.accounts)
     index, now = await indexed(session, call.out), await session.now()
+    gap = Gap(0, first.from_, 0)
+    if first.to:
+        gap = Gap.of(first.outage, await index.faults(machine=first.machine))
+    accepted = await session.pool.accepted_at(first.machine, gap.begin)
+    least = (await session.pool.params(accepted)).seat_stake
     proofs: dict[int, tuple[str, bytes]] = {}
     for path, each in zip(files, attestations, strict=True):
         if (each.chain_id, each.controller.lower()) != (deployment.chain_id, deployment.controller.lower()):
             raise InvalidInput(f"{path} is of another pool: leave it out.")
-        if each.outage != first.outage:
+        if each.times != first.times:
             raise InvalidInput(f"{path} is of another outage than {files[0]}: send them apart.")
         proof = bytes.fromhex(each.proof[2:])
         if not await accounts.is_authorized(each.validator, each.outage.digest(domain), proof):
             call.out.warn(f"{path} is not signed by {each.validator}: left out.")
             continue
-        seats = await _seats_of(index, each.validator, now)
+        seats = [seat for seat in await _seats_of(index, each.validator, now) if seat.level >= least]
         if not seats:
-            call.out.warn(f"{path}: {each.validator} has no matured seat: left out.")
+            call.out.warn(f"{path}: {each.validator} has no seat that judges this machine: left out.")
         for seat in seats:
             proofs[seat.seat] = (seat.validator, proof)
-    accepted = await session.pool.accepted_at(first.machine, first.from_)
     matured = await (await session.pool.committee()).matured_seats(accepted)
     order = sorted(proofs)
     return Collected(
         first.outage,
+        gap,
         tuple(order),
         tuple(proofs[seat][1] for seat in order),
         tuple(dict.fromkeys(proofs[seat][0] for seat in order)),
@@ -225,12 +262,13 @@ async def _collect(
 
 
 async def _seats_of(index: Indexer, validator: str, now: int) -> list[SeatRecord]:
-    """The validator's seats whose word counts: matured, and not exited."""
+    """The validator's seats whose word counts: matured, not exited, and not fined below their level."""
     found = await index.seats()
     return [
         each
         for each in found
         if each.validator.lower() == validator.lower()
         and not each.exited
+        and each.stake >= each.level
         and each.joined_at + MATURITY <= now
     ]
