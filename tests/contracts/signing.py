@@ -48,7 +48,7 @@ def consent(pool: Any, provider: Any, operator: Any, deadline: int = 2**40) -> t
 
 def outage_digest(pool: Any, validator: Any, machine: int, from_: int, to: int) -> bytes:
     """What `validator` signs to say that a machine was down, or with `to` 0 that it is."""
-    return typed_digest(pool, OUTAGE, machine, from_, to)
+    return typed_digest(pool, OUTAGE, str(validator), machine, from_, to)
 
 
 @cache
