@@ -101,20 +101,34 @@ class Sentinel:
     alive: Callable[[], Awaitable[bool]]
     clock: Callable[[], float] = time.monotonic
     _since: dict[tuple[int, int], float] = field(default_factory=dict)
-    _mine: Sequence[int] = ()
+    _mine: list[int] = field(default_factory=list)
+    _seen: int = 0
 
     async def look(self) -> list[int]:
-        """Answer what has stood for long enough; returns the machines that it was answered for."""
-        faults, answered, standing = await self.pool.faults(), [], {}
-        for machine in await self._machines():
-            asked = await faults.challenge_of(machine)
-            if asked.id:
-                since = standing[machine, asked.id] = self._since.get((machine, asked.id), self.clock())
-                if self.told.serves and await self._late(machine, asked, since) and await self.alive():
-                    await self._answer(faults, machine, asked)
-                    answered.append(machine)
+        """Answer what has stood for long enough; returns the machines that it was answered for.
+
+        Raises what went wrong first, once all have been looked after.
+        """
+        faults, machines = await self.pool.faults(), await self._machines()
+        standing: dict[tuple[int, int], float] = {}
+        # All at once: a machine that cannot be asked about, or whose answer waits in a pool, silences no other.
+        looks = [self._look_at(faults, machine, standing) for machine in machines]
+        found = await asyncio.gather(*looks, return_exceptions=True)
         self._since = standing
-        return answered
+        for error in found:
+            if isinstance(error, BaseException):
+                raise error
+        return [machine for machine, answered in zip(machines, found, strict=True) if answered]
+
+    async def _look_at(self, faults: Faults, machine: int, standing: dict[tuple[int, int], float]) -> bool:
+        asked = await faults.challenge_of(machine)
+        if not asked.id:
+            return False
+        since = standing[machine, asked.id] = self._since.get((machine, asked.id), self.clock())
+        if not (self.told.serves and await self._late(machine, asked, since) and await self.alive()):
+            return False
+        await self._answer(faults, machine, asked)
+        return True
 
     async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
         """Whether the agent has had its time, and the question still counts."""
@@ -130,14 +144,15 @@ class Sentinel:
         await faults.answer(machine)
 
     async def _machines(self) -> Sequence[int]:
-        """Those that the agent told; before it has, those that the chain names, asked for once."""
+        """Those that the agent told; before it has, those that the chain names, each asked for once."""
         if told := self.told.machines:
             return told
-        if not self._mine:
-            every = range(1, await self.pool.machine_count() + 1)
-            found = [await self.pool.machine_of(machine) for machine in every]
-            mine = (self.operator, self.owner)
-            self._mine = [each.id for each in found if (each.operator, each.provider) == mine]
+        # A look is cut off after a while: what was seen of a long list by then is not asked for again.
+        for machine in range(self._seen + 1, await self.pool.machine_count() + 1):
+            found = await self.pool.machine_of(machine)
+            if (found.operator, found.provider) == (self.operator, self.owner):
+                self._mine.append(machine)
+            self._seen = machine
         return self._mine
 
 

@@ -70,21 +70,6 @@ abstract contract Machines is Consenting, IControllerMain {
     }
 
     /// @inheritdoc IControllerMain
-    function setContact(uint32 id, bytes32 contact) external nonReentrant {
-        _tended(id);
-        emit ContactSet(id, contact);
-    }
-
-    /// @inheritdoc IControllerMain
-    function withhold(uint32 id, uint64 cells) external nonReentrant {
-        (Machine storage machine, MachineHead head) = _tended(id);
-        if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
-        machine.care.withheld = cells;
-        machine.head = head.withStatus(cells == 0 ? head.status() & ~WITHHOLDING : head.status() | WITHHOLDING);
-        emit Withheld(id, cells);
-    }
-
-    /// @inheritdoc IControllerMain
     /// @dev A machine that is down comes back through `Faults.recover`, which clears a stall too.
     function recover(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);

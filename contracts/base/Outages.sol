@@ -58,12 +58,12 @@ abstract contract Outages is Registry {
     }
 
     function _isDown(MachineHead head) internal pure returns (bool) {
-        return head.status() & DOWN != 0;
+        return head.hasAny(DOWN);
     }
 
     /// @dev Whether the machine is down, or was of late: all that is asked of the many that never are.
     function _isTouched(MachineHead head) internal pure returns (bool) {
-        return head.status() & (DOWN | HELD) != 0;
+        return head.hasAny(DOWN | HELD);
     }
 
     /// @dev Since when an outage runs. Later than any lease where none does.

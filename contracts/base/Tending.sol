@@ -3,6 +3,7 @@ pragma solidity ^0.8.30;
 
 import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
 import {Consent, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {Cells} from "../libraries/Cells.sol";
 import {MachineHead} from "../libraries/Slots.sol";
 import {Consenting} from "./Consenting.sol";
 
@@ -34,6 +35,21 @@ abstract contract Tending is Consenting, IControllerMoves {
     /// @inheritdoc IControllerMoves
     function consentDigest(address provider, address operator, uint64 deadline) external view returns (bytes32) {
         return _consentDigest(provider, operator, deadline);
+    }
+
+    /// @inheritdoc IControllerMoves
+    function setContact(uint32 id, bytes32 contact) external nonReentrant {
+        _tended(id);
+        emit ContactSet(id, contact);
+    }
+
+    /// @inheritdoc IControllerMoves
+    function withhold(uint32 id, uint64 cells) external nonReentrant {
+        (Machine storage machine, MachineHead head) = _tended(id);
+        if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
+        machine.care.withheld = cells;
+        machine.head = head.withStatus(cells == 0 ? head.status() & ~WITHHOLDING : head.status() | WITHHOLDING);
+        emit Withheld(id, cells);
     }
 
     /// @inheritdoc IControllerMoves

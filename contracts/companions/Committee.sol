@@ -28,7 +28,8 @@ import {Companion} from "./Companion.sol";
 /// out-vote a dearer one nor stand in its way.
 ///
 /// A seat is fined, a tenth of its level and at most once in a week, for silence where there was an outcome and for an
-/// outcome that the arbiter took back. To have seen otherwise than the majority costs nothing. Fines are burnt.
+/// outcome that the arbiter of its own version took back. To have seen otherwise than the majority costs nothing. Fines are
+/// burnt.
 ///
 /// Its ledger holds every seat's stake and the fees of rounds that run, and pays out no more than that. It calls nobody but
 /// the pool, which calls nobody for it, and to look at signatures `Accounts`.
@@ -54,7 +55,7 @@ contract Committee is Companion, ICommittee {
     uint256 private constant QUORUM_VALIDATORS = 5;
     uint256 private constant MAX_SIGNERS = 512;
 
-    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(address account,uint32 machine,uint64 from,uint64 to)");
 
     /// @dev Sixteen bits of `votes` for each of those drawn.
     uint256 private constant LANE = 16;
@@ -102,17 +103,13 @@ contract Committee is Companion, ICommittee {
         uint32[16] drawn;
     }
 
-    /// @dev What signers have earned together, and when the arbiter took back what they had signed.
-    struct Quorum {
-        uint96 due;
-        uint32 disownedAt;
-    }
-
     Census private _census;
     Level[] private _levels;
     mapping(uint256 seat => Seat) private _seats;
     mapping(uint256 round => Stored) private _rounds;
-    mapping(bytes32 signers => Quorum) private _quorums;
+    /// @dev What signers have earned together, and when an arbiter took back what they had signed.
+    mapping(bytes32 signers => uint96 due) private _dues;
+    mapping(bytes32 signers => mapping(address arbiter => uint256 time)) private _disowned;
     mapping(uint256 machine => mapping(bool byProvider => uint256 round)) private _lastRound;
     /// @dev A drawn seat's commitment, and, once it is revealed, the spec that it held.
     mapping(uint256 round => mapping(uint256 seat => bytes32)) private _sealed;
@@ -138,7 +135,7 @@ contract Committee is Companion, ICommittee {
             seat = ++_census.seats;
             level.places[++places] = seat;
         }
-        _seats[seat] = Seat({validator: _actor(), stake: stake, level: price, joinedAt: now_, leavesAt: 0, finedAt: 0});
+        _seats[seat] = Seat(_actor(), stake, price, now_, 0, 0, version);
         level.joins.push(now_, SafeCast.toUint224(((before >> 32) + 1) << 32 | places));
 
         _charge(stake);
@@ -294,7 +291,7 @@ contract Committee is Companion, ICommittee {
         _fineSilent(held);
 
         // Interact, Log
-        _share(held, agreeing, agreed);
+        _share(held, agreeing);
         _tell(held, pass);
         emit RoundFinalized(round, held.machine, state, spec, score, uint8(agreed));
     }
@@ -308,14 +305,14 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @inheritdoc ICommittee
-    function overturn(uint256 round) external onlyFaults {
+    function overturn(uint256 round, address arbiter) external onlyFaults {
         Stored storage held = _rounds[round];
         (uint256 agreeing,,) = _count(round, held);
         uint256 votes = held.votes;
         uint256 others;
         uint256 fines;
         for (uint256 i = 0; i < held.size; ++i) {
-            if (agreeing & (1 << i) != 0) fines += _fine(held.drawn[i], held.requestedAt);
+            if (agreeing & (1 << i) != 0) fines += _fineUnder(arbiter, held.drawn[i], held.requestedAt);
             else if (_wasRevealed(votes, i)) ++others;
         }
         uint256 each = others == 0 ? 0 : Billing.min(held.fee, fines / others);
@@ -342,32 +339,31 @@ contract Committee is Companion, ICommittee {
         bytes[] calldata proofs
     ) external returns (bytes32 quorum) {
         Signer[] memory signers = _signers(version, seats);
-        bytes32 outage = _digest(keccak256(abi.encode(OUTAGE_TYPE, machine, from, to)));
-        if (!_haveSigned(signers, outage, proofs)) revert NoQuorum();
+        if (!_haveSigned(signers, machine, from, to, proofs)) revert NoQuorum();
         quorum = keccak256(abi.encode(signers));
         emit QuorumSigned(quorum, signers);
     }
 
     /// @inheritdoc ICommittee
     function credit(bytes32 quorum, uint96 amount) external onlyFaults {
-        uint96 due = _quorums[quorum].due + amount;
-        _quorums[quorum].due = due;
+        uint96 due = _dues[quorum] + amount;
+        _dues[quorum] = due;
         emit QuorumCredited(quorum, due);
     }
 
     /// @inheritdoc ICommittee
-    function disown(bytes32 quorum) external onlyFaults {
-        _quorums[quorum].disownedAt = SafeCast.toUint32(block.timestamp);
-        emit QuorumDisowned(quorum);
+    function disown(bytes32 quorum, address arbiter) external onlyFaults {
+        _disowned[quorum][arbiter] = block.timestamp;
+        emit QuorumDisowned(quorum, arbiter);
     }
 
     /// @inheritdoc ICommittee
     /// @dev By stake, not by seats or names: ten cheap ones earn what one does for whose price they were bought.
     function payQuorum(Signer[] calldata signers) external {
         bytes32 quorum = keccak256(abi.encode(signers));
-        uint96 due = _quorums[quorum].due;
+        uint96 due = _dues[quorum];
         if (due == 0) revert NothingForQuorum(quorum);
-        _quorums[quorum].due = 0;
+        _dues[quorum] = 0;
         uint256 all;
         for (uint256 i = 0; i < signers.length; ++i) {
             all += signers[i].level;
@@ -384,17 +380,18 @@ contract Committee is Companion, ICommittee {
 
     /// @inheritdoc ICommittee
     /// @dev Who signed has held the seat since before the word was taken back, unless he has left meanwhile.
-    function fineQuorum(Signer[] calldata signers) external {
+    function fineQuorum(Signer[] calldata signers, address arbiter) external {
         bytes32 quorum = keccak256(abi.encode(signers));
-        uint256 time = _quorums[quorum].disownedAt;
+        uint256 time = _disowned[quorum][arbiter];
         if (time == 0) revert NothingForQuorum(quorum);
-        _quorums[quorum].disownedAt = 0;
+        _disowned[quorum][arbiter] = 0;
         uint256 fines;
         for (uint256 i = 0; i < signers.length; ++i) {
-            if (_seats[signers[i].seat].validator == signers[i].validator) fines += _fine(signers[i].seat, time);
+            uint32 seat = signers[i].seat;
+            if (_seats[seat].validator == signers[i].validator) fines += _fineUnder(arbiter, seat, time);
         }
         _pay(BURNT, fines);
-        emit QuorumFined(quorum, fines);
+        emit QuorumFined(quorum, arbiter, fines);
     }
 
     // ---------------------------------------------------------------------------------------------------------- reads
@@ -451,9 +448,13 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @inheritdoc ICommittee
-    function quorumOf(bytes32 quorum) external view returns (uint96, uint32) {
-        Quorum storage held = _quorums[quorum];
-        return (held.due, held.disownedAt);
+    function dueOf(bytes32 quorum) external view returns (uint96) {
+        return _dues[quorum];
+    }
+
+    /// @inheritdoc ICommittee
+    function disownedAt(bytes32 quorum, address arbiter) external view returns (uint256) {
+        return _disowned[quorum][arbiter];
     }
 
     /// @inheritdoc ICommittee
@@ -527,15 +528,20 @@ contract Committee is Companion, ICommittee {
         }
     }
 
-    /// @dev All of them, and among them five different ones.
-    function _haveSigned(Signer[] memory signers, bytes32 digest, bytes[] calldata proofs) private view returns (bool) {
+    /// @dev All of them, each in his own name, and among them five different ones.
+    function _haveSigned(Signer[] memory signers, uint32 machine, uint64 from, uint64 to, bytes[] calldata proofs)
+        private
+        view
+        returns (bool)
+    {
         if (proofs.length != signers.length) return false;
         address[] memory first = new address[](QUORUM_VALIDATORS);
         uint256 distinct;
         for (uint256 i = 0; i < signers.length; ++i) {
             address validator = signers[i].validator;
             if (_contains(first, distinct, validator)) continue;
-            if (!_accounts.isAuthorized(validator, digest, proofs[i])) return false;
+            bytes32 outage = _digest(keccak256(abi.encode(OUTAGE_TYPE, validator, machine, from, to)));
+            if (!_accounts.isAuthorized(validator, outage, proofs[i])) return false;
             if (distinct < QUORUM_VALIDATORS) first[distinct++] = validator;
         }
         return distinct == QUORUM_VALIDATORS;
@@ -718,13 +724,13 @@ contract Committee is Companion, ICommittee {
         if (fined.leavesAt == 0) _leave(seat, fined);
     }
 
-    /// @dev Parts what is left of the fee among those who agree, and keeps what each has got. What it cannot be parted into
-    /// is burnt.
-    function _share(Stored storage held, uint256 agreeing, uint256 agreed) private {
+    /// @dev Who agrees has his part of what is left of the fee, which is kept: as much as if all did, or a majority would gain
+    /// by a view that the rest do not have. The rest is burnt: whoever asked may be of that majority.
+    function _share(Stored storage held, uint256 agreeing) private {
         uint256 left = held.fee;
-        uint256 share = left / agreed;
-        held.fee = uint96(share); // a part of what was of 96 bits
         uint256 size = held.size;
+        uint256 share = left / size;
+        held.fee = uint96(share); // a part of what was of 96 bits
         for (uint256 i = 0; i < size; ++i) {
             Seat storage paid = _seats[held.drawn[i]];
             if (agreeing & (1 << i) == 0 || !_heldSince(paid, held.requestedAt)) continue;
@@ -732,6 +738,13 @@ contract Committee is Companion, ICommittee {
             _pay(paid.validator, share);
         }
         _pay(BURNT, left);
+    }
+
+    /// @dev `_fine`, of a seat that joined under a version which names that arbiter. Any other could be one of the owner's
+    /// own, whom nobody has accepted but machines of his own.
+    function _fineUnder(address arbiter, uint32 seat, uint256 time) private returns (uint96) {
+        uint16 version = _seats[seat].version;
+        return version != 0 && _controller().params(version).arbiter == arbiter ? _fine(seat, time) : 0;
     }
 
     /// @dev Tells the pool. That a machine passed is said of the revision that was measured; that it failed, also of a later

@@ -29,8 +29,9 @@ import {Companion} from "./Companion.sol";
 /// A fault is judged by one version of the pool's rules in all (`Fault.rules`): the one that the provider had accepted when
 /// the outage began. What he accepts later neither helps nor harms him, and what is in force matters to nobody.
 ///
-/// A machine's outages are disjoint and come in the order of time: each begins after the last one that has ended, and no
-/// sooner ends than it begins. False hardware is no outage and stands in no order.
+/// A machine's outages are disjoint and stand in a list in the order of time (`Fault.previous`): each begins no sooner than
+/// the one before it ends. What is attested late fills one gap of it, which its sender names by the outage after it; nothing
+/// walks the list. False hardware is no outage and stands in no order.
 ///
 /// Nobody who judges gains: half of a slash at most goes to tenants, each by what he lost, a tenth to who proved the outage,
 /// the rest, and every bond that is lost, where the accepted rules say, or to nobody for ever.
@@ -63,15 +64,15 @@ contract Faults is Companion, IFaults {
     /// @dev What is known of a machine. Three slots, the last written by its first fault.
     /// `lanes` is `Slashing`'s window, of which `day` is today. A machine that has retired stays at that day, so that all it
     /// can be charged with afterwards is what its last window still allows.
-    /// `running` is the outage that has not ended, or 0; `lastEnd` is when the last one that has ended did.
+    /// `running` is the outage that has not ended, or 0; `last` the latest of all.
     /// `heldFrom`, `heldTo` and `heldUntil` are the hold that ended outages ask for; a challenge's comes on top.
     struct Watch {
         uint256 lanes;
         uint16 day;
         uint16 unsettled;
         uint48 running;
-        uint32 lastEnd;
         uint96 reserved;
+        uint48 last;
         uint32 heldFrom;
         uint32 heldTo;
         uint32 heldUntil;
@@ -196,7 +197,7 @@ contract Faults is Companion, IFaults {
 
         // Effect, Interact. What a quorum has attested meanwhile is not counted twice.
         delete _challenges[machine];
-        uint256 from = _later(standing.at, _watches[machine].lastEnd);
+        uint256 from = _later(standing.at, _lastEnd(machine));
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
             bytes32 challenger = bytes32(uint256(uint160(standing.challenger)));
             fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger);
@@ -206,14 +207,18 @@ contract Faults is Companion, IFaults {
     }
 
     /// @inheritdoc IFaults
-    function attest(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (uint256)
-    {
-        uint16 version = _attestedUnder(machine, from, to == 0);
+    function attest(
+        uint32 machine,
+        uint256 next,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (uint256) {
+        (uint256 after_, uint256 begin, uint16 version) = _gap(machine, next, from, to);
         bytes32 quorum = _committee().witness(version, machine, from, to, seats, proofs);
-        if (to != 0) return _attestPast(machine, from, to, version, quorum);
-        return _attestRunning(machine, from, version, quorum);
+        if (to == 0) return _attestRunning(machine, from, version, quorum);
+        return _attestPast(machine, after_, begin, to, version, quorum);
     }
 
     /// @inheritdoc IFaults
@@ -255,7 +260,6 @@ contract Faults is Companion, IFaults {
         Fault storage fault = _faults[id];
         uint256 until = fault.from + ROLL_AFTER;
         if (block.timestamp <= until) revert OutageTooShort(until);
-        _watches[machine].lastEnd = uint32(block.timestamp); // a later deadline passes a checked cast
         _file(id, block.timestamp, seen);
         _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter);
     }
@@ -316,7 +320,7 @@ contract Faults is Companion, IFaults {
             fault.deadline = (uint256(fault.filedAt) + rules.appealWindow).toUint32();
             _pay(_sink(rules), bond);
         } else {
-            _drop(fault, bond);
+            _drop(fault, bond, rules.arbiter);
         }
 
         // Log
@@ -401,11 +405,32 @@ contract Faults is Companion, IFaults {
 
     // ------------------------------------------------------------------------------------------- parts of a beginning
 
-    /// @dev The rules whose seats may attest it: an outage that is known keeps those by which it began.
-    function _attestedUnder(uint32 machine, uint256 from, bool runs) private view returns (uint16) {
+    /// @dev The gap that a word on `[from, to)` is about, and the rules whose seats may give it: an outage that is known keeps
+    /// those by which it began.
+    /// @return after_ the outage right after the gap, 0 if none is @return begin of what lies in the gap
+    function _gap(uint32 machine, uint256 next, uint256 from, uint256 to)
+        private
+        view
+        returns (uint256 after_, uint256 begin, uint16 version)
+    {
         Watch storage watch = _watches[machine];
-        if (runs && watch.running != 0) return _faults[watch.running].rules;
-        return _controller().acceptedAt(machine, _later(from, watch.lastEnd));
+        after_ = next == 0 || to == 0 ? watch.running : next;
+        Fault storage known = _faults[after_];
+        if (after_ != 0 && (known.machine != machine || known.kind == FaultKind.FalseHardware)) {
+            revert UnknownFault(after_);
+        }
+        begin = _later(from, _upSince(watch, after_));
+        version = after_ != 0 && to == 0 ? known.rules : _controller().acceptedAt(machine, begin);
+    }
+
+    /// @dev When the outage before `next` ended, or, with 0, the last of all.
+    function _upSince(Watch storage watch, uint256 next) private view returns (uint256) {
+        return _faults[next == 0 ? watch.last : _faults[next].previous].to;
+    }
+
+    function _lastEnd(uint32 machine) private view returns (uint256) {
+        Watch storage watch = _watches[machine];
+        return _upSince(watch, watch.running);
     }
 
     function _attestRunning(uint32 machine, uint256 from, uint16 version, bytes32 reporter)
@@ -414,7 +439,7 @@ contract Faults is Companion, IFaults {
     {
         // From after the outage before, so that no word given before a recovery is good after it.
         uint256 most = Billing.min(ATTESTATION, _rules(version).filingWindow);
-        if (from <= _watches[machine].lastEnd || from > block.timestamp || from + most < block.timestamp) {
+        if (from <= _lastEnd(machine) || from > block.timestamp || from + most < block.timestamp) {
             revert OutageOutOfRange(from, block.timestamp);
         }
         Stake memory seen = _seen(machine);
@@ -446,22 +471,24 @@ contract Faults is Companion, IFaults {
         emit OutageAttested(id, machine, fault.from, reporter);
     }
 
-    /// @dev Files what of `[from, to)` lies between the last outage that has ended and the one that runs, or now.
-    function _attestPast(uint32 machine, uint256 from, uint256 to, uint16 version, bytes32 reporter)
+    /// @dev Files what of `[begin, to)` lies before the outage `next`, or the one that runs, or now. `begin` is in that gap.
+    function _attestPast(uint32 machine, uint256 next, uint256 begin, uint256 to, uint16 version, bytes32 reporter)
         private
         returns (uint256 id)
     {
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
-        uint256 begin = _later(from, watch.lastEnd);
-        uint256 end = watch.running == 0 ? to : Billing.min(to, _faults[watch.running].from);
+        uint256 end = next == 0 ? to : Billing.min(to, _faults[next].from);
         if (seen.retiredAt != 0) end = Billing.min(end, seen.retiredAt);
         if (begin >= end || to > block.timestamp || end + _rules(version).filingWindow < block.timestamp) {
             revert OutageOutOfRange(begin, end);
         }
 
         id = _create(machine, FaultKind.Attested, begin, version, reporter);
-        watch.lastEnd = uint32(end); // in the past
+        Fault storage after_ = _faults[next];
+        _faults[id].previous = next == 0 ? watch.last : after_.previous;
+        if (next == 0) watch.last = uint48(id); // as it is counted
+        else after_.previous = uint48(id);
         _file(id, end, seen);
     }
 
@@ -471,7 +498,9 @@ contract Faults is Companion, IFaults {
         returns (uint256 id)
     {
         id = _create(machine, kind, from, version, reporter);
-        _watches[machine].running = uint48(id); // as it is counted
+        Watch storage watch = _watches[machine];
+        _faults[id].previous = watch.last;
+        watch.running = watch.last = uint48(id); // as it is counted
         _hooks().setDown(machine, uint32(from)); // in the past
     }
 
@@ -499,7 +528,6 @@ contract Faults is Companion, IFaults {
         uint256 to = seen.retiredAt == 0 ? block.timestamp : seen.retiredAt;
         Watch storage watch = _watches[machine];
         watch.running = 0;
-        watch.lastEnd = uint32(to); // a later deadline passes a checked cast
         _hooks().setDown(machine, 0);
         _file(id, to, seen);
     }
@@ -562,7 +590,7 @@ contract Faults is Companion, IFaults {
     }
 
     /// @dev The arbiter takes it back, from the provider and from who had found it.
-    function _drop(Fault storage fault, uint96 bond) private {
+    function _drop(Fault storage fault, uint96 bond, address arbiter) private {
         uint32 machine = fault.machine;
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
@@ -573,8 +601,8 @@ contract Faults is Companion, IFaults {
         _settled(machine, watch);
         _pay(seen.provider, bond);
         FaultKind kind = fault.kind;
-        if (kind == FaultKind.FalseHardware) _committee().overturn(fault.round);
-        else if (kind == FaultKind.Attested) _committee().disown(fault.reporter);
+        if (kind == FaultKind.FalseHardware) _committee().overturn(fault.round, arbiter);
+        else if (kind == FaultKind.Attested) _committee().disown(fault.reporter, arbiter);
     }
 
     /// @dev Takes a fault that the arbiter took back out of the machine's window.

@@ -11,6 +11,7 @@ import {ICompanion} from "./ICompanion.sol";
 /// @param leavesAt from when `exit` gives the stake back; 0 while it stays. It is drawn for no round whose block is named
 /// after it began to leave; where it was drawn before, it must reveal.
 /// @param finedAt when it was fined last; not again within seven days
+/// @param version of the rules, by which it joined: it answers to the arbiter whom that names, and to no other
 struct Seat {
     address validator;
     uint96 stake;
@@ -18,6 +19,7 @@ struct Seat {
     uint32 joinedAt;
     uint32 leavesAt;
     uint32 finedAt;
+    uint16 version;
 }
 
 /// @notice Who has signed with which seat, and what that seat weighs.
@@ -68,8 +70,8 @@ interface ICommittee is ICompanion {
     event QuorumSigned(bytes32 indexed quorum, Signer[] signers);
     event QuorumCredited(bytes32 indexed quorum, uint96 due);
     event QuorumPaid(bytes32 indexed quorum, uint96 amount);
-    event QuorumDisowned(bytes32 indexed quorum);
-    event QuorumFined(bytes32 indexed quorum, uint256 amount);
+    event QuorumDisowned(bytes32 indexed quorum, address indexed arbiter);
+    event QuorumFined(bytes32 indexed quorum, address indexed arbiter, uint256 amount);
     /// @notice The arbiter took back what came of the round: `amount` for each of the `count` members who had seen otherwise.
     event RoundOverturned(uint256 indexed round, uint256 count, uint256 amount);
     event VerificationRequested(
@@ -116,7 +118,8 @@ interface ICommittee is ICompanion {
     error InvalidScore(uint16 score);
 
     /// @notice Stakes a seat that judges under the rules of `version`, which are or were in force, and under all that ask no
-    /// more: their `seatStake` and a tenth of it, out of the actor's ledger. It matures in three days.
+    /// more: their `seatStake` and a tenth of it, out of the actor's ledger. It matures in three days, and answers to the
+    /// arbiter of `version`.
     function join(uint16 version) external returns (uint32 seat);
     /// @notice Makes good a fine out of the actor's ledger, as far as there was one. Anyone may.
     function topUp(uint32 seat, uint96 amount) external;
@@ -137,15 +140,16 @@ interface ICommittee is ICompanion {
     /// @param commitment `keccak256(abi.encode(chain id, controller, round, seat, pass, spec, score, salt))`
     function commit(uint256 round, uint32 seat, bytes32 commitment) external;
     function reveal(uint256 round, uint32 seat, bool pass, bytes32 spec, uint16 score, bytes32 salt) external;
-    /// @notice Counts. An outcome needs more than half of those drawn to agree on (pass, spec). They share what is left of
-    /// the fee; who revealed another view has no part and loses nothing; who was silent is fined. Without an outcome nobody
-    /// loses anything, and what is left of the fee goes back. Anyone may send it.
+    /// @notice Counts. An outcome needs more than half of those drawn to agree on (pass, spec). Each of
+    /// them has his part of what is left of the fee, as many parts as were drawn, and the rest is burnt; who revealed another
+    /// view has none and loses nothing; who was silent is fined. Without an outcome nobody loses anything, and what is left of
+    /// the fee goes back. Anyone may send it.
     function finalize(uint256 round) external;
 
-    /// @notice Faults: the arbiter has taken back what came of a round. Who agreed in it is fined; out of that who revealed
-    /// another view gets the part of the fee that he went without, and the rest is burnt.
-    function overturn(uint256 round) external;
-    /// @notice Faults: `Outage(machine, from, to)` is signed by more than two thirds of the matured seats that the rules of `version`
+    /// @notice Faults: `arbiter` has taken back what came of a round. Who agreed in it, and joined under rules that name him,
+    /// is fined; out of that who revealed another view gets the part of the fee that he went without, and the rest is burnt.
+    function overturn(uint256 round, address arbiter) external;
+    /// @notice Faults: `Outage(account, machine, from, to)` is signed by more than two thirds of the matured seats that the rules of `version`
     /// admit, of at least five validators, or it reverts. Logs who they are.
     /// @param seats strictly ascending, 512 at most
     /// @param proofs of their validators, as `Accounts.isAuthorized` takes them, one a seat. For a further seat of one of
@@ -161,12 +165,13 @@ interface ICommittee is ICompanion {
     ) external returns (bytes32 quorum);
     /// @notice Faults: `amount`, which is in this contract's ledger, is that quorum's.
     function credit(bytes32 quorum, uint96 amount) external;
-    /// @notice Faults: the arbiter has taken back what that quorum signed.
-    function disown(bytes32 quorum) external;
+    /// @notice Faults: `arbiter` has taken back what that quorum signed.
+    function disown(bytes32 quorum, address arbiter) external;
     /// @notice Credits a quorum's signers with what they have earned, each by the level of his seat. Anyone may send it.
     function payQuorum(Signer[] calldata signers) external;
-    /// @notice Fines the signers of a quorum whose word the arbiter has taken back; it is burnt. Anyone may send it, once.
-    function fineQuorum(Signer[] calldata signers) external;
+    /// @notice Fines those signers of a quorum, whose word `arbiter` has taken back, who joined under rules that name him; it
+    /// is burnt. Anyone may send it, once.
+    function fineQuorum(Signer[] calldata signers, address arbiter) external;
 
     function seatOf(uint32 seat) external view returns (Seat memory);
     /// @notice The highest seat there has been. The number of one that exited goes to a later one.
@@ -176,8 +181,10 @@ interface ICommittee is ICompanion {
     function roundOf(uint256 round) external view returns (Round memory);
     function roundCount() external view returns (uint256);
     function drawnFor(uint256 round) external view returns (uint32[] memory seats);
-    /// @notice What a quorum has earned and was not credited with yet, token units, and when its word was taken back, or 0.
-    function quorumOf(bytes32 quorum) external view returns (uint96 due, uint32 disownedAt);
+    /// @notice What a quorum has earned and was not credited with yet, token units.
+    function dueOf(bytes32 quorum) external view returns (uint96);
+    /// @notice When `arbiter` took back a quorum's word for which it was not fined yet, or 0.
+    function disownedAt(bytes32 quorum, address arbiter) external view returns (uint256);
     /// @notice Whose hardware a round found to be other than declared, in what revision, asked for and measured when.
     function falseHardwareOf(uint256 round)
         external

@@ -41,11 +41,6 @@ interface IControllerMain {
     ) external returns (uint32 machine);
     /// @notice New terms, which accept the parameters in force, for leases from now on. Raises the revision.
     function setTerms(uint32 machine, Terms calldata terms) external;
-    /// @notice Another contact document. The operator may say so too.
-    function setContact(uint32 machine, bytes32 contact) external;
-    /// @notice Takes cells out of sale, or puts them back. The operator may say so too.
-    /// @param cells the cells out of sale from now on, bit `8 × gpu + cell`; leased ones stay leased
-    function withhold(uint32 machine, uint64 cells) external;
     /// @notice Adds to a machine's stake, from the actor's ledger first. Anyone may.
     function addStake(uint32 machine, uint96 amount) external;
     /// @notice Clears the stall that an unstarted lease left. The operator may, too.

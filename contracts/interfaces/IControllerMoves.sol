@@ -12,6 +12,11 @@ interface IControllerMoves {
     function setOperator(uint32 machine, address operator, Consent calldata consent) external;
     /// @notice What `operator` signs to serve `provider` until `deadline`.
     function consentDigest(address provider, address operator, uint64 deadline) external view returns (bytes32);
+    /// @notice Another contact document. The operator may say so too.
+    function setContact(uint32 machine, bytes32 contact) external;
+    /// @notice Takes cells out of sale, or puts them back. The operator may say so too.
+    /// @param cells the cells out of sale from now on, bit `8 × gpu + cell`; leased ones stay leased
+    function withhold(uint32 machine, uint64 cells) external;
     /// @notice Takes no new leases and no extensions until `relist`.
     function delist(uint32 machine) external;
     function relist(uint32 machine) external;

@@ -33,6 +33,7 @@ enum FaultState {
 /// @param round of false hardware, the committee's
 /// @param amount of stake to be moved, token units; 0 if it cost nothing
 /// @param bond of the appeal, token units, while it stands
+/// @param previous the machine's outage before this one in time, or 0; 0 too for false hardware, which is no outage
 /// @param pot what registered tenants have coming, token units; it is moved here when the fault is executed
 /// @param reporter who has a tenth: the challenger, or the quorum (`ICommittee.witness`), or 0 for nobody
 struct Fault {
@@ -48,6 +49,7 @@ struct Fault {
     uint48 round;
     uint96 amount;
     uint96 bond;
+    uint48 previous;
     uint96 pot;
     bytes32 reporter;
 }
@@ -126,12 +128,18 @@ interface IFaults is ICompanion {
     /// @return fault 0 if the question is over, or the machine had retired by then
     function prove(uint32 machine) external returns (uint256 fault);
     /// @notice More than two thirds of the matured seats that the accepted rules admit, of at least five validators, signed
-    /// `Outage(machine, from, to)`. With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an
-    /// attested one, perhaps from an earlier time; that word is good for a day after `from`. Else files what lies between the
-    /// last outage that has ended and the one that runs, or now: earlier gaps are gone, so who attests late attests less.
-    function attest(uint32 machine, uint64 from, uint64 to, uint32[] calldata seats, bytes[] calldata proofs)
-        external
-        returns (uint256 fault);
+    /// `Outage(account, machine, from, to)`. With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an
+    /// attested one, perhaps from an earlier time; that word is good for a day after `from`. Else files what of it lies in one
+    /// gap between outages that are known: one word is sent once for each of its gaps, as long as they may be filed.
+    /// @param next the outage right after the gap, or 0: the gap ends with the outage that runs, or now
+    function attest(
+        uint32 machine,
+        uint256 next,
+        uint64 from,
+        uint64 to,
+        uint32[] calldata seats,
+        bytes[] calldata proofs
+    ) external returns (uint256 fault);
     /// @notice Ends the outage now. Sent by the operator or the provider, or by anyone with the operator's proof over
     /// `Recover(account, machine, issuedAt)`, issued since the outage began.
     function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external;

@@ -251,6 +251,11 @@ library MachineHeads {
         return uint8(MachineHead.unwrap(head) >> 252);
     }
 
+    /// @dev Whether the status has one of `bits`, with nothing shifted: every claim asks.
+    function hasAny(MachineHead head, uint256 bits) internal pure returns (bool) {
+        return MachineHead.unwrap(head) & bits << 224 != 0;
+    }
+
     function withStatus(MachineHead head, uint8 status_) internal pure returns (MachineHead) {
         return MachineHead.wrap(MachineHead.unwrap(head) & ~(uint256(0xFF) << 224) | uint256(status_) << 224);
     }

@@ -135,7 +135,7 @@ class Validator:
 
     def outage(self, proposal: dict[str, int]) -> Outage:
         """Still down."""
-        return Outage(machine=self.machine, from_=proposal["from"], to=0)
+        return Outage(account=self.signer.address, machine=self.machine, from_=proposal["from"], to=0)
 
     @property
     def domain(self) -> Domain:

@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 
 from devnet.engine import Engine
 from devnet.world import free_port
-from leasehold.chain import LeaseRequest, LeaseState, Pool, Sender, Terms
+from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
+from leasehold.errors import RpcUnavailable
 from leasehold_agent import _sentinel
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._disk_reserve import DiskReserve
@@ -257,6 +258,27 @@ async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: An
     assert await sentinel.look() == [machine]
     assert await standing(chain, machine) == 0
     assert await sentinel.look() == []
+
+
+async def test_one_machines_trouble_silences_no_other(chain: Any) -> None:
+    (first, first_lease, operator), (second, second_lease, _) = await lent(chain), await lent(chain)
+
+    class Troubled(Sentinel):
+        async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
+            if machine == first:
+                raise RpcUnavailable(("it does not answer for this one",))
+            return await super()._late(machine, asked, since)
+
+    sentinel = Troubled(
+        chain.rpc, operator, Told(), chain.address(OPERATOR), chain.address(PROVIDER), Host().alive
+    )
+    for machine, lease in ((first, first_lease), (second, second_lease)):
+        await challenge(chain, machine, lease)
+    chain.anvil.advance(WINDOW // 2)
+    with pytest.raises(RpcUnavailable):
+        await sentinel.look()
+    assert await standing(chain, second) == 0
+    assert await standing(chain, first) != 0
 
 
 async def test_the_sentinel_says_nothing_of_what_has_lapsed(chain: Any) -> None:

@@ -233,7 +233,7 @@ def attest(faults, signed_outage, neighbour) -> Callable[..., Any]:
     """The quorum says that a machine was down, or with `to` 0 that it is; a stranger submits it."""
 
     def submit(machine: int, from_: int, to: int = 0) -> Any:
-        return faults.attest(machine, from_, to, *signed_outage(machine, from_, to), {"from": neighbour})
+        return faults.attest(machine, 0, from_, to, *signed_outage(machine, from_, to), {"from": neighbour})
 
     return submit
 

@@ -10,7 +10,7 @@ from eth_abi import encode
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-OUTAGE = "Outage(uint32 machine,uint64 from,uint64 to)"
+OUTAGE = "Outage(address account,uint32 machine,uint64 from,uint64 to)"
 ANSWER = "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)"
 OPERATE = "Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)"
 RECOVER = "Recover(address account,uint32 machine,uint64 issuedAt)"
@@ -48,7 +48,7 @@ def consent(pool: Any, provider: Any, operator: Any, deadline: int = 2**40) -> t
 
 def outage_digest(pool: Any, validator: Any, machine: int, from_: int, to: int) -> bytes:
     """What `validator` signs to say that a machine was down, or with `to` 0 that it is."""
-    return typed_digest(pool, OUTAGE, machine, from_, to)
+    return typed_digest(pool, OUTAGE, str(validator), machine, from_, to)
 
 
 @cache

@@ -1,10 +1,12 @@
 """What a quorum of validators says of a machine, and what it can no longer say."""
 
 import pytest
-from signing import key_proof, outage_digest
+from signing import consent, key_proof, outage_digest
 from world import (
     ATTESTED,
+    CONTACT,
     DAY,
+    HARDWARE,
     HOUR,
     MATURITY,
     MINUTE,
@@ -12,6 +14,7 @@ from world import (
     SEAT,
     SELF_REPORTED,
     Params,
+    Terms,
     at,
     fault_of,
     later,
@@ -69,16 +72,16 @@ def test_less_than_a_quorum_is_nothing(faults, signed_outage, validators, commit
     seats, proofs = signed_outage(1, start, 0)
     for some in (slice(0, 4), slice(0, 0), slice(1, 5)):
         with reverts("NoQuorum"):
-            faults.attest(1, start, 0, seats[some], proofs[some], {"from": thief})
+            faults.attest(1, 0, start, 0, seats[some], proofs[some], {"from": thief})
     with reverts("NoQuorum"):  # the word of one for another
-        faults.attest(1, start, 0, seats, proofs[::-1], {"from": thief})
+        faults.attest(1, 0, start, 0, seats, proofs[::-1], {"from": thief})
     with reverts("NoQuorum"):  # not in order
-        faults.attest(1, start, 0, seats[::-1], proofs[::-1], {"from": thief})
+        faults.attest(1, 0, start, 0, seats[::-1], proofs[::-1], {"from": thief})
     with reverts("NoQuorum"):  # another time than they signed
-        faults.attest(1, start + 1, 0, seats, proofs, {"from": thief})
+        faults.attest(1, 0, start + 1, 0, seats, proofs, {"from": thief})
     with reverts("NoQuorum"):  # another machine
-        faults.attest(2, start, 0, seats, proofs, {"from": thief})
-    faults.attest(1, start, 0, seats, proofs, {"from": thief})
+        faults.attest(2, 0, start, 0, seats, proofs, {"from": thief})
+    faults.attest(1, 0, start, 0, seats, proofs, {"from": thief})
 
 
 def test_one_validator_with_many_seats_is_no_quorum(
@@ -97,9 +100,9 @@ def test_one_validator_with_many_seats_is_no_quorum(
         if honest < 5:
             seats, proofs = [*seats, *range(6, 13)], [*proofs, *(7 * [proof])]
         with reverts("NoQuorum"):
-            faults.attest(1, start, 0, seats, proofs, {"from": thief})
+            faults.attest(1, 0, start, 0, seats, proofs, {"from": thief})
     seats, proofs = signed_outage(1, start, 0, count=4)
-    faults.attest(1, start, 0, [*seats, *range(6, 13)], [*proofs, *(7 * [proof])], {"from": thief})
+    faults.attest(1, 0, start, 0, [*seats, *range(6, 13)], [*proofs, *(7 * [proof])], {"from": thief})
 
 
 def test_the_word_that_it_is_down_is_good_for_a_day(faults, attest, validators):
@@ -182,26 +185,49 @@ def test_whoever_waits_for_an_answer_was_right(pool, faults, rent, attest, valid
         faults.prove(1, {"from": tenant})
 
 
-def test_outages_come_in_the_order_of_time_and_never_overlap(faults, attest, validators):
-    """Minutes 20 to 30 are known: of what is said of earlier ones nothing is left, of later ones what is not known."""
+def test_late_words_fill_the_gaps_and_outages_never_overlap(faults, attest, signed_outage, validators, thief):
+    """Minutes 20 to 30 are known. Then 10 to 25 is said, and of 0 to 60 what is left of it, from both sides."""
     start = now()
 
     def known(tx):
         told = tx.events["FaultFiled"]
         return (told["from"] - start) // MINUTE, (told["to"] - start) // MINUTE
 
+    def before(following, from_, to):
+        return faults.attest(1, following, from_, to, *signed_outage(1, from_, to), {"from": thief})
+
     at(start + HOUR)
-    assert known(attest(1, start + 20 * MINUTE, start + 30 * MINUTE)) == (20, 30)
-    for to in (20 * MINUTE, 25 * MINUTE, 30 * MINUTE):
-        with reverts("OutageOutOfRange", start + 30 * MINUTE, start + to):
-            attest(1, start + 10 * MINUTE, start + to)
-    assert known(attest(1, start, start + HOUR)) == (30, 60)
+    first = attest(1, start + 20 * MINUTE, start + 30 * MINUTE)
+    middle = fault_of(first)
+    second = before(middle, start + 10 * MINUTE, start + 25 * MINUTE)
+    assert (known(first), known(second)) == ((20, 30), (10, 20))
+    assert faults.faultOf(middle).dict()["previous"] == fault_of(second)
+    assert known(before(fault_of(second), start, start + 60 * MINUTE)) == (0, 10)
+    assert known(attest(1, start, start + 60 * MINUTE)) == (30, 60)
+    for following in (middle, fault_of(second)):
+        with reverts("OutageOutOfRange"):
+            before(following, start, start + 60 * MINUTE)
     # It is down again since minute 80. What is known of before reaches that far.
     at(start + 90 * MINUTE)
     attest(1, start + 80 * MINUTE)
     assert known(attest(1, start + 50 * MINUTE, start + 85 * MINUTE)) == (60, 80)
-    # An hour in all, however it was cut: 8 %, and never more.
-    assert plain(faults.windowOf(1)) == (HOUR, 800)
+    # 80 minutes in all, however they were cut: 8 %, and never more.
+    assert plain(faults.windowOf(1)) == (80 * MINUTE, 800)
+
+
+def test_before_what_is_unknown_or_of_another_machine_there_is_nothing(
+    pool, faults, attest, signed_outage, validators, provider, operator, thief
+):
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
+    start = now()
+    at(start + HOUR)
+    fault = fault_of(attest(1, start + 20 * MINUTE, start + 30 * MINUTE))
+    for machine, following in ((1, 7), (2, fault)):
+        said = signed_outage(machine, start, start + MINUTE)
+        with reverts("UnknownFault", following):
+            faults.attest(machine, following, start, start + MINUTE, *said, {"from": thief})
 
 
 def test_cheap_seats_judge_nothing_dear(
@@ -218,5 +244,5 @@ def test_cheap_seats_judge_nothing_dear(
     seats, proofs = signed_outage(1, start, 0, count=4)
     cheap = 13 * [key_proof(keys[thief.address], outage_digest(pool, thief, 1, start, 0))]
     with reverts("NoQuorum"):
-        faults.attest(1, start, 0, [*seats, *range(6, 19)], [*proofs, *cheap], {"from": thief})
-    faults.attest(1, start, 0, *signed_outage(1, start, 0), {"from": owner})
+        faults.attest(1, 0, start, 0, [*seats, *range(6, 19)], [*proofs, *cheap], {"from": thief})
+    faults.attest(1, 0, start, 0, *signed_outage(1, start, 0), {"from": owner})

@@ -333,7 +333,7 @@ def test_a_quorum_shares_a_tenth(pool, faults, committee, attest, validators, si
     tx = faults.execute(fault, {"from": thief})
     assert tx.events["QuorumCredited"] == {"quorum": quorum, "due": tenth}
     assert pool.balanceOf(SINK) == slashed(800) - tenth
-    assert plain(committee.quorumOf(quorum)) == (tenth, 0)
+    assert committee.dueOf(quorum) == tenth
     for others in ([], seats[:4], seats[::-1], [*seats[:4], (5, thief.address, seats[4][2])]):
         with reverts("NothingForQuorum"):
             committee.payQuorum(others, {"from": thief})
@@ -353,20 +353,40 @@ def test_a_quorum_whose_word_was_taken_back_is_fined_and_nobody_has_it(
     fault, quorum = fault_of(tx), tx.events["QuorumSigned"]["quorum"]
     seats = signers(range(1, 6))
     with reverts("NothingForQuorum", quorum):
-        committee.fineQuorum(seats, {"from": thief})
+        committee.fineQuorum(seats, owner, {"from": thief})
     pool.deposit(provider, BOND, {"from": provider})
     faults.appeal(fault, {"from": provider})
     tx = faults.rule(fault, False, {"from": owner})
-    assert tx.events["QuorumDisowned"] == {"quorum": quorum}
+    assert tx.events["QuorumDisowned"] == {"quorum": quorum, "arbiter": owner}
+    assert committee.disownedAt(quorum, owner) == tx.timestamp
     fine = Params().seat_stake // 10
-    tx = committee.fineQuorum(seats, {"from": thief})
-    assert tx.events["QuorumFined"] == {"quorum": quorum, "amount": 5 * fine}
+    with reverts("NothingForQuorum", quorum):  # another arbiter has said nothing
+        committee.fineQuorum(seats, thief, {"from": thief})
+    tx = committee.fineQuorum(seats, owner, {"from": thief})
+    assert tx.events["QuorumFined"] == {"quorum": quorum, "arbiter": owner, "amount": 5 * fine}
     assert [committee.seatOf(seat).dict()["stake"] for seat in range(1, 6)] == 5 * [SEAT - fine]
     assert pool.balanceOf(BURNT) == 5 * fine
     assert pool.balanceOf(provider) == BOND
     with reverts("NothingForQuorum", quorum):
-        committee.fineQuorum(seats, {"from": thief})
+        committee.fineQuorum(seats, owner, {"from": thief})
     books()
+
+
+def test_an_arbiter_fines_nobody_who_joined_by_rules_of_another(
+    pool, faults, committee, new_params, attest, validators, signers, provider, thief
+):
+    """An owner could name himself, and rule against every seat on a machine of his own."""
+    new_params(Params(arbiter=thief.address))
+    pool.setTerms(1, Terms(), {"from": provider})
+    start = now()
+    at(start + HOUR)
+    fault = fault_of(attest(1, start + MINUTE, start + 10 * MINUTE))
+    pool.deposit(provider, BOND, {"from": provider})
+    faults.appeal(fault, {"from": provider})
+    faults.rule(fault, False, {"from": thief})
+    tx = committee.fineQuorum(signers(range(1, 6)), thief, {"from": thief})
+    assert tx.events["QuorumFined"]["amount"] == 0
+    assert [committee.seatOf(seat).dict()["stake"] for seat in range(1, 6)] == 5 * [SEAT]
 
 
 def test_a_challenger_is_the_reporter(pool, faults, running, tenant, operator, thief):

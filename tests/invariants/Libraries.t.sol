@@ -92,13 +92,15 @@ contract LibrariesTest {
         p.noticeSeconds %= 30 days + 1;
         p.challengeWindow = 10 minutes + p.challengeWindow % 1 days;
         p.claimLag = p.challengeWindow + 5 minutes + p.claimLag % 1 days;
-        p.filingWindow %= 5 days + 1;
-        p.appealWindow = 1 days + p.appealWindow % 13 days;
-        p.rulingWindow = 1 days + p.rulingWindow % 13 days;
+        p.filingWindow %= 5 days;
+        p.appealWindow = 1 days + p.appealWindow % 12 days;
+        p.rulingWindow = 1 days + p.rulingWindow % (13 days - p.appealWindow + 1);
         p.unstakeDelay = 60 days + p.unstakeDelay % (30 days + 1);
         if (p.bond > p.minStakePerGpu) (p.bond, p.minStakePerGpu) = (p.minStakePerGpu, p.bond);
         if (p.seatStake < p.minStakePerGpu) p.seatStake = p.minStakePerGpu;
         p.committeeSize = 3 + 2 * (p.committeeSize % 7);
+        p.verificationFee = uint96(p.verificationFee % (uint256(p.seatStake) / 10 + 1));
+        if (p.sink == p.arbiter) p.sink = address(0);
         require(this.faultOf(p) == 0, "parameters in bounds were refused");
     }
 
@@ -117,6 +119,9 @@ contract LibrariesTest {
             "stake leaves before a fault could be ruled on"
         );
         require(p.appealWindow >= 1 days && p.rulingWindow >= 1 days, "too short a time to appeal or to rule");
+        require(uint256(p.appealWindow) + p.rulingWindow <= 14 days, "a seat is gone before it is ruled on");
+        require(uint256(p.verificationFee) * 10 <= p.seatStake, "a lie earns more than it costs");
+        require(p.sink == address(0) || p.sink != p.arbiter, "whoever rules gains");
         require(p.bond <= p.minStakePerGpu, "an appeal costs more than what it is about");
         require(p.seatStake >= p.minStakePerGpu, "a quorum costs less than what it judges");
         require(p.committeeSize % 2 == 1 && p.committeeSize >= 3 && p.committeeSize <= 15, "a vote may be a draw");

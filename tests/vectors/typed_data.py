@@ -148,8 +148,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     (
         "Outage",
         CONTROLLER,
-        "Outage(uint32 machine,uint64 from,uint64 to)",
-        {"machine": 1, "from": 1_800_000_000, "to": 1_800_000_420},
+        "Outage(address account,uint32 machine,uint64 from,uint64 to)",
+        {"account": ACCOUNT, "machine": 1, "from": 1_800_000_000, "to": 1_800_000_420},
     ),
 ]
 

@@ -121,18 +121,22 @@ class Committee(Companion):
         named = [decode_log(log) for log in await self._rpc.call("eth_getLogs", [query])]
         return next((event.signers for event in named if isinstance(event, QuorumSigned)), None)
 
-    async def quorum_of(self, quorum: bytes) -> tuple[int, int]:
-        """What a quorum was not credited with yet, and when its word was taken back, or 0."""
-        due, disowned_at = await self._read("quorumOf", quorum)
-        return int(due), int(disowned_at)
+    async def due_of(self, quorum: bytes) -> int:
+        """What a quorum has earned and was not credited with yet."""
+        return int(await self._read("dueOf", quorum))
+
+    async def disowned_at(self, quorum: bytes, arbiter: str) -> int:
+        """When `arbiter` took back a word of the quorum's for which it was not fined yet, or 0."""
+        return int(await self._read("disownedAt", quorum, arbiter))
 
     async def pay_quorum(self, signers: Sequence[Signer]) -> Receipt:
         """Credits a quorum's signers with what they have earned. Anyone may send it."""
         return await self._write("payQuorum", list(signers))
 
-    async def fine_quorum(self, signers: Sequence[Signer]) -> Receipt:
-        """Fines the signers of a quorum whose word the arbiter has taken back. Anyone may send it."""
-        return await self._write("fineQuorum", list(signers))
+    async def fine_quorum(self, signers: Sequence[Signer], arbiter: str) -> Receipt:
+        """Fines those of a quorum, whose word `arbiter` has taken back, who joined under rules that name him. Anyone
+        may send it."""
+        return await self._write("fineQuorum", list(signers), arbiter)
 
 
 class Faults(Companion):
@@ -160,13 +164,14 @@ class Faults(Companion):
         return self._fault_in(receipt), receipt
 
     async def attest(
-        self, machine: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes]
+        self, machine: int, from_: int, to: int, seats: Sequence[int], proofs: Sequence[bytes], next_: int = 0
     ) -> tuple[int, Receipt]:
-        """A quorum of seats (strictly ascending) signed `Outage(machine, from, to)`; `to` 0: still down.
+        """A quorum of seats (strictly ascending) signed `Outage`, each as its validator; `to` 0: still down.
 
+        next_: the outage right after the gap that is to be filed, 0 for the gap up to the one that runs, or to now.
         Returns the fault.
         """
-        return self._fault(await self._write("attest", machine, from_, to, list(seats), list(proofs)))
+        return self._fault(await self._write("attest", machine, next_, from_, to, list(seats), list(proofs)))
 
     async def recover(self, machine: int, issued_at: int = 0, proof: bytes = b"") -> Receipt:
         """Ends the outage. Without the operator's proof over `Recover`, it or the provider has to send it."""

@@ -614,16 +614,18 @@ class QuorumCredited(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumDisowned(Event):
-    """`QuorumDisowned(bytes32 indexed quorum)`."""
+    """`QuorumDisowned(bytes32 indexed quorum, address indexed arbiter)`."""
 
     quorum: bytes
+    arbiter: str
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumFined(Event):
-    """`QuorumFined(bytes32 indexed quorum, uint256 amount)`."""
+    """`QuorumFined(bytes32 indexed quorum, address indexed arbiter, uint256 amount)`."""
 
     quorum: bytes
+    arbiter: str
     amount: int
 
 

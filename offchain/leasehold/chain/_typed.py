@@ -146,8 +146,9 @@ class Recover(Struct):
 
 @dataclass(frozen=True)
 class Outage(Struct):
-    """A validator attests that `machine` was down over [from, to)."""
+    """The validator `account` attests that `machine` was down over [from, to); `to` 0: it still is."""
 
+    account: Annotated[str, "address"]
     machine: Annotated[int, "uint32"]
     from_: Annotated[int, "uint64"]
     to: Annotated[int, "uint64"]

@@ -274,8 +274,8 @@ class Fault:
         register what they lost, while Upheld; executed after it.
     bps: what it charged the machine's window with. rules: the version of the pool's parameters that judges it.
     round: of false hardware, the verification that found it. amount: of stake to be moved. bond: of the appeal, while
-    it stands. pot: what tenants have coming. reporter: the challenger or the digest of the quorum that has a tenth, or
-    zeros for nobody.
+    it stands. previous: the machine's outage before it in time, or 0. pot: what tenants have coming. reporter: the
+    challenger or the digest of the quorum that has a tenth, or zeros for nobody.
     """
 
     id: int
@@ -291,6 +291,7 @@ class Fault:
     round: int
     amount: int
     bond: int
+    previous: int
     pot: int
     reporter: bytes
 
@@ -315,7 +316,8 @@ class SlashWindow:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A validator's stake, bought for rules that ask `level` with a tenth more. `leaves_at` is 0 while it stays."""
+    """A validator's stake, bought for rules that ask `level` with a tenth more. `leaves_at` is 0 while it stays.
+    It answers to the arbiter of the rules' `version` by which it joined."""
 
     id: int
     validator: str
@@ -324,6 +326,7 @@ class Seat:
     joined_at: int
     leaves_at: int
     fined_at: int
+    version: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ async def current(session: Session, record: FaultRecord) -> Fault:
         round=0,
         amount=record.amount,
         bond=0,
+        previous=0,
         pot=record.pot - record.compensated,
         reporter=ZERO_DIGEST,
     )

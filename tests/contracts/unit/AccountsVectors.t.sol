@@ -78,7 +78,7 @@ contract AccountsVectorsTest {
             bytes memory proof = bytes.concat(hex"01", vm.parseJsonBytes(json, _path("signature")));
             vm.assertTrue(accounts.isAuthorized(_address("signer"), digest, proof));
         }
-        vm.assertEq(count, 11);
+        vm.assertEq(count, 12);
     }
 
     /// @dev What a message's members contribute, by hand.
@@ -105,6 +105,7 @@ contract AccountsVectorsTest {
         if (_is("Offer")) {
             return bytes.concat(
                 abi.encode(
+                    _address("message.account"),
                     _uint("message.machine"),
                     _uint("message.revision"),
                     _uint("message.price"),
@@ -116,10 +117,27 @@ contract AccountsVectorsTest {
             );
         }
         if (_is("Answer")) {
-            return abi.encode(_uint("message.machine"), _uint("message.fault"), _uint("message.issuedAt"));
+            return abi.encode(
+                _address("message.account"), _uint("message.machine"), _uint("message.fault"), _uint("message.issuedAt")
+            );
         }
-        if (_is("Recover")) return abi.encode(_uint("message.machine"), _uint("message.issuedAt"));
-        if (_is("Outage")) return abi.encode(_uint("message.machine"), _uint("message.from"), _uint("message.to"));
+        if (_is("Recover")) {
+            return abi.encode(_address("message.account"), _uint("message.machine"), _uint("message.issuedAt"));
+        }
+        if (_is("Operate")) {
+            return abi.encode(
+                _uint("message.chain"),
+                _address("message.controller"),
+                _address("message.provider"),
+                _address("message.operator"),
+                _uint("message.deadline")
+            );
+        }
+        if (_is("Outage")) {
+            return abi.encode(
+                _address("message.account"), _uint("message.machine"), _uint("message.from"), _uint("message.to")
+            );
+        }
         if (_is("Contact")) {
             return abi.encode(_uint("message.machine"), _word("message.digest"), _uint("message.issuedAt"));
         }

@@ -90,12 +90,12 @@ contract CommitteeGasTest is CommitteeOfPool {
 /// forge-config: default.isolate = true
 /// forge-config: deep.isolate = true
 contract CommitteeQuorumGasTest is CommitteeOfPool {
-    function _outage() private view returns (bytes32) {
+    function _outage(uint256 key) private view returns (bytes32) {
         bytes32 type_ = keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
         bytes32 domain =
             keccak256(abi.encode(type_, keccak256("Leasehold"), keccak256("1"), block.chainid, address(pool)));
-        bytes32 outage = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
-        bytes32 said = keccak256(abi.encode(outage, machine, uint64(1), uint64(2)));
+        bytes32 outage = keccak256("Outage(address account,uint32 machine,uint64 from,uint64 to)");
+        bytes32 said = keccak256(abi.encode(outage, vm.addr(key), machine, uint64(1), uint64(2)));
         return keccak256(abi.encodePacked(hex"1901", domain, said));
     }
 
@@ -105,7 +105,7 @@ contract CommitteeQuorumGasTest is CommitteeOfPool {
         bytes[] memory proofs = new bytes[](count);
         for (uint256 i = 0; i < count; ++i) {
             seats[i] = uint32(i + 1);
-            (uint8 v, bytes32 r, bytes32 s) = vm.sign(i + 1, _outage());
+            (uint8 v, bytes32 r, bytes32 s) = vm.sign(i + 1, _outage(i + 1));
             proofs[i] = abi.encodePacked(bytes1(0x01), r, s, v);
         }
         committee.witness(1, machine, 1, 2, seats, proofs);

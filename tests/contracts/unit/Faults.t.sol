@@ -468,11 +468,11 @@ contract FaultsAttestTest is FaultsWorld {
         _signOutage(NOW - 1 hours, 0);
         bytes memory none = abi.encodeWithSelector(ICommittee.NoQuorum.selector);
         _expect(none);
-        faults.attest(MACHINE, uint64(NOW) - 1 hours, uint64(NOW), seats, _proofs());
+        faults.attest(MACHINE, 0, uint64(NOW) - 1 hours, uint64(NOW), seats, _proofs());
         _expect(none);
-        faults.attest(MACHINE, uint64(NOW) - 2 hours, 0, seats, _proofs());
+        faults.attest(MACHINE, 0, uint64(NOW) - 2 hours, 0, seats, _proofs());
         _expect(none);
-        faults.attest(2, uint64(NOW) - 1 hours, 0, seats, _proofs());
+        faults.attest(2, 0, uint64(NOW) - 1 hours, 0, seats, _proofs());
     }
 
     /// @dev A running attestation kept back: the seats said at noon that it was down since 11:55; it was up again at 12:10
@@ -481,7 +481,7 @@ contract FaultsAttestTest is FaultsWorld {
         _signOutage(NOW - 5 minutes, 0);
         skip(6 days);
         _range(NOW - 5 minutes, _now());
-        faults.attest(MACHINE, uint64(NOW) - 5 minutes, 0, seats, _proofs());
+        faults.attest(MACHINE, 0, uint64(NOW) - 5 minutes, 0, seats, _proofs());
         _refuse(_outOf(_now() + 1, _now()));
         _attest(_now() + 1, 0);
         _attest(_now() - 1 days, 0);
@@ -518,7 +518,7 @@ contract FaultsAttestTest is FaultsWorld {
         _signOutage(NOW - 1 hours, 0);
         _event();
         emit IFaults.OutageAttested(id, MACHINE, uint32(NOW) - 1 hours, _quorum());
-        vm.assertEq(faults.attest(MACHINE, uint64(NOW) - 1 hours, 0, seats, _proofs()), id);
+        vm.assertEq(faults.attest(MACHINE, 0, uint64(NOW) - 1 hours, 0, seats, _proofs()), id);
         _assertDown(NOW - 1 hours);
         vm.assertEq(faults.faultOf(id).reporter, _quorum());
         bytes memory already = abi.encodeWithSelector(IFaults.AlreadyDown.selector, MACHINE, id);
@@ -583,6 +583,78 @@ contract FaultsAttestTest is FaultsWorld {
         vm.assertTrue(fault.from == NOW - 1 hours && fault.to == NOW - 30 minutes);
         _assertCost(id, 0, 0); // 2.5 hours in all: 800, paid
         _assertWindow(2 hours + 30 minutes, 800);
+    }
+
+    /// @dev Attack: who was dark, and unattested, comes back, reports himself and recovers at once, as often as he likes: what
+    /// was before may still be attested, once, as long as it may be filed. Three days: 4800 instead of 200.
+    function test_reporting_afterwards_buries_nothing() external {
+        skip(3 days);
+        uint64 began = uint64(NOW);
+        uint256 first = _outage(1 minutes);
+        _outage(1 minutes);
+        uint256 last = _outage(1 minutes);
+        _refuse(_outOf(began + 3 days + 3 minutes, began + 3 days));
+        _attest(began, began + 3 days);
+        _signOutage(began, began + 3 days + 5);
+        uint256 id = faults.attest(MACHINE, first, began, began + 3 days + 5, seats, _proofs());
+        _assertCost(id, 4800, 48e18); // 5000 less 200
+        Fault memory fault = faults.faultOf(id);
+        vm.assertTrue(fault.from == began && fault.to == began + 3 days && fault.previous == 0);
+        vm.assertEq(faults.faultOf(first).previous, id);
+        // The list stays in the order of time, and its end where it was.
+        vm.assertEq(faults.faultOf(last).previous, 2);
+        skip(1);
+        vm.assertEq(faults.faultOf(_report()).previous, last);
+        _expect(_outOf(began + 3 days, began + 3 days));
+        faults.attest(MACHINE, first, began, began + 3 days + 5, seats, _proofs());
+    }
+
+    /// @dev One word, sent for each of its gaps; the outages that it makes are disjoint, whatever came first.
+    function test_one_word_for_all_its_gaps() external {
+        skip(1 hours);
+        uint256 first = _outage(10 minutes);
+        skip(1 hours);
+        uint256 second = _outage(10 minutes);
+        skip(1 hours);
+        (uint64 from, uint64 to) = (uint64(NOW), _now());
+        uint256 late = _attest(from, to);
+        uint256 middle = faults.attest(MACHINE, second, from, to, seats, _proofs());
+        uint256 early = faults.attest(MACHINE, first, from, to, seats, _proofs());
+        _assertTimes(early, NOW, NOW + 1 hours, 0);
+        _assertTimes(middle, NOW + 70 minutes, NOW + 130 minutes, first);
+        _assertTimes(late, NOW + 140 minutes, NOW + 200 minutes, second);
+        vm.assertTrue(faults.faultOf(second).previous == middle && faults.faultOf(first).previous == early);
+        _assertWindow(200 minutes, 800);
+    }
+
+    function _assertTimes(uint256 id, uint256 from, uint256 to, uint256 previous) private view {
+        Fault memory fault = faults.faultOf(id);
+        vm.assertTrue(fault.from == from && fault.to == to && fault.previous == previous);
+    }
+
+    /// @dev Only an outage of that machine's: a gap before one of another's would be all of time.
+    function test_what_is_no_outage_has_no_gap_before_it() external {
+        committee.setRound(9, _round());
+        uint256 hardware = faults.reportFalseHardware(9);
+        uint256 id = _outage(1 minutes);
+        _signOutage(NOW - 1 hours, NOW);
+        _expect(abi.encodeWithSelector(IFaults.UnknownFault.selector, hardware));
+        faults.attest(MACHINE, hardware, uint64(NOW) - 1 hours, uint64(NOW), seats, _proofs());
+        _expect(abi.encodeWithSelector(IFaults.UnknownFault.selector, id));
+        faults.attest(2, id, uint64(NOW) - 1 hours, uint64(NOW), seats, _proofs());
+        _expect(abi.encodeWithSelector(IFaults.UnknownFault.selector, 99));
+        faults.attest(MACHINE, 99, uint64(NOW) - 1 hours, uint64(NOW), seats, _proofs());
+    }
+
+    /// @dev That it is still down says nothing of a gap: what is named is passed over.
+    function test_a_running_outage_has_no_gap_after_it() external {
+        skip(1 hours);
+        uint256 first = _outage(1 minutes);
+        skip(1 hours);
+        _signOutage(_now() - 1 minutes, 0);
+        uint256 id = faults.attest(MACHINE, first, _now() - 1 minutes, 0, seats, _proofs());
+        vm.assertEq(faults.runningFault(MACHINE), id);
+        vm.assertEq(faults.faultOf(id).previous, first);
     }
 
     function test_times_that_cannot_be() external {

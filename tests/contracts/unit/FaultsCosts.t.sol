@@ -355,6 +355,7 @@ contract FaultsCostsTest is FaultsWorld {
         _rule(id, false);
         _assertWindow(0, 0);
         vm.assertEq(committee.overturned(), 1);
+        vm.assertEq(committee.by(), ARBITER);
     }
 
     function _falseRound() private view returns (Round memory round) {
@@ -424,7 +425,7 @@ contract FaultsCostsTest is FaultsWorld {
         vm.assertEq(faults.faultOf(id).rules, 1);
         _assertCost(id, 5000, 50e18);
         _signOutage(NOW - 30 minutes, 0);
-        _assertState(faults.attest(MACHINE, uint64(NOW) - 30 minutes, 0, seats, _proofs()), FaultState.Running);
+        _assertState(faults.attest(MACHINE, 0, uint64(NOW) - 30 minutes, 0, seats, _proofs()), FaultState.Running);
         skip(121 hours);
         faults.roll(MACHINE);
         vm.assertEq(faults.faultOf(faults.runningFault(MACHINE)).rules, 1);
@@ -461,6 +462,7 @@ contract FaultsCostsTest is FaultsWorld {
         _appeal(id);
         _rule(id, false);
         vm.assertEq(committee.disowned(), _quorum());
+        vm.assertEq(committee.by(), ARBITER);
         vm.assertEq(faults.faultOf(id).pot, 0);
         vm.assertEq(committee.overturned(), 0);
         id = _proven();
@@ -606,7 +608,7 @@ contract FaultsCostsTest is FaultsWorld {
         _expect(abi.encodeWithSelector(IControllerErrors.MachineRetiredAlready.selector, MACHINE));
         _report();
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(MACHINE, uint64(NOW), 0, seats, _proofs());
+        faults.attest(MACHINE, 0, uint64(NOW), 0, seats, _proofs());
         _expect(abi.encodeWithSelector(IFaults.NotDown.selector, MACHINE));
         faults.roll(MACHINE);
         skip(2 days + 1);

@@ -182,6 +182,7 @@ contract CommitteeDouble {
     mapping(bytes32 quorum => uint256) public credited;
     bytes32 public disowned;
     uint256 public overturned;
+    address public by; // the arbiter
 
     function sign(uint32 machine, uint64 from, uint64 to, uint16 version) external {
         signed[keccak256(abi.encode(machine, from, to))] = version;
@@ -204,12 +205,12 @@ contract CommitteeDouble {
         credited[quorum] += amount;
     }
 
-    function disown(bytes32 quorum) external {
-        disowned = quorum;
+    function disown(bytes32 quorum, address arbiter) external {
+        (disowned, by) = (quorum, arbiter);
     }
 
-    function overturn(uint256 round) external {
-        overturned = round;
+    function overturn(uint256 round, address arbiter) external {
+        (overturned, by) = (round, arbiter);
     }
 
     function falseHardwareOf(uint256 id) external view returns (uint32, uint16, uint32, uint32) {
@@ -356,7 +357,7 @@ abstract contract FaultsWorld {
     function _attest(uint256 from, uint256 to) internal returns (uint256) {
         _signOutage(from, to);
         _expectRefusal();
-        return faults.attest(MACHINE, uint64(from), uint64(to), seats, _proofs());
+        return faults.attest(MACHINE, 0, uint64(from), uint64(to), seats, _proofs());
     }
 
     function _signOutage(uint256 from, uint256 to) internal {

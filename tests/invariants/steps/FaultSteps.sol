@@ -12,7 +12,7 @@ abstract contract FaultSteps is Steps {
     bytes32 private constant ANSWER_TYPE =
         keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
     bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
-    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
+    bytes32 private constant OUTAGE_TYPE = keccak256("Outage(address account,uint32 machine,uint64 from,uint64 to)");
 
     // ---------------------------------------------------------------------------------------------------- one at a time
 
@@ -206,19 +206,20 @@ abstract contract FaultSteps is Steps {
     }
 
     function _attestation(uint32 id, uint256 from, uint256 to, uint256 most) private returns (bytes memory) {
-        bytes32 digest = _typed(keccak256(abi.encode(OUTAGE_TYPE, id, from, to)));
-        (uint32[] memory by, bytes[] memory proofs) = _quorum(digest, most);
-        return abi.encodeCall(faults.attest, (id, uint64(from), uint64(to), by, proofs));
+        (uint32[] memory by, bytes[] memory proofs) = _quorum(abi.encode(id, uint64(from), uint64(to)), most);
+        return abi.encodeCall(faults.attest, (id, 0, uint64(from), uint64(to), by, proofs));
     }
 
-    function _quorum(bytes32 digest, uint256 most) private view returns (uint32[] memory by, bytes[] memory proofs) {
+    /// @dev Each says `said` in his own name.
+    function _quorum(bytes memory said, uint256 most) private view returns (uint32[] memory by, bytes[] memory proofs) {
         by = new uint32[](seats);
         proofs = new bytes[](seats);
         uint256 n;
         for (uint32 seat = 1; seat <= seats && n < most; seat++) {
             address validator = committee.seatOf(seat).validator;
             if (_keys[validator] == 0 || vm.getBlockTimestamp() < committee.seatOf(seat).joinedAt + 3 days) continue;
-            (by[n], proofs[n]) = (seat, _proof(validator, digest, 0));
+            bytes32 word = keccak256(bytes.concat(abi.encode(OUTAGE_TYPE, validator), said));
+            (by[n], proofs[n]) = (seat, _proof(validator, _typed(word), 0));
             n++;
         }
         assembly ("memory-safe") {

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from leasehold.chain import AccountsContract, MachineStatus, SeatRecord
+from leasehold.chain import AccountsContract, FaultKind, FaultRecord, MachineStatus, SeatRecord
 from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
@@ -56,7 +56,12 @@ class Attestation(BaseModel):
     @property
     def outage(self) -> Outage:
         """What is signed."""
-        return Outage(machine=self.machine, from_=self.from_, to=self.to)
+        return Outage(account=self.validator, machine=self.machine, from_=self.from_, to=self.to)
+
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """What is the same for all who sign."""
+        return self.machine, self.from_, self.to
 
     @classmethod
     def load(cls, path: Path) -> Attestation:
@@ -111,7 +116,8 @@ async def sign_outage(
         target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
         call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
         domain = Domain(session.deployment.chain_id, session.deployment.controller)
-        proof = await sign(Outage(machine=machine, from_=begin, to=end), domain, session.signer)
+        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
+        proof = await sign(outage, domain, session.signer)
         written: dict[str, Json] = {
             "version": 1,
             "chain_id": session.deployment.chain_id,
@@ -128,10 +134,31 @@ async def sign_outage(
 
 
 @dataclass(frozen=True)
+class Gap:
+    """The longest part of an outage that no other one has yet. next: the outage right after it, 0 for none."""
+
+    next: int
+    begin: int
+    end: int
+
+    @classmethod
+    def of(cls, outage: Outage, known: Sequence[FaultRecord]) -> Gap:
+        """known: the machine's faults, in any order. `Faults` files one gap a call."""
+        begin = outage.from_
+        gaps = []
+        outages = (each for each in known if each.kind is not FaultKind.FALSE_HARDWARE)
+        for each in sorted(outages, key=lambda each: each.from_):
+            gaps.append(cls(each.fault, begin, min(outage.to, each.from_)))
+            begin = max(begin, each.to or outage.to)
+        return max(reversed([*gaps, cls(0, begin, outage.to)]), key=lambda gap: gap.end - gap.begin)
+
+
+@dataclass(frozen=True)
 class Collected:
-    """What the files come to. seats, proofs: ascending by seat, one proof each."""
+    """What the files come to. seats, proofs: ascending by seat, one proof each. gap: where of it is filed."""
 
     outage: Outage
+    gap: Gap
     seats: tuple[int, ...]
     proofs: tuple[bytes, ...]
     validators: tuple[str, ...]
@@ -178,7 +205,12 @@ async def send_attestation(
         async def send() -> Done:
             faults, outage = await session.pool.faults(), collected.outage
             fault, receipt = await faults.attest(
-                outage.machine, outage.from_, outage.to, collected.seats, collected.proofs
+                outage.machine,
+                outage.from_,
+                outage.to,
+                collected.seats,
+                collected.proofs,
+                next_=collected.gap.next,
             )
             return Done(
                 receipt, f"It stands as fault {fault}: see `leasehold fault {fault}`.", {"fault": fault}
@@ -199,12 +231,15 @@ async def _collect(
     first, deployment = attestations[0], session.deployment
     domain = Domain(deployment.chain_id, deployment.controller)
     accounts = AccountsContract(session.rpc, deployment.accounts)
-    version = await _rules_of(session, first.machine, first.from_, first.to)
+    index, gap = await indexed(session, call.out), Gap(0, first.from_, 0)
+    if first.to:
+        gap = Gap.of(first.outage, await index.faults(machine=first.machine))
+    version = await _rules_of(session, first.machine, gap.begin, first.to)
     proofs: dict[int, tuple[str, bytes]] = {}
     for path, each in zip(files, attestations, strict=True):
         if (each.chain_id, each.controller.lower()) != (deployment.chain_id, deployment.controller.lower()):
             raise InvalidInput(f"{path} is of another pool: leave it out.")
-        if each.outage != first.outage:
+        if each.times != first.times:
             raise InvalidInput(f"{path} is of another outage than {files[0]}: send them apart.")
         proof = bytes.fromhex(each.proof[2:])
         if not await accounts.is_authorized(each.validator, each.outage.digest(domain), proof):
@@ -219,6 +254,7 @@ async def _collect(
     order = sorted(proofs)
     return Collected(
         first.outage,
+        gap,
         tuple(order),
         tuple(proofs[seat][1] for seat in order),
         tuple(dict.fromkeys(proofs[seat][0] for seat in order)),

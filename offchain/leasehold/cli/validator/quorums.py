@@ -6,7 +6,7 @@ import typer
 
 from leasehold.chain import FaultKind, SeatSigner
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._faults import fault_at
+from leasehold.cli._faults import arbiter_of, fault_at
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import FaultId
@@ -32,7 +32,7 @@ async def collect(call: Invocation, fault: FaultId) -> None:
     async with open_session(call, signs=True) as session:
         committee, money = await session.pool.committee(), session.money
         quorum = await _quorum(session, fault)
-        due, _ = await committee.quorum_of(quorum)
+        due = await committee.due_of(quorum)
         if not due:
             raise NothingForQuorum(quorum)
         signers = await _signers(session, quorum)
@@ -51,19 +51,18 @@ async def collect(call: Invocation, fault: FaultId) -> None:
 async def fine(call: Invocation, fault: FaultId) -> None:
     """Fine those who attested a fault that its arbiter took back: a tenth of each seat's price, which is burnt.
 
-    A seat is fined once in seven days at most. Anyone may send it, once.
+    Of seats that joined under rules which name that arbiter; each once in seven days at most. Anyone may send it, once.
     """
     async with open_session(call, signs=True) as session:
-        committee = await session.pool.committee()
-        quorum = await _quorum(session, fault)
-        _, disowned_at = await committee.quorum_of(quorum)
-        if not disowned_at:
+        committee, found = await session.pool.committee(), await fault_at(session, fault)
+        quorum, arbiter = await _quorum(session, fault), await arbiter_of(session, found)
+        if arbiter is None or not await committee.disowned_at(quorum, arbiter):
             raise NothingForQuorum(quorum)
         signers = await _signers(session, quorum)
 
         async def send() -> Done:
-            receipt = await committee.fine_quorum(signers)
-            return Done(receipt, f"{_said(signers)} are fined: see `leasehold validator list`.")
+            receipt = await committee.fine_quorum(signers, arbiter)
+            return Done(receipt, f"{_said(signers)} answered for it: see `leasehold validator list`.")
 
         await carry_out(call, f"Fine {_said(signers)}?", _json(fault, signers), send)
 

@@ -23,12 +23,11 @@ contract QuorumRaces is RaceWorld {
         private
         returns (uint256 fault)
     {
-        bytes32 digest = _outageDigest(from, to);
         bytes[] memory proofs = new bytes[](who.length);
         for (uint256 i = 0; i < who.length; ++i) {
-            proofs[i] = _signed(keys[i], digest);
+            proofs[i] = _word(keys[i], from, to);
         }
-        return faults.attest(machine, uint64(from), uint64(to), who, proofs);
+        return faults.attest(machine, 0, uint64(from), uint64(to), who, proofs);
     }
 
     function _same(uint256 key, uint256 count) private pure returns (uint256[] memory keys) {
@@ -47,14 +46,14 @@ contract QuorumRaces is RaceWorld {
         uint256 from = _now() - 3 days;
         uint256 to = _now();
         bytes[] memory proofs = new bytes[](20);
-        proofs[0] = _signed(0xB16, _outageDigest(from, to));
+        proofs[0] = _word(0xB16, from, to);
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(machine, uint64(from), uint64(to), _crowd, proofs);
+        faults.attest(machine, 0, uint64(from), uint64(to), _crowd, proofs);
         for (uint256 i = 0; i < 20; ++i) {
             proofs[i] = proofs[0];
         }
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(machine, uint64(from), uint64(to), _crowd, proofs);
+        faults.attest(machine, 0, uint64(from), uint64(to), _crowd, proofs);
         vm.assertEq(_stake(), STAKE);
         vm.assertEq(pool.machineOf(machine).pendingSlashes, 0);
     }
@@ -110,7 +109,7 @@ contract QuorumRaces is RaceWorld {
             vm.assertEq(_wealth(vm.addr(0xB16 + i)), 0);
         }
         // And a tenth of each of their seats, whoever ruled: it is burnt.
-        committee.fineQuorum(_signersOf(_crowd));
+        committee.fineQuorum(_signersOf(_crowd), OWNER);
         vm.assertEq(_wealth(BURNT), 13 * 50e18);
         vm.assertEq(committee.seatOf(_crowd[0]).stake, 500e18);
         (uint256 downtime, uint256 charged) = faults.windowOf(machine);
@@ -144,13 +143,12 @@ contract QuorumRaces is RaceWorld {
         (who[0], who[1], who[2], who[3], who[4]) = (5, 6, 7, 8, 9);
         uint256[] memory keys = _same(0xB16, 5);
         (keys[0], keys[1]) = (SEAT_KEY + 4, SEAT_KEY + 5);
-        bytes32 digest = _outageDigest(_now() - 1, 0);
         bytes[] memory proofs = new bytes[](5);
         for (uint256 i = 0; i < 5; ++i) {
-            proofs[i] = _signed(keys[i], digest);
+            proofs[i] = _word(keys[i], _now() - 1, 0);
         }
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(machine, uint64(_now() - 1), 0, who, proofs);
+        faults.attest(machine, 0, uint64(_now() - 1), 0, who, proofs);
     }
 
     /// @dev The same word twice, in parts, or both before and after a recovery: each part would be a fault of its own, 8e18
@@ -159,10 +157,10 @@ contract QuorumRaces is RaceWorld {
         uint256 from = _now() - 2 hours;
         uint256 to = _now() - 1 hours;
         bytes[] memory words = _words(from, to);
-        uint256 fault = faults.attest(machine, uint64(from), uint64(to), seats, words);
+        uint256 fault = faults.attest(machine, 0, uint64(from), uint64(to), seats, words);
         _assertFault(fault, FaultState.Filed, 8e18);
         _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, to, to));
-        faults.attest(machine, uint64(from), uint64(to), seats, words);
+        faults.attest(machine, 0, uint64(from), uint64(to), seats, words);
         // Wider by a second on both sides: what is left of it costs nothing more.
         uint256 wide = _attest(from - 1, to + 1);
         _assertFault(wide, FaultState.Dropped, 0);
@@ -170,12 +168,12 @@ contract QuorumRaces is RaceWorld {
         uint64 began = uint64(_now());
         skip(10 minutes);
         bytes[] memory running = _words(began, 0);
-        uint256 now_ = faults.attest(machine, began, 0, seats, running);
+        uint256 now_ = faults.attest(machine, 0, began, 0, seats, running);
         _recover();
         _assertFault(now_, FaultState.Dropped, 0); // 71 minutes in the week: 800 still
         skip(1 hours);
         _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, began, _now()));
-        faults.attest(machine, began, 0, seats, running);
+        faults.attest(machine, 0, began, 0, seats, running);
         vm.assertTrue(faults.faultOf(now_).kind == FaultKind.Attested);
     }
 
@@ -186,10 +184,10 @@ contract QuorumRaces is RaceWorld {
         uint64 to = uint64(_now());
         bytes[] memory words = _words(from, to);
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(other, from, to, seats, words);
+        faults.attest(other, 0, from, to, seats, words);
         vm.chainId(block.chainid + 1);
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
-        faults.attest(machine, from, to, seats, words);
+        faults.attest(machine, 0, from, to, seats, words);
     }
 
     /// @dev Five signers hand their word in through a contract of their own, so that no transaction names them to whoever reads
@@ -232,6 +230,6 @@ contract Messenger {
         uint32[] calldata seats,
         bytes[] calldata proofs
     ) external returns (uint256) {
-        return faults.attest(machine, from, to, seats, proofs);
+        return faults.attest(machine, 0, from, to, seats, proofs);
     }
 }

@@ -141,21 +141,25 @@ abstract contract RaceWorld is Fixture {
     }
 
     function _attest(uint256 from, uint256 to) internal returns (uint256) {
-        return faults.attest(machine, uint64(from), uint64(to), seats, _words(from, to));
+        return faults.attest(machine, 0, uint64(from), uint64(to), seats, _words(from, to));
     }
 
     /// @dev Every seat's signature over `Outage`.
     function _words(uint256 from, uint256 to) internal view returns (bytes[] memory proofs) {
-        bytes32 digest = _outageDigest(from, to);
         proofs = new bytes[](seats.length);
         for (uint256 i = 0; i < seats.length; ++i) {
-            proofs[i] = _signed(SEAT_KEY + seats[i] - 1, digest);
+            proofs[i] = _word(SEAT_KEY + seats[i] - 1, from, to);
         }
     }
 
-    function _outageDigest(uint256 from, uint256 to) internal view returns (bytes32) {
-        bytes32 type_ = keccak256("Outage(uint32 machine,uint64 from,uint64 to)");
-        return _poolDigest(keccak256(abi.encode(type_, machine, uint64(from), uint64(to))));
+    /// @dev The word of whoever has that key, under its own name.
+    function _word(uint256 key, uint256 from, uint256 to) internal view returns (bytes memory) {
+        return _signed(key, _outageDigest(vm.addr(key), from, to));
+    }
+
+    function _outageDigest(address account, uint256 from, uint256 to) internal view returns (bytes32) {
+        bytes32 type_ = keccak256("Outage(address account,uint32 machine,uint64 from,uint64 to)");
+        return _poolDigest(keccak256(abi.encode(type_, account, machine, uint64(from), uint64(to))));
     }
 
     function _apply(uint256 fault, uint256 lease) internal {

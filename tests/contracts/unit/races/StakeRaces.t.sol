@@ -93,7 +93,7 @@ contract StakeRaces is RaceWorld {
         vm.warp(retired + _params().filingWindow + 1);
         bytes[] memory words = _words(from, retired);
         _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, from, retired));
-        faults.attest(machine, uint64(from), uint64(retired), seats, words);
+        faults.attest(machine, 0, uint64(from), uint64(retired), seats, words);
     }
 
     /// @dev A challenge stands and the tenant's lease ends: the machine retires under it. To have retired before `prove`
