@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+_MOST_DOUBLINGS = 16
+"""Past the longest pause. A tenant decides how often a command ends, and no float holds two to the thousandth."""
 
 
 @dataclass
@@ -16,7 +18,7 @@ class Backoff:
 
     def failed(self, now: float) -> None:
         """Wait, twice as long as the last time."""
-        self.until = now + min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
+        self.until = now + min(FIRST_PAUSE * 2 ** min(self.failures, _MOST_DOUBLINGS), LONGEST_PAUSE)
         self.failures += 1
 
     def reset(self) -> None:

@@ -156,6 +156,7 @@ async def _run(
         log_step(desired.lease, "start")
         record.progress = "starting the container"
         await host.limits.settle()
+        notes.started_before = (await _inspected(host, name)).started_at
         notes.launched, notes.stopped, notes.ended, notes.boot = True, False, False, host.boot
         folder.save(notes)
         try:

@@ -84,6 +84,7 @@ class Door:
         self._rates = Buckets(self.limits.address_rate, now)
         self._all = Buckets(self.limits.all_rate, now)
         self._strangers: OrderedDict[Visitor, None] = OrderedDict()
+        self._inside: set[Visitor] = set()
         self._visitors: dict[tuple[str, int], Visitor] = {}
         self._known: OrderedDict[str, float] = OrderedDict()
         self._listening: socket.socket | None = None
@@ -108,7 +109,7 @@ class Door:
             asyncio.get_running_loop().remove_reader(self._listening)
             self._listening.close()
             self._listening = None
-        for visitor in list(self._visitors.values()):
+        for visitor in list(self._inside):
             visitor.cut()
         await asyncio.gather(*self._greeting, return_exceptions=True)
 
@@ -124,17 +125,19 @@ class Door:
         self._known[visitor.network] = self._now()
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
-        if visitor.lease is not None or visitor.peer not in self._visitors:
+        if visitor.lease is not None or visitor not in self._inside:
             return
         self._connections.acquire(lease)
         visitor.lease = lease
         self._settle(visitor)
 
     def leave(self, visitor: Visitor) -> None:
-        """The visitor's connection has ended."""
-        if self._visitors.get(visitor.peer) is not visitor:
+        """The visitor's connection has ended. Another may have come from the same port before that was noticed."""
+        if visitor not in self._inside:
             return
-        del self._visitors[visitor.peer]
+        self._inside.remove(visitor)
+        if self._visitors.get(visitor.peer) is visitor:
+            del self._visitors[visitor.peer]
         self._settle(visitor)
         if visitor.lease is not None:
             self._connections.release(visitor.lease)
@@ -190,6 +193,7 @@ class Door:
         visitor = Visitor(accepted, peer, address)
         while (leaves := self._who_gives_way(address)) is not None:
             self._cut(leaves)
+        self._inside.add(visitor)
         self._visitors[peer] = visitor
         self._strangers[visitor] = None
         visitor.timer = asyncio.get_running_loop().call_later(self.limits.seconds, self._cut, visitor)

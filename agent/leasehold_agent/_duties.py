@@ -79,11 +79,15 @@ class Duties:
         self._since: int | None = None
         self._work: dict[int, _Work] = {}
 
-    def begin(self, snapshot: ChainSnapshot, *, serves: bool) -> None:
-        """Take up what is due, if this host serves. What has begun goes on by itself."""
+    def begin(self, snapshot: ChainSnapshot, *, serves: bool, is_well: bool = True) -> None:
+        """Take up what is due, if this host serves: signs of life only, where it lives and is not well. What has begun
+        goes on by itself.
+        """
         if self._since is None and snapshot.now:
             self._since = snapshot.now
         for duty in duties(snapshot, self._since or 0) if serves else ():
+            if not (is_well or isinstance(duty, Asked)):
+                continue
             work = self._work.get(duty.machine)
             if work is not None and work.task is not None and not work.task.done():
                 continue

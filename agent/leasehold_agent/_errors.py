@@ -8,7 +8,6 @@ AgentError
 ├── StoreFull           too many uploads that no lease has claimed
 ├── ImageDelayed        a registry did not answer the engine
 ├── NetworkError        the firewall refused a rule
-├── OtherEngine         the state folder was made beside another engine
 ├── WrongDeployment     the state folder belongs to another chain or pool
 └── Declined            this lease cannot run here, and why
 """
@@ -75,10 +74,6 @@ class NetworkError(AgentError):
 
 class AlreadyRunning(AgentError):
     """Another agent holds the state folder; two would fight over the same containers."""
-
-
-class OtherEngine(AgentError):
-    """The state folder belongs beside another engine: this host may be a copy."""
 
 
 class Declined(AgentError):

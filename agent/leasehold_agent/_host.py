@@ -51,8 +51,9 @@ class Record:
 
 @dataclass
 class Host:
-    """This host. `boot_id` changes when it reboots; `reachable` says whether it listens to tenants; `clock` is
-    monotonic seconds, `sleep` waits that long.
+    """This host. `boot_id` changes when it reboots; `estranged` says why its leases may run elsewhere: then nothing is
+    done with them here. `reachable` says whether it listens to tenants; `clock` is monotonic seconds, `sleep`
+    waits that long.
     """
 
     settings: AgentSettings
@@ -73,6 +74,7 @@ class Host:
     disk_bytes: int
     endpoint: Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
     boot_id: str
+    estranged: str | None = None
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -22,7 +22,8 @@ class Notes:
     tenant: whose it was last. author: the tenant whose workload it is. placement: what its container was made or
     last resized for. image: what its container was made anew from, if not from the workload's own image.
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
-    host's boot and the engine's run when it was last seen to run. ended: its command was seen to end by itself.
+    host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
+    as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
     published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
@@ -39,6 +40,7 @@ class Notes:
     launched: bool = False
     stopped: bool = False
     boot: str = ""
+    started_before: float = -1.0
     ended: bool = False
     failure: DeclineReason | None = None
     failure_detail: str = ""

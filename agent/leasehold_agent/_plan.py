@@ -140,7 +140,8 @@ def finished(actual: Actual, boot: str) -> bool:
     container, notes = actual.container, actual.notes
     if container is None or not container.exited or not notes.launched or notes.stopped:
         return False
-    return notes.ended or (notes.boot == boot and not actual.killed)
+    began = container.started_at != notes.started_before  # or the engine went away as it was told to start it
+    return notes.ended or (began and notes.boot == boot and not actual.killed)
 
 
 def starts_again(actual: Actual) -> bool:

@@ -119,11 +119,14 @@ class Reconciler:
             _log.info("engine", problem=None)
         self._engine_down = False
         actions = plan(host.snapshot, self._actual(), self._rules())
+        if host.estranged is not None:
+            actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
         # The engine has answered, and every network is closed off as it should be.
-        self._duties.begin(host.snapshot, serves=starts and host.reachable())
+        serves = starts and host.reachable()
+        self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
         await host.uploads.sweep(host.chain.standbys)
         return actions
 

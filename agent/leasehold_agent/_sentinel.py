@@ -6,7 +6,8 @@ answers one that has stood for a while. It listens to nobody and writes nothing 
 threads of its own, and neither the index nor the disk is between it and the chain.
 
 It is forked before the agent begins and ends with it, so that it never speaks for an agent that does not run. Nor
-does it while the engine is dead, or while the agent knows that it cannot serve (`Told`).
+does it while the engine is dead, or while the agent knows that it cannot serve (`Told`). Between the two stands a
+process that does nothing but start it again should it end: the agent itself has threads by then, and cannot fork.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from leasehold_agent._owner import owner_of
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOK_SECONDS, _LOOK_LIMIT, _PING_SECONDS = 5.0, 120.0, 10.0
+_SILENT_SECONDS = 300
+"""Without a look for so long it is taken for dead: two looks that take all the time there is for them, and more."""
 _PART_OF_WINDOW = 40
 """A challenge is left to the agent for this part of its window."""
 _PAGE, _MACHINES, _NUMBER = 1 << 16, 4_096, 8
@@ -42,7 +45,7 @@ _OOM_SCORE = "-990"
 
 
 class Told:
-    """What the agent lets its sentinel know, in memory that both see: saying it takes no descriptor."""
+    """What the agent and its sentinel let each other know, in memory that both see: saying it takes no descriptor."""
 
     def __init__(self) -> None:
         self._page = mmap.mmap(-1, _PAGE)
@@ -70,6 +73,21 @@ class Told:
         self._page[16 : 16 + _NUMBER * len(named)] = b"".join(m.to_bytes(_NUMBER) for m in named)
         self._page[8:16] = len(named).to_bytes(8)
 
+    @property
+    def looked(self) -> int:
+        """When the sentinel last looked, in monotonic seconds, which all processes share; 0: there is none."""
+        return int.from_bytes(self._page[-_NUMBER:])
+
+    @looked.setter
+    def looked(self, seconds: int) -> None:
+        self._page[-_NUMBER:] = seconds.to_bytes(_NUMBER)
+
+    def lacks(self) -> list[str]:
+        """A sentence if the sentinel is gone."""
+        if not self.looked or time.monotonic() - self.looked < _SILENT_SECONDS:
+            return []
+        return ["The process that answers challenges in the agent's stead has ended: restart the agent."]
+
 
 @dataclass
 class Sentinel:
@@ -83,20 +101,34 @@ class Sentinel:
     alive: Callable[[], Awaitable[bool]]
     clock: Callable[[], float] = time.monotonic
     _since: dict[tuple[int, int], float] = field(default_factory=dict)
-    _mine: Sequence[int] = ()
+    _mine: list[int] = field(default_factory=list)
+    _seen: int = 0
 
     async def look(self) -> list[int]:
-        """Answer what has stood for long enough; returns the machines that it was answered for."""
-        faults, answered, standing = await self.pool.faults(), [], {}
-        for machine in await self._machines():
-            asked = await faults.challenge_of(machine)
-            if asked.id:
-                since = standing[machine, asked.id] = self._since.get((machine, asked.id), self.clock())
-                if self.told.serves and await self._late(machine, asked, since) and await self.alive():
-                    await self._answer(faults, machine, asked)
-                    answered.append(machine)
+        """Answer what has stood for long enough; returns the machines that it was answered for.
+
+        Raises what went wrong first, once all have been looked after.
+        """
+        faults, machines = await self.pool.faults(), await self._machines()
+        standing: dict[tuple[int, int], float] = {}
+        # All at once: a machine that cannot be asked about, or whose answer waits in a pool, silences no other.
+        looks = [self._look_at(faults, machine, standing) for machine in machines]
+        found = await asyncio.gather(*looks, return_exceptions=True)
         self._since = standing
-        return answered
+        for error in found:
+            if isinstance(error, BaseException):
+                raise error
+        return [machine for machine, answered in zip(machines, found, strict=True) if answered]
+
+    async def _look_at(self, faults: Faults, machine: int, standing: dict[tuple[int, int], float]) -> bool:
+        asked = await faults.challenge_of(machine)
+        if not asked.id:
+            return False
+        since = standing[machine, asked.id] = self._since.get((machine, asked.id), self.clock())
+        if not (self.told.serves and await self._late(machine, asked, since) and await self.alive()):
+            return False
+        await self._answer(faults, machine, asked)
+        return True
 
     async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
         """Whether the agent has had its time, and the question still counts."""
@@ -112,14 +144,15 @@ class Sentinel:
         await faults.answer(machine)
 
     async def _machines(self) -> Sequence[int]:
-        """Those that the agent told; before it has, those that the chain names, asked for once."""
+        """Those that the agent told; before it has, those that the chain names, each asked for once."""
         if told := self.told.machines:
             return told
-        if not self._mine:
-            every = range(1, await self.pool.machine_count() + 1)
-            found = [await self.pool.machine_of(machine) for machine in every]
-            mine = (self.operator, self.owner)
-            self._mine = [each.id for each in found if (each.operator, each.provider) == mine]
+        # A look is cut off after a while: what was seen of a long list by then is not asked for again.
+        for machine in range(self._seen + 1, await self.pool.machine_count() + 1):
+            found = await self.pool.machine_of(machine)
+            if (found.operator, found.provider) == (self.operator, self.owner):
+                self._mine.append(machine)
+            self._seen = machine
         return self._mine
 
 
@@ -145,6 +178,7 @@ async def keep(settings: AgentSettings, told: Told) -> None:
                 _log.warning("sentinel", problem=str(error))
             except Exception:  # noqa: BLE001 - nothing may end it
                 _log.exception("sentinel")
+            told.looked = int(time.monotonic())
             await asyncio.sleep(_LOOK_SECONDS)
 
 
@@ -172,9 +206,8 @@ def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
     if settings.deployment is None or not settings.rpc:
         yield told  # `run` says what is missing
         return
-    parent = os.getpid()
-    if not (child := os.fork()):
-        _be_the_sentinel(settings, told, parent)
+    told.looked = int(time.monotonic())
+    child = _fork(partial(_start_again_and_again, partial(_be_the_sentinel, settings, told)))
     try:
         yield told
     finally:
@@ -183,8 +216,25 @@ def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
         os.waitpid(child, 0)
 
 
-def _be_the_sentinel(settings: AgentSettings, told: Told, parent: int) -> None:
-    """In the child: ends with the process, whatever happens, and never returns."""
+def _start_again_and_again(work: Callable[[], None]) -> None:
+    """Have `work` done in a child, and in another one whenever that has ended."""
+    while True:
+        _, status = os.waitpid(_fork(work), 0)
+        _log.error(
+            "sentinel", problem="It has ended and is started again.", code=os.waitstatus_to_exitcode(status)
+        )
+        time.sleep(_LOOK_SECONDS)
+
+
+def _be_the_sentinel(settings: AgentSettings, told: Told) -> None:
+    asyncio.run(keep(settings, told))
+
+
+def _fork(work: Callable[[], None]) -> int:
+    """A child that does `work` and ends with this process, whatever happens; its number."""
+    parent = os.getpid()
+    if child := os.fork():
+        return child
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -192,6 +242,8 @@ def _be_the_sentinel(settings: AgentSettings, told: Told, parent: int) -> None:
         if os.getppid() == parent:
             with contextlib.suppress(OSError):
                 Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
-            asyncio.run(keep(settings, told))
+            work()
+    except Exception:  # noqa: BLE001 - a child that has nobody to raise it to
+        _log.exception("sentinel")
     finally:
-        os._exit(0)
+        os._exit(1)

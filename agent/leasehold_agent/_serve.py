@@ -30,7 +30,7 @@ from leasehold_agent._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent._docker_runtime import DockerRuntime
 from leasehold_agent._engine import Engine
 from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._errors import AlreadyRunning, EngineUnavailable, OtherEngine
+from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
 from leasehold_agent._gas import GasState
 from leasehold_agent._host import Host, boot_id
 from leasehold_agent._identity import Identity, load_identity, write_private
@@ -111,7 +111,8 @@ async def make_host(
     engine = Engine(settings.docker)
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
-    check_engine(settings.state_dir, facts)
+    if estranged := other_engine(settings.state_dir, facts):
+        _log.error("engine", problem=estranged)
     inventory = take_inventory()
     for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
         _log.warning("version", problem=concern)
@@ -151,6 +152,7 @@ async def make_host(
         disk_bytes=disk_for_sale(facts, settings),
         endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),
         boot_id=boot_id(),
+        estranged=estranged,
     )
 
 
@@ -206,20 +208,23 @@ async def contact_bytes(
     return document
 
 
-def check_engine(state_dir: Path, facts: EngineFacts) -> None:
-    """Raises OtherEngine where the state folder was made beside another engine: then this may be a copy of a host whose
-    leases run elsewhere, and would run each of them again and speak with its voice.
+def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
+    """What to do where the state folder was made beside another engine, or None where it was not. This may be a copy of
+    a host whose leases run elsewhere, and would run each of them again and publish over their results.
     """
     note = state_dir / "engine"
     known = note.read_text().strip() if note.exists() else ""
     if known and facts.id and known != facts.id:
-        raise OtherEngine(
-            f"{state_dir} was made beside another Docker engine ({known}; here is {facts.id}). If this is a copy of a "
-            f"host, make it a state folder of its own; if the engine was set up anew, delete {note} and start again."
+        return (
+            f"No lease is run, stopped or published here, for {state_dir} was made beside another Docker engine "
+            f"({known}; here is {facts.id}). If the engine was set up anew, delete {note} and restart the agent. If "
+            "this is a copy of a host, stop the agent and name another `state_dir`. Meanwhile challenges are answered, "
+            "new leases are declined as their start window ends, and `leasehold-agent drain` keeps them away."
         )
     if not known and facts.id:
         with contextlib.suppress(OSError):  # a full disk: the next start does it
             write_private(note, facts.id.encode())
+    return None
 
 
 def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
@@ -239,7 +244,7 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
                 gas, asked_at = await _gas(gate), host.clock()
         reserve.mend()
         try:
-            await write_status(host, runtime, gas)
+            await write_status(host, runtime, gas, reconciler.told.lacks())
         except DISK_TROUBLE as error:  # a status that is old says when it was written
             _log.warning("status", problem=str(error))
         await host.sleep(host.settings.tick_seconds)

@@ -44,15 +44,18 @@ MACS: Final = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com",
 class GuardedChannel(asyncssh.SSHServerChannel[bytes]):
     """A session whose client says only so much beside its input: what is said waits in memory for the command."""
 
-    _said = 0
+    _said = 0.0
     _last = 0.0
 
     def _few(self) -> bool:
         """Whether this is not one of very many: `MOST_SAID` at once, and `SAID_A_SECOND` after."""
         now = self._loop.time()
-        self._said = max(0, self._said - int((now - self._last) * SAID_A_SECOND)) + 1
+        self._said = max(0.0, self._said - (now - self._last) * SAID_A_SECOND)
         self._last = now
-        return self._said <= MOST_SAID
+        if self._said >= MOST_SAID:
+            return False
+        self._said += 1
+        return True
 
     def _process_env_request(self, packet: SSHPacket) -> bool:
         room = sum(len(name) + len(value) for name, value in self._env.items()) < MOST_ENVIRONMENT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from leasehold_agent._runtime import LeaseHandle
 NAME = "status.json"
 
 
-async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None) -> None:
-    """Write the file whole; a reader never sees half of it."""
+async def write_status(
+    host: Host, runtime: DockerRuntime, gas: GasState | None, lacks: Sequence[str] = ()
+) -> None:
+    """Write the file whole; a reader never sees half of it. lacks: sentences on what is missing of the agent itself."""
     known = set(lease_dirs(host.leases_root)) | host.snapshot.leases.keys()
     handles = [handle for lease in sorted(known) if (handle := await runtime.lookup(lease)) is not None]
     document = {
@@ -45,7 +48,7 @@ async def write_status(host: Host, runtime: DockerRuntime, gas: GasState | None)
         ],
         "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
-        "lacks": lacks_at_work(host.facts),
+        "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts)],
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
     write_private(host.settings.state_dir / NAME, json.dumps(document).encode())

@@ -25,9 +25,8 @@ from leasehold.market import DocumentInvalid, MachineFile
 from leasehold_agent import cli
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._errors import OtherEngine
 from leasehold_agent._footing import DESCRIPTORS, lacks
-from leasehold_agent._serve import check_engine, serve
+from leasehold_agent._serve import other_engine, serve
 from leasehold_agent._status import read_status, write_status
 
 if TYPE_CHECKING:
@@ -279,9 +278,11 @@ def test_the_unit_gives_what_the_agent_stands_on() -> None:
     assert int(given["OOMScoreAdjust"]) <= -900
 
 
-def test_a_copy_of_a_host_with_another_engine_does_not_run(tmp_path: Path) -> None:
+def test_a_copy_of_a_host_with_another_engine_is_told(tmp_path: Path) -> None:
     here = EngineFacts(True, ("runc",), tmp_path, id="AAAA")
-    check_engine(tmp_path, here)
-    check_engine(tmp_path, here)
-    with pytest.raises(OtherEngine, match="copy of a host"):
-        check_engine(tmp_path, replace(here, id="BBBB"))
+    assert other_engine(tmp_path, here) is None
+    assert other_engine(tmp_path, here) is None
+    said = other_engine(tmp_path, replace(here, id="BBBB"))
+    assert said is not None
+    assert "copy of a host" in said
+    assert other_engine(tmp_path, here) is None

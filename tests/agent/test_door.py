@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
 from collections.abc import AsyncIterator
 
 import pytest
@@ -82,11 +83,12 @@ def test_debt_is_paid_in_time() -> None:
 class Quiet(asyncio.Protocol):
     """Says who it is for as soon as it is connected."""
 
-    def __init__(self, door: Door, visitor: Visitor) -> None:
-        self._door, self._visitor = door, visitor
+    def __init__(self, door: Door, visitor: Visitor, transports: list[asyncio.Transport]) -> None:
+        self._door, self._visitor, self._transports = door, visitor, transports
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
+        self._transports.append(transport)
         transport.write(b"hello\n")
 
     def data_received(self, data: bytes) -> None:
@@ -101,6 +103,7 @@ class Doorway:
         self.door = Door(limits=limits, connections=Slots(2))
         self.port = 0
         self.writers: list[asyncio.StreamWriter] = []
+        self.transports: list[asyncio.Transport] = []
 
     async def come(self, source: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
@@ -123,7 +126,9 @@ async def doorways() -> AsyncIterator[list[Doorway]]:
 
 async def opened(doorways: list[Doorway], limits: DoorLimits) -> Doorway:
     doorway = Doorway(limits)
-    doorway.port = doorway.door.open("127.0.0.1", 0, lambda visitor: Quiet(doorway.door, visitor))
+    doorway.port = doorway.door.open(
+        "127.0.0.1", 0, lambda visitor: Quiet(doorway.door, visitor, doorway.transports)
+    )
     doorways.append(doorway)
     return doorway
 
@@ -195,6 +200,31 @@ async def test_connections_of_a_lease_are_counted(doorways: list[Doorway]) -> No
         while doorway.door.find(first.peer) is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     doorway.door._connections.acquire(12)
+
+
+async def test_a_place_comes_back_when_another_has_come_from_the_same_port(doorways: list[Doorway]) -> None:
+    """Who is not read from is not heard to leave: the next from his port is there before he has gone."""
+    doorway = await opened(doorways, DoorLimits())
+    places, here = doorway.door._connections, ("127.0.0.2", 0)
+    for lease in (12, 13):
+        client = socket.create_connection(("127.0.0.1", doorway.port), source_address=here)
+        here = client.getsockname()
+        assert await asyncio.to_thread(client.recv, 6) == b"hello\n"
+        visitor = doorway.door.find(here)
+        assert visitor is not None
+        doorway.door.know(visitor, lease)
+        if lease == 12:
+            first = visitor
+            doorway.transports[-1].pause_reading()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        else:
+            assert doorway.door.find(here) is not first
+        client.close()
+    doorway.transports[0].resume_reading()
+    async with asyncio.timeout(patient(10)):
+        while places.used(12) or places.used(13):  # noqa: ASYNC110  # until both are known to have gone
+            await asyncio.sleep(0.01)
+    assert doorway.door.find(here) is None
 
 
 async def test_closing_cuts_everybody_off(doorways: list[Doorway]) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +16,14 @@ from structlog.testing import capture_logs
 
 from devnet.engine import Engine
 from devnet.world import free_port
-from leasehold.chain import LeaseRequest, LeaseState, Pool, Sender, Terms
+from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
+from leasehold.errors import RpcUnavailable
+from leasehold_agent import _sentinel
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._disk_reserve import DiskReserve
 from leasehold_agent._identity import write_private
 from leasehold_agent._plan import Publish
-from leasehold_agent._sentinel import Sentinel, Told, engine_answers
+from leasehold_agent._sentinel import Sentinel, Told, engine_answers, sentinel_beside
 from leasehold_agent._serve import serve
 from leasehold_agent.api._nonces import NonceStore
 
@@ -255,6 +260,27 @@ async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: An
     assert await sentinel.look() == []
 
 
+async def test_one_machines_trouble_silences_no_other(chain: Any) -> None:
+    (first, first_lease, operator), (second, second_lease, _) = await lent(chain), await lent(chain)
+
+    class Troubled(Sentinel):
+        async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
+            if machine == first:
+                raise RpcUnavailable(("it does not answer for this one",))
+            return await super()._late(machine, asked, since)
+
+    sentinel = Troubled(
+        chain.rpc, operator, Told(), chain.address(OPERATOR), chain.address(PROVIDER), Host().alive
+    )
+    for machine, lease in ((first, first_lease), (second, second_lease)):
+        await challenge(chain, machine, lease)
+    chain.anvil.advance(WINDOW // 2)
+    with pytest.raises(RpcUnavailable):
+        await sentinel.look()
+    assert await standing(chain, second) == 0
+    assert await standing(chain, first) != 0
+
+
 async def test_the_sentinel_says_nothing_of_what_has_lapsed(chain: Any) -> None:
     machine, lease, operator = await lent(chain)
     sentinel = Sentinel(
@@ -273,6 +299,33 @@ def test_what_the_agent_tells_its_sentinel() -> None:
     assert (told.serves, told.machines) == (False, [3, 7, 1 << 40])
     told.machines = set(range(10_000))
     assert len(told.machines) == 4_096
+
+
+def test_a_sentinel_that_ends_is_started_again_and_its_death_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `run` has it: a process that watches over it, and ends with it."""
+    monkeypatch.setattr(_sentinel, "_LOOK_SECONDS", 0.1)
+    settings = AgentSettings.model_validate(
+        {"state_dir": tmp_path, "deployment": tmp_path / "none.json", "rpc": ["http://127.0.0.1:1"]}
+    )
+    before = children(os.getpid())
+    with sentinel_beside(settings) as told:
+        assert told.lacks() == []
+        (watcher,) = children(os.getpid()) - before
+        seen = set[int]()
+        while len(seen) < 2:  # it finds no deployment, and ends
+            seen |= children(watcher)
+            time.sleep(0.01)
+        os.kill(watcher, signal.SIGKILL)
+        told.looked = int(time.monotonic()) - 1_000
+        assert "restart the agent" in told.lacks()[0]
+    assert children(os.getpid()) == before
+
+
+def children(process: int) -> set[int]:
+    text = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return {int(number) for number in text.split()}
 
 
 async def test_an_engine_that_answers_and_one_that_does_not(docker_engine: Engine, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from leasehold.chain import LeaseState
 from leasehold_agent._endings import how_it_ended
 from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._netns import socket_in
+from leasehold_agent._status import read_status, write_status
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -177,6 +178,46 @@ async def test_a_result_that_is_not_from_here_stands(rig: Rig) -> None:
     await rig.until(lambda: rig.host.folder(lease).load().published)
     found = (await rig.host.chain.snapshot([lease])).leases[lease]
     assert found.result == theirs
+
+
+async def test_beside_another_engine_it_lives_and_leaves_the_leases_alone(rig: Rig) -> None:
+    """An engine that was set up anew, or a copy of this host: which of them, somebody has to say. A silent machine
+    would cost stake meanwhile, and a copy that runs its leases again the tenants' results.
+    """
+    billed = await rig.open(rig.workload(grace=0))
+    note = rig.settings.state_dir / "engine"
+    await rig.host.engine.remove((await running(rig, billed)).name)
+    await rig.stop()
+    note.write_text("the engine of before")
+    await rig.start()
+
+    pool = rig.chain.pool(TENANT)
+    faults = await pool.faults()
+    await pool.deposit(
+        rig.chain.address(TENANT), await faults.bond_of(rig.machine, rig.chain.address(TENANT))
+    )
+    await faults.challenge(rig.machine, billed)
+
+    async def answered() -> bool:
+        return not (await faults.challenge_of(rig.machine)).id
+
+    await rig.until(answered)
+    new = await rig.open()
+    await rig.until(lambda: new in rig.host.snapshot.leases)
+    left = rig.host.snapshot.leases[new].window_ends - rig.host.snapshot.now
+    rig.chain.anvil.advance(left - 5)
+    await rig.reaches(new, LeaseState.CANCELLED)
+    assert await rig.container(billed) is None
+    assert await rig.container(new) is None
+    await write_status(rig.host, rig.runtime, None)
+    status = read_status(rig.settings.state_dir)
+    assert status is not None
+    assert f"delete {note}" in status["lacks"][0]
+
+    note.unlink()
+    await rig.restart()
+    await running(rig, billed)
+    assert note.exists()
 
 
 @pytest.mark.parametrize(

@@ -25,17 +25,20 @@ from brownie import (
 )
 from eth_account import Account
 from eth_account.messages import encode_typed_data
-from signing import OUTAGE, VALIDATORS, Group, consent, key_proof, keys_of_people, typed_digest
+from signing import VALIDATORS, Group, consent, key_proof, keys_of_people, outage_digest
 from web3.middleware import Web3Middleware
 from web3.types import RPCEndpoint
 from world import (
     ACTIVE,
+    BURNT,
     CONTACT,
     DAY,
     ENDPOINT,
     HARDWARE,
     MATURITY,
     OPENED,
+    SEAT,
+    SINK,
     UNIT,
     LeaseRequest,
     Params,
@@ -207,8 +210,8 @@ def validators(pool, committee, owner) -> list[Any]:
     """Five validators with a seat each, matured."""
     who = list(brownie.accounts)[VALIDATORS]
     for validator in who:
-        pool.deposit(validator, Params().seat_stake, {"from": owner})
-        committee.join({"from": validator})
+        pool.deposit(validator, SEAT, {"from": owner})
+        committee.join(1, {"from": validator})
     mature(MATURITY)
     return who
 
@@ -218,8 +221,9 @@ def signed_outage(pool, validators, keys) -> Callable[..., tuple[list[int], list
     """Seats and proofs of the validators, all of them or the first `count`, who say that a machine was down."""
 
     def sign(machine: int, from_: int, to: int, count: int = 5) -> tuple[list[int], list[bytes]]:
-        digest = typed_digest(pool, OUTAGE, machine, from_, to)
-        return list(range(1, count + 1)), [key_proof(keys[v.address], digest) for v in validators[:count]]
+        said = [outage_digest(pool, who, machine, from_, to) for who in validators[:count]]
+        proofs = [key_proof(keys[who.address], word_) for who, word_ in zip(validators, said, strict=False)]
+        return list(range(1, count + 1)), proofs
 
     return sign
 
@@ -232,6 +236,17 @@ def attest(faults, signed_outage, neighbour) -> Callable[..., Any]:
         return faults.attest(machine, 0, from_, to, *signed_outage(machine, from_, to), {"from": neighbour})
 
     return submit
+
+
+@pytest.fixture
+def signers(committee) -> Callable[..., list[tuple[int, str, int]]]:
+    """The quorum of some seats, as it is logged when they have signed."""
+
+    def named(seats: Any) -> list[tuple[int, str, int]]:
+        held = ((seat, committee.seatOf(seat).dict()) for seat in seats)
+        return [(seat, seen["validator"], seen["level"]) for seat, seen in held]
+
+    return named
 
 
 @pytest.fixture
@@ -295,7 +310,9 @@ def books(pool, token, people) -> Callable[..., None]:
     """Checks that the pool holds what it owes: ledgers, stakes, fees due, and what is left in live leases."""
 
     def balanced(*others: Any) -> None:
-        everybody = {str(who) for who in [*people.values(), *brownie.accounts, *pool.companions(), *others]}
+        nobody = (SINK, BURNT)
+        parts = pool.companions()
+        everybody = {str(who) for who in [*people.values(), *brownie.accounts, *parts, *nobody, *others]}
         owed = sum(pool.balanceOf(who) + pool.accountOf(who).dict()["feesDue"] for who in everybody)
         owed += sum(pool.machineOf(machine).dict()["stake"] for machine in range(1, pool.machineCount() + 1))
         for slot in range(1, pool.slotCount() + 1):

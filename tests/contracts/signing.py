@@ -46,6 +46,11 @@ def consent(pool: Any, provider: Any, operator: Any, deadline: int = 2**40) -> t
     return deadline, key_proof(keys_of_people()[str(operator)], digest)
 
 
+def outage_digest(pool: Any, validator: Any, machine: int, from_: int, to: int) -> bytes:
+    """What `validator` signs to say that a machine was down, or with `to` 0 that it is."""
+    return typed_digest(pool, OUTAGE, str(validator), machine, from_, to)
+
+
 @cache
 def keys_of_people() -> dict[str, str]:
     """Private keys by address, to sign typed data with."""

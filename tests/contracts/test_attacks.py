@@ -45,7 +45,7 @@ MOVING = {
     "depositWithPermit": lambda who: (who, 1, 0, 27, HARDWARE, HARDWARE),
     "transfer": lambda who: (who, 1),
     "withdraw": lambda who: (who, 1),
-    "register": lambda who: (Terms(), 1, HARDWARE, CONTACT, who),
+    "register": lambda who: (Terms(), 1, 1, HARDWARE, CONTACT, who, (0, b"")),
     "addStake": lambda who: (1, 1),
     "unstake": lambda who: (1,),
     "open": lambda who: (LeaseRequest(1),),
@@ -101,7 +101,7 @@ def test_no_call_that_moves_tokens_lets_another_in(eager, provider, operator, te
         "open": (LeaseRequest(1, duration=4 * HOUR),),
         "extend": (1 << 16, 4 * HOUR),
         "addStake": (1, 100 * UNIT),
-        "register": (Terms(), 1, HARDWARE, CONTACT, operator),
+        "register": (Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, tenant, operator)),
     }
     getattr(pool, outer)(*arguments[outer], {"from": tenant})
     assert kept_out(token)

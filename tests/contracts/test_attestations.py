@@ -1,16 +1,20 @@
 """What a quorum of validators says of a machine, and what it can no longer say."""
 
 import pytest
-from signing import OUTAGE, key_proof, typed_digest
+from signing import consent, key_proof, outage_digest
 from world import (
     ATTESTED,
+    CONTACT,
     DAY,
-    FILED,
+    HARDWARE,
     HOUR,
+    MATURITY,
     MINUTE,
     RUNNING,
+    SEAT,
     SELF_REPORTED,
     Params,
+    Terms,
     at,
     fault_of,
     later,
@@ -85,12 +89,12 @@ def test_one_validator_with_many_seats_is_no_quorum(
 ):
     """Seven more seats, all the thief's: the other five are two thirds no longer, and the thief needs four of them."""
     for _ in range(7):
-        pool.deposit(thief, Params().seat_stake, {"from": thief})
-        committee.join({"from": thief})
-    mature(3 * DAY)
-    assert committee.maturedSeats() == 12
+        pool.deposit(thief, SEAT, {"from": thief})
+        committee.join(1, {"from": thief})
+    mature(MATURITY)
+    assert committee.maturedSeats(1) == 12
     start = now() - HOUR
-    proof = key_proof(keys[thief.address], typed_digest(pool, OUTAGE, 1, start, 0))
+    proof = key_proof(keys[thief.address], outage_digest(pool, thief, 1, start, 0))
     for honest in (5, 0, 3):
         seats, proofs = signed_outage(1, start, 0, count=honest)
         if honest < 5:
@@ -149,7 +153,12 @@ def test_a_self_report_keeps_its_price_and_the_same_word_changes_nothing(
     with reverts("AlreadyDown", 1, fault):
         attest(1, start + 151 * MINUTE)
     tx = attest(1, start + 140 * MINUTE)  # it began earlier
-    assert tx.events["OutageAttested"] == {"fault": fault, "machine": 1, "from": start + 140 * MINUTE}
+    assert tx.events["OutageAttested"] == {
+        "fault": fault,
+        "machine": 1,
+        "from": start + 140 * MINUTE,
+        "reporter": tx.events["QuorumSigned"]["quorum"],
+    }
 
 
 def test_a_word_is_not_good_after_a_recovery(faults, attest, validators, operator):
@@ -176,9 +185,7 @@ def test_whoever_waits_for_an_answer_was_right(pool, faults, rent, attest, valid
         faults.prove(1, {"from": tenant})
 
 
-def test_late_words_fill_the_gaps_and_outages_never_overlap(
-    faults, attest, signed_outage, validators, operator, thief
-):
+def test_late_words_fill_the_gaps_and_outages_never_overlap(faults, attest, signed_outage, validators, thief):
     """Minutes 20 to 30 are known. Then 10 to 25 is said, and of 0 to 60 what is left of it, from both sides."""
     start = now()
 
@@ -187,8 +194,7 @@ def test_late_words_fill_the_gaps_and_outages_never_overlap(
         return (told["from"] - start) // MINUTE, (told["to"] - start) // MINUTE
 
     def before(following, from_, to):
-        seats, proofs = signed_outage(1, from_, to)
-        return faults.attestBefore(following, from_, to, seats, proofs, {"from": thief})
+        return faults.attest(1, following, from_, to, *signed_outage(1, from_, to), {"from": thief})
 
     at(start + HOUR)
     first = attest(1, start + 20 * MINUTE, start + 30 * MINUTE)
@@ -201,27 +207,42 @@ def test_late_words_fill_the_gaps_and_outages_never_overlap(
     for following in (middle, fault_of(second)):
         with reverts("OutageOutOfRange"):
             before(following, start, start + 60 * MINUTE)
-    # An hour in all, however it was cut: 8 %, and never more.
-    assert plain(faults.windowOf(1)) == (HOUR, 800)
+    # It is down again since minute 80. What is known of before reaches that far.
+    at(start + 90 * MINUTE)
+    attest(1, start + 80 * MINUTE)
+    assert known(attest(1, start + 50 * MINUTE, start + 85 * MINUTE)) == (60, 80)
+    # 80 minutes in all, however they were cut: 8 %, and never more.
+    assert plain(faults.windowOf(1)) == (80 * MINUTE, 800)
 
 
-def test_before_what_is_unknown_there_is_nothing(faults, signed_outage, validators, thief):
-    start = now()
-    later(HOUR)
-    with reverts("UnknownFault", 7):
-        faults.attestBefore(
-            7, start, start + MINUTE, *signed_outage(1, start, start + MINUTE), {"from": thief}
-        )
-
-
-def test_before_a_fault_of_one_machine_nothing_is_said_of_another(
-    faults, attest, signed_outage, validators, thief
+def test_before_what_is_unknown_or_of_another_machine_there_is_nothing(
+    pool, faults, attest, signed_outage, validators, provider, operator, thief
 ):
+    pool.register(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
+    )
     start = now()
     at(start + HOUR)
     fault = fault_of(attest(1, start + 20 * MINUTE, start + 30 * MINUTE))
+    for machine, following in ((1, 7), (2, fault)):
+        said = signed_outage(machine, start, start + MINUTE)
+        with reverts("UnknownFault", following):
+            faults.attest(machine, following, start, start + MINUTE, *said, {"from": thief})
+
+
+def test_cheap_seats_judge_nothing_dear(
+    pool, faults, committee, validators, signed_outage, keys, new_params, owner, thief
+):
+    """Seats of a fifth of the price, and many of them: the machine's own rules do not count them."""
+    new_params(Params(seat_stake=Params().min_stake_per_gpu))
+    for _ in range(13):
+        pool.deposit(thief, SEAT, {"from": thief})
+        committee.join(2, {"from": thief})
+    mature(MATURITY)
+    assert (committee.maturedSeats(1), committee.maturedSeats(2)) == (5, 18)
+    start = now() - HOUR
+    seats, proofs = signed_outage(1, start, 0, count=4)
+    cheap = 13 * [key_proof(keys[thief.address], outage_digest(pool, thief, 1, start, 0))]
     with reverts("NoQuorum"):
-        faults.attestBefore(
-            fault, start, start + MINUTE, *signed_outage(2, start, start + MINUTE), {"from": thief}
-        )
-    assert faults.faultOf(fault).dict()["state"] == FILED
+        faults.attest(1, 0, start, 0, [*seats, *range(6, 19)], [*proofs, *cheap], {"from": thief})
+    faults.attest(1, 0, start, 0, *signed_outage(1, start, 0), {"from": owner})

@@ -2,13 +2,16 @@
 
 import pytest
 from brownie import web3
-from signing import commitment, key_proof
+from signing import commitment, key_proof, outage_digest
 from web3.types import RPCEndpoint
 from world import (
+    BURNT,
     DAY,
     HARDWARE,
     HOUR,
     MATURITY,
+    SEAT,
+    SINK,
     UNIT,
     UNVERIFIED,
     VERIFIED,
@@ -17,15 +20,16 @@ from world import (
     later,
     mature,
     now,
+    plain,
     reverts,
     word,
 )
 
-STAKE = Params().seat_stake
+LEVEL = Params().seat_stake
 FEE = Params().verification_fee
-PENALTY = STAKE // 10
+FINE = LEVEL // 10
 REWARD = FEE // 20
-LEAVE_DELAY = 7 * DAY
+LEAVE_DELAY = 21 * DAY
 COMMIT, REVEAL = 4 * HOUR, 2 * HOUR
 SPEC, SALT = word("spec"), word("salt")
 REQUESTED, DRAWN, PASSED, FAILED, INCONCLUSIVE = 1, 2, 3, 4, 5
@@ -42,8 +46,8 @@ def validators(pool, committee, people, neighbour):
 
 
 def join(pool, committee, who):
-    pool.deposit(who, STAKE, {"from": who})
-    return committee.join({"from": who})
+    pool.deposit(who, SEAT, {"from": who})
+    return committee.join(1, {"from": who})
 
 
 def mine(blocks):
@@ -97,14 +101,14 @@ def state(committee, round_):
 
 
 def test_a_seat_is_staked_out_of_the_ledger(pool, committee, thief):
-    with reverts("InsufficientBalance", thief, 0, STAKE):
-        committee.join({"from": thief})
+    with reverts("InsufficientBalance", thief, 0, SEAT):
+        committee.join(1, {"from": thief})
     tx = join(pool, committee, thief)
-    assert tx.events["SeatJoined"] == {"seat": 1, "validator": thief, "stake": STAKE}
+    assert tx.events["SeatJoined"] == {"seat": 1, "validator": thief, "level": LEVEL, "stake": SEAT}
     assert pool.balanceOf(thief) == 0
-    assert pool.balanceOf(committee) == STAKE
+    assert pool.balanceOf(committee) == SEAT
     assert committee.seatCount() == 1
-    assert committee.maturedSeats() == 0
+    assert committee.maturedSeats(1) == 0
 
 
 def test_a_seat_comes_and_goes(pool, committee, neighbour, thief):
@@ -113,7 +117,7 @@ def test_a_seat_comes_and_goes(pool, committee, neighbour, thief):
     with reverts("SeatNotMatured", 1, joined + MATURITY):
         committee.leave(1, {"from": neighbour})
     mature(MATURITY)
-    assert committee.maturedSeats() == 1
+    assert committee.maturedSeats(1) == 1
     with reverts("NotAuthorized", thief):
         committee.leave(1, {"from": thief})
     with reverts("SeatNotLeaving", 1):
@@ -129,9 +133,9 @@ def test_a_seat_comes_and_goes(pool, committee, neighbour, thief):
         committee.exit(1, {"from": neighbour})
     later(LEAVE_DELAY)
     tx = committee.exit(1, {"from": thief})  # anyone may send it
-    assert tx.events["SeatExited"] == {"seat": 1, "validator": neighbour, "stake": STAKE}
-    assert pool.balanceOf(neighbour) == STAKE
-    assert committee.maturedSeats() == 0
+    assert tx.events["SeatExited"] == {"seat": 1, "validator": neighbour, "stake": SEAT}
+    assert pool.balanceOf(neighbour) == SEAT
+    assert committee.maturedSeats(1) == 0
     with reverts("UnknownSeat", 1):
         committee.topUp(1, 1, {"from": thief})
 
@@ -143,15 +147,38 @@ def test_pausing_keeps_nobody_in_a_seat(pool, committee, owner, neighbour):
     committee.leave(1, {"from": neighbour})
     later(LEAVE_DELAY)
     committee.exit(1, {"from": neighbour})
-    pool.withdraw(neighbour, STAKE, {"from": neighbour})
+    pool.withdraw(neighbour, SEAT, {"from": neighbour})
 
 
-def test_a_new_stake_is_asked_of_new_seats_only(pool, committee, new_params, neighbour, thief):
+def test_a_seat_judges_by_the_rules_that_ask_no_more_than_it_cost(
+    pool, committee, new_params, neighbour, thief
+):
     join(pool, committee, neighbour)
-    new_params(Params(seat_stake=2 * STAKE))
-    pool.deposit(thief, 2 * STAKE, {"from": thief})
-    committee.join({"from": thief})
-    assert [committee.seatOf(seat)[2] for seat in (1, 2)] == [STAKE, 2 * STAKE]
+    new_params(Params(seat_stake=2 * LEVEL))
+    for version in (0, 3):
+        with reverts("UnknownVersion", version):
+            committee.join(version, {"from": thief})
+    pool.deposit(thief, 2 * SEAT, {"from": thief})
+    committee.join(2, {"from": thief})
+    mature(MATURITY)
+    assert [committee.seatOf(seat).dict()["level"] for seat in (1, 2)] == [LEVEL, 2 * LEVEL]
+    assert [committee.seatOf(seat).dict()["version"] for seat in (1, 2)] == [1, 2]
+    assert [committee.maturedSeats(version) for version in (1, 2)] == [2, 1]
+    join(pool, committee, thief)  # who would judge old rules joins by them
+    assert committee.seatOf(3).dict()["level"] == LEVEL
+
+
+def test_an_owner_makes_no_more_kinds_of_seats_than_can_be_counted(pool, committee, owner, thief):
+    """Each counts in every quorum and draw, so there are 32 of them. Those that there are can still be joined."""
+    for level in range(33):
+        pool.proposeParams(Params(seat_stake=LEVEL + 10 * level), {"from": owner})
+        later(2 * DAY)
+        pool.deposit(thief, SEAT + 11 * level, {"from": thief})
+        if level < 32:
+            committee.join(level + 2, {"from": thief})
+    with reverts("TooManyLevels"):
+        committee.join(34, {"from": thief})
+    committee.join(33, {"from": thief})
 
 
 # ------------------------------------------------------------------------------------------------------------ requests
@@ -292,7 +319,7 @@ def test_a_copied_commitment_cannot_be_opened(pool, committee, drawn):
 # ------------------------------------------------------------------------------------------------------------ outcomes
 
 
-def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, drawn, neighbour, tenant, treasury):
+def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, books, drawn, neighbour, tenant):
     round_, seats = drawn
     agree(pool, committee, round_, seats[:4])
     with reverts("MachineUnverified", 1):
@@ -308,19 +335,39 @@ def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, drawn, n
         "score": 900,
         "agreed": 4,
     }
-    assert tx.events["SeatPenalized"]["amount"] == PENALTY
-    assert committee.seatOf(seats[4])[1] == STAKE - PENALTY
+    # The silent one loses a tenth, which is burnt, and still judges.
+    assert tx.events["SeatFined"] == {"seat": seats[4], "amount": FINE, "stake": LEVEL}
+    assert committee.maturedSeats(1) == 6
     for seat, had in before.items():
-        got = pool.balanceOf(holder(committee, seat)) - had
-        assert got == (FEE - REWARD) // 4 + (PENALTY if holder(committee, seat) == treasury else 0)
+        assert pool.balanceOf(holder(committee, seat)) - had == (FEE - REWARD) // 5
+    assert pool.balanceOf(BURNT) == FINE + (FEE - REWARD) // 5  # with the silent one's part of the fee
+    books()
     assert pool.machineOf(1).dict()["status"] == VERIFIED
     pool.open(LeaseRequest(1, allow_unverified=False), {"from": tenant})
-    # The silent one may make up for it.
-    weak = holder(committee, seats[4])
-    pool.deposit(weak, STAKE, {"from": weak})
-    tx = committee.topUp(seats[4], STAKE, {"from": weak})
-    assert tx.events["SeatToppedUp"] == {"seat": seats[4], "stake": STAKE}
-    assert committee.seatOf(seats[4])[1] == STAKE
+    # It may make up for that.
+    fined = holder(committee, seats[4])
+    pool.deposit(fined, SEAT, {"from": fined})
+    tx = committee.topUp(seats[4], SEAT, {"from": fined})
+    assert tx.events["SeatToppedUp"] == {"seat": seats[4], "stake": SEAT}
+    assert committee.seatOf(seats[4]).dict()["stake"] == SEAT
+
+
+def test_another_view_than_the_majority_s_costs_nothing(pool, committee, drawn, neighbour):
+    round_, seats = drawn
+    views = {seat: (seat != seats[4], SPEC if seat != seats[4] else word("a lesser card")) for seat in seats}
+    for seat, view in views.items():
+        sealed = commitment(pool, round_, seat, *view, 900, SALT)
+        committee.commit(round_, seat, sealed, {"from": holder(committee, seat)})
+    mature(COMMIT)
+    for seat, view in views.items():
+        committee.reveal(round_, seat, *view, 900, SALT, {"from": holder(committee, seat)})
+    mature(REVEAL)
+    had = pool.balanceOf(holder(committee, seats[4]))
+    tx = committee.finalize(round_, {"from": neighbour})
+    assert tx.events["RoundFinalized"]["agreed"] == 4
+    assert "SeatFined" not in tx.events
+    assert committee.seatOf(seats[4]).dict()["stake"] == SEAT
+    assert pool.balanceOf(holder(committee, seats[4])) == had
 
 
 def test_a_machine_fails(pool, committee, drawn, neighbour):
@@ -348,7 +395,7 @@ def test_without_a_majority_nobody_loses(pool, committee, drawn, requester, neig
     committee.finalize(round_, {"from": neighbour})
     assert state(committee, round_) == INCONCLUSIVE
     assert pool.balanceOf(requester) == had + FEE - REWARD
-    assert all(committee.seatOf(seat)[1] == STAKE for seat in seats)
+    assert all(committee.seatOf(seat).dict()["stake"] == SEAT for seat in seats)
     committee.requestVerification(1, 1, {"from": requester})
 
 
@@ -364,25 +411,42 @@ def test_hardware_changed_meanwhile_stays_unverified(pool, committee, drawn, pro
 # ------------------------------------------------------------------------------------------------------------- quorums
 
 
-def test_a_quorum_signs(committee, validators, keys):
-    digest = web3.keccak(text="an outage")
+def test_a_quorum_signs(pool, committee, validators, keys, thief):
+    """Anyone may have it logged who agrees: nothing comes of that but what Faults makes of it."""
 
     def proofs(who):
-        return [key_proof(keys[validator.address], digest) for validator in who]
+        return [key_proof(keys[one.address], outage_digest(pool, one, 1, 7, 8)) for one in who]
 
-    seats = list(range(1, 7))
-    assert committee.isQuorum(digest, seats[:5], proofs(validators[:5]))
-    assert not committee.isQuorum(digest, seats[:4], proofs(validators[:4]))  # two thirds, and four
-    assert not committee.isQuorum(digest, seats[:5], proofs(validators[1:]))
-    assert not committee.isQuorum(web3.keccak(text="another"), seats[:5], proofs(validators[:5]))
-    assert list(committee.validatorsOf([1, 3])) == [validators[0], validators[2]]
+    def witness(seats, who, from_=7):
+        return committee.witness(1, 1, from_, 8, seats, proofs(who), {"from": thief})
+
+    for seats, who, from_ in (
+        ([1, 2, 3, 4], validators[:4], 7),  # two thirds, and no more
+        ([1, 2, 3, 4, 5], validators[1:], 7),  # the word of one for another
+        ([1, 2, 3, 5, 4], validators[:5], 7),  # not in order
+        ([1, 2, 3, 4, 5], validators[:5], 6),  # another time
+    ):
+        with reverts("NoQuorum"):
+            witness(seats, who, from_)
+    told = witness([1, 2, 3, 4, 5], validators[:5]).events["QuorumSigned"]
+    assert plain(told["signers"]) == tuple((seat + 1, str(validators[seat]), LEVEL) for seat in range(5))
+    assert committee.dueOf(told["quorum"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("overturn", (1, SINK)), ("credit", (SALT, 1)), ("disown", (SALT, SINK))]
+)
+def test_only_faults_tells_what_became_of_a_word(committee, people, name, arguments):
+    for who in people.values():
+        with reverts("NotAuthorized", who):
+            getattr(committee, name)(*arguments, {"from": who})
 
 
 # ----------------------------------------------------------------------------------------------------- through Accounts
 
 
 def test_an_account_joins_and_votes_through_accounts(pool, committee, tenant, execute):
-    pool.deposit(tenant, STAKE, {"from": tenant})
-    tx = execute(tenant, (committee, committee.join.encode_input()))
+    pool.deposit(tenant, SEAT, {"from": tenant})
+    tx = execute(tenant, (committee, committee.join.encode_input(1)))
     assert tx.events["SeatJoined"]["validator"] == tenant
     assert pool.balanceOf(tenant) == 0

@@ -94,7 +94,7 @@ OUT_OF_SCOPE = {
     "transfer": lambda who: (who, 1),
     "deposit": lambda who: (who, 1),
     "multicall": lambda who: ([],),
-    "register": lambda who: ((1, 0, 1, 1, 0, 1), 1, WORKLOAD, WORKLOAD, who),
+    "register": lambda who: ((1, 0, 1, 1, 0, 1), 1, 1, WORKLOAD, WORKLOAD, who, (0, b"")),
     "addStake": lambda who: (1, 1),
     "claim": lambda who: ([],),
     "failover": lambda who: (1 << 16, 1, 1, 0, WORKLOAD),

@@ -56,6 +56,12 @@ def test_billing_begins_at_the_start_and_the_end_moves_with_it(pool, operator, o
     }
     lease = pool.leaseOf(opened).dict()
     assert (lease["state"], lease["start"], lease["end"]) == (ACTIVE, tx.timestamp, tx.timestamp + HOUR)
+    seen = pool.tenancyOf(opened).dict()
+    assert (seen["tenant"], seen["since"], seen["end"]) == (
+        lease["tenant"],
+        tx.timestamp,
+        tx.timestamp + HOUR,
+    )
 
 
 def test_a_lease_can_be_started_up_to_the_last_second_of_its_window(pool, operator, opened):

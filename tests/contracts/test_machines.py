@@ -2,7 +2,7 @@
 
 import pytest
 from brownie import chain
-from signing import consent
+from signing import OPERATE, consent, typed_digest
 from world import (
     CONTACT,
     DAY,
@@ -53,6 +53,7 @@ def test_registering_stakes_for_every_gpu_and_tells_everything(pool, token, prov
         "provider": provider,
         "operator": operator,
         "gpus": 3,
+        "smallestShare": 1,
         "stake": 3 * GPU_STAKE,
         "pulled": 3 * GPU_STAKE,
     }
@@ -66,6 +67,7 @@ def test_registering_stakes_for_every_gpu_and_tells_everything(pool, token, prov
     assert machine["stake"] == 3 * GPU_STAKE
     assert (machine["gpus"], machine["revision"], machine["params"]) == (3, 1, 1)
     assert (machine["busy"], machine["leased"], machine["withheld"]) == (0, 0, 0)
+    assert plain(pool.stakeOf(2)) == (provider, operator, 3 * GPU_STAKE, 3, 1, 0)
     assert pool.machineCount() == 2
 
 
@@ -87,6 +89,11 @@ def test_a_machine_has_one_to_eight_gpus(pool, provider, operator, gpus):
 def test_a_machine_needs_an_operator(pool, provider):
     with reverts("WrongProof", NOBODY):
         pool.register(Terms(), 1, 1, HARDWARE, CONTACT, NOBODY, (2**40, b""), {"from": provider})
+
+
+def test_what_an_operator_signs_can_be_asked_for(pool, provider, operator):
+    digest = typed_digest(pool, OPERATE, chain.id, str(pool), str(provider), str(operator), 2**40)
+    assert bytes(pool.consentDigest(provider, operator, 2**40)) == digest
 
 
 def test_nobodys_key_operates_a_stranger_s_machine(pool, provider, operator, thief):

@@ -140,9 +140,11 @@ def test_an_offer_is_of_one_pool(create_pool, token, keys, provider, operator, t
 def test_a_smart_account_s_offer_is_what_it_says_of_itself(pool, token, keys, operator, tenant, neighbour):
     wallet = SmartWallet.deploy(neighbour, {"from": neighbour})
     pool.deposit(wallet, 100 * UNIT, {"from": neighbour})
-    registering = pool.register.encode_input(Terms(), 1, HARDWARE, CONTACT, operator)
+    registering = pool.register.encode_input(
+        Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, wallet, operator)
+    )
     wallet.run(pool, registering, {"from": neighbour})
-    offer = Offer(machine=2)
+    offer = Offer(account=wallet.address, machine=2)
     proof = b"\x02" + key_proof(keys[neighbour.address], pool.offerDigest(offer))[1:]
     pool.openWithOffer(LeaseRequest(2), offer, proof, {"from": tenant})
     assert pool.offersOf(wallet, 0) == 1

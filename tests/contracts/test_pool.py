@@ -10,6 +10,7 @@ from world import (
     HOUR,
     MINUTE,
     NOBODY,
+    SINK,
     STAKE,
     UNIT,
     LeaseRequest,
@@ -93,9 +94,10 @@ def test_what_is_in_force_cannot_be_withdrawn(pool, owner):
         ("claimLag", Params(claim_lag=15 * MINUTE - 1)),  # a claim never reaches into a trial
         ("claimLag", Params(claim_lag=20 * MINUTE, challenge_window=20 * MINUTE + 1)),
         ("claimLag", Params(claim_lag=7 * DAY + 1)),
-        ("filingWindow", Params(filing_window=7 * DAY + 1)),
+        ("filingWindow", Params(filing_window=5 * DAY)),  # whoever leaves is judged by no seat of later rules
         ("appealWindow", Params(appeal_window=DAY - 1)),
         ("rulingWindow", Params(ruling_window=DAY - 1)),
+        ("rulingWindow", Params(appeal_window=7 * DAY, ruling_window=7 * DAY + 1, unstake_delay=30 * DAY)),
         ("unstakeDelay", Params(unstake_delay=7 * DAY)),
         ("unstakeDelay", Params(unstake_delay=90 * DAY + 1)),
         ("bond", Params(bond=GPU_STAKE + 1)),
@@ -104,11 +106,23 @@ def test_what_is_in_force_cannot_be_withdrawn(pool, owner):
         ("committeeSize", Params(committee_size=1)),
         ("committeeSize", Params(committee_size=4)),  # a vote could be a draw
         ("committeeSize", Params(committee_size=17)),
+        (
+            "verificationFee",
+            Params(verification_fee=Params().seat_stake // 10 + 1),
+        ),  # a lie costs more than it earns
+        ("sink", Params(arbiter=SINK)),
     ],
 )
 def test_parameters_out_of_bounds_are_refused_by_name(pool, owner, field, params):
     with reverts("InvalidParams", field.encode()):
         pool.proposeParams(params, {"from": owner})
+
+
+def test_nobody_who_has_a_say_is_a_sink(pool, owner, treasury):
+    """Whoever rules, sets the rules or has the fees gains nothing by a slash."""
+    for who in (owner, treasury, pool):
+        with reverts("InvalidParams", b"sink"):
+            pool.proposeParams(Params(arbiter=NOBODY, sink=str(who)), {"from": owner})
 
 
 def test_parameters_at_their_bounds_are_taken(pool, owner):
@@ -119,10 +133,13 @@ def test_parameters_at_their_bounds_are_taken(pool, owner):
         start_window=DAY,
         notice_seconds=30 * DAY,
         claim_lag=7 * DAY,
-        filing_window=7 * DAY,
+        filing_window=5 * DAY - 1,
+        appeal_window=7 * DAY,
+        ruling_window=7 * DAY,
         unstake_delay=90 * DAY,
         bond=GPU_STAKE,
         committee_size=15,
+        verification_fee=Params().seat_stake // 10,
     )
     pool.proposeParams(widest, {"from": owner})
     pool.cancelParams({"from": owner})
@@ -133,6 +150,8 @@ def test_parameters_at_their_bounds_are_taken(pool, owner):
         ruling_window=DAY,
         seat_stake=GPU_STAKE,
         committee_size=3,
+        arbiter=NOBODY,
+        sink=NOBODY,
     )
     pool.proposeParams(tightest, {"from": owner})
 

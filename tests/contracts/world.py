@@ -15,7 +15,10 @@ UNIT = 10**18
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 MATURITY = 3 * DAY  # of a validator's seat
 
-PROVIDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"  # the third of Anvil's accounts
+OWNER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # the first of Anvil's accounts
+PROVIDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"  # the third of them
+SINK = "0x" + 40 * "5"  # who has what nobody has coming of a slash; no sink is the pool's owner or treasury
+BURNT = "0x000000000000000000000000000000000000dEaD"
 UNVERIFIED, VERIFIED, RETIRED = 1, 2, 3
 OPENED, ACTIVE, ENDED, CANCELLED, REJECTED = 1, 2, 3, 4, 5
 SELF_REPORTED, CHALLENGED, ATTESTED, FALSE_HARDWARE = 1, 2, 3, 4
@@ -62,6 +65,8 @@ class Params(NamedTuple):
     seat_stake: int = 500 * UNIT
     verification_fee: int = 5 * UNIT
     committee_size: int = 5
+    arbiter: str = OWNER
+    sink: str = SINK
 
 
 class LeaseRequest(NamedTuple):
@@ -96,6 +101,9 @@ class Offer(NamedTuple):
     expires_at: int = 2**63
 
 
+SEAT = (
+    Params().seat_stake * 11 // 10
+)  # what a seat costs: its level, and a tenth of that, out of which fines come
 PER_SECOND = UNIT // 1000  # a whole GPU, under `Terms`
 STAKE = 2 * 100 * UNIT  # of the machine that every test finds, which has two GPUs
 

@@ -34,7 +34,9 @@ def missing(reference: str) -> str | None:
     if not names:
         return None
     text = (ROOT / path).read_text()
-    lost = [name for name in names if not re.search(rf"(def|class|function) {re.escape(name)}\b", text)]
+    lost = [
+        name for name in names if not re.search(rf"(def|class|function|contract) {re.escape(name)}\b", text)
+    ]
     return f"{path}: {', '.join(lost)}" if lost else None
 
 

@@ -107,7 +107,7 @@ async def test_a_wrong_lease_or_operation(world: World) -> None:
 
 
 async def test_a_full_store(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def full(digest: bytes, sealed: bytes) -> None:
+    async def full(digest: bytes, sealed: bytes, source: str = "") -> None:
         raise StoreFull("Uploads that no lease has claimed fill their share of the disk; try again later.")
 
     monkeypatch.setattr(world.leases.workloads, "put", full)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 
 import asyncssh
 import pytest
 
 from leasehold_agent import _ssh_guard
 from leasehold_agent._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, STREAMS_PER_LEASE, Slots
-from leasehold_agent._ssh_guard import MOST_PENDING, MOST_UNSENT
+from leasehold_agent._ssh_guard import MOST_PENDING, MOST_UNSENT, GuardedChannel
 
 from .conftest import LEASE, Ssh
 from .test_ssh import client, echo
@@ -229,6 +230,38 @@ async def test_requests_whose_answers_nobody_reads(ssh: Ssh) -> None:
         assert unsent(ssh) < 2 * MOST_UNSENT
         assert len(server._inpbuf) <= MOST_PENDING + 2**20
         connection.abort()
+
+
+async def test_what_is_said_beside_the_input_waits_in_bounds(ssh: Ssh) -> None:
+    """A command that reads nothing, and a client that has very much to say to it. Each waits in memory."""
+    async with rude(ssh) as connection:
+        process = await connection.create_process("exec sleep 600", encoding=None)
+        process.stdin.write(bytes(400_000))  # more than pipe and agent hold: what follows it waits
+        for number in range(5_000):
+            process.change_terminal_size(80, 20 + number % 50)
+            process.channel.send_break(1)
+        assert (await connection.run("echo in")).stdout == "in\n"  # so that all of it has arrived
+        (server,) = ssh.server._connections
+        waiting = [len(channel._session._recv_buf[None]) for channel in server._channels.values()]
+        assert max(waiting) <= _ssh_guard.MOST_SAID + 60 * _ssh_guard.SAID_A_SECOND
+        connection.abort()
+    await until(lambda: all(stream.closed for stream in ssh.leases.streams))
+
+
+def test_who_says_little_at_a_time_is_always_heard() -> None:
+    channel, now = object.__new__(GuardedChannel), [0.0]
+    channel._loop = SimpleNamespace(time=lambda: now[0])  # type: ignore[assignment]
+
+    def heard(a_second: int, times: int) -> int:
+        count = 0
+        for _ in range(times):
+            now[0] += 1 / a_second
+            count += channel._few()
+        return count
+
+    assert heard(30, 5_000) == 5_000
+    assert heard(64, 6_400) <= _ssh_guard.MOST_SAID + 100 * _ssh_guard.SAID_A_SECOND + 1
+    assert heard(30, 300) == 300
 
 
 async def test_keys_are_exchanged_again_and_again(ssh: Ssh) -> None:

@@ -15,6 +15,7 @@ from world import (
     MINUTE,
     OPENED,
     PER_SECOND,
+    SINK,
     UNIT,
     WORKLOAD,
     Params,
@@ -40,7 +41,7 @@ def standby(pool, neighbour, operator):
 
 
 def test_a_lease_moves_by_itself(
-    standby, pool, token, faults, books, rent, provider, operator, tenant, neighbour, treasury, thief
+    standby, pool, token, faults, books, rent, provider, operator, tenant, neighbour, thief
 ):
     # Six hours, 21.6 tokens.
     start = now()
@@ -79,14 +80,15 @@ def test_a_lease_moves_by_itself(
         assert pool.balanceOf(who) == billed - fee(billed)
     books()
 
-    # The first machine is back after three hours, which it had said itself: 4 % of 200 tokens. For the ten minutes that
-    # the tenant waited it has half of that.
+    # The first machine is back after three hours, which it had said itself: 4 % of 200 tokens. Half of the 8 are for
+    # tenants: for one of two GPUs and ten of 180 minutes a 36th of that.
     at(start + 5 * HOUR)
     faults.recover(1, 0, b"", {"from": operator})
     faults.applyOutage(fault, [lease], {"from": thief})
-    assert faults.faultOf(fault).dict()["weight"] == 8 * 10 * MINUTE
+    part = 4 * UNIT // 36
+    assert faults.faultOf(fault).dict()["pot"] == part
     at(start + 5 * HOUR + Params().appeal_window + 1)
-    faults.execute(fault, [], {"from": thief})
+    faults.execute(fault, {"from": thief})
     faults.compensate(fault, [lease], {"from": thief})
-    assert (pool.balanceOf(tenant), pool.balanceOf(treasury)) == (4 * UNIT, 4 * UNIT)
+    assert (pool.balanceOf(tenant), pool.balanceOf(SINK)) == (part, 8 * UNIT - part)
     books()

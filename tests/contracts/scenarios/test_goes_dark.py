@@ -1,7 +1,8 @@
 """A provider goes dark: for six minutes, for three hours, for six days.
 
 The machine has two GPUs and 200 tokens of stake. A GPU costs 0.001 token a second, that is 3.6 tokens an hour. The pool
-takes 5 % of what a provider earns. Every tenant gets its time back off its bill, and half of what the provider loses.
+takes 5 % of what a provider earns. Every tenant gets its time back off its bill, and of half of what the provider
+loses the part that it had of the machine.
 """
 
 from world import (
@@ -15,6 +16,7 @@ from world import (
     MINUTE,
     PER_SECOND,
     SELF_REPORTED,
+    SINK,
     STAKE,
     UNIT,
     LeaseRequest,
@@ -31,9 +33,7 @@ APPEAL = Params().appeal_window
 BOND = Params().bond
 
 
-def test_six_minutes_said_by_itself(
-    pool, faults, books, rent, provider, operator, tenant, neighbour, treasury, thief
-):
+def test_six_minutes_said_by_itself(pool, faults, books, rent, provider, operator, tenant, neighbour, thief):
     """The host reboots. Its operator says so at once, and is back within the first seven minutes.
 
     The tenant has a GPU for an hour, the neighbour half of the other one. From minute 20 to minute 26 nothing runs.
@@ -54,9 +54,10 @@ def test_six_minutes_said_by_itself(
     assert (seen["kind"], seen["state"]) == (SELF_REPORTED, FILED)
     assert (seen["to"] - seen["from"], seen["bps"], seen["amount"]) == (360, 200, 4 * UNIT)
 
-    # Anybody takes the six minutes off the bills. The tenant lost 8 cells × 360 s, the neighbour 4 cells × 360 s.
+    # Anybody takes the six minutes off the bills. Half of the 4 tokens are for tenants: for 8 of the 16 cells 1, for 4
+    # of them a half.
     faults.applyOutage(fault, [whole, half], {"from": thief})
-    assert faults.faultOf(fault).dict()["weight"] == 2880 + 1440
+    assert faults.faultOf(fault).dict()["pot"] == UNIT + UNIT // 2
 
     # Both close at the end: 3600 − 360 = 3240 s are billed. Until the appeal window has passed nobody else may.
     at(start + HOUR)
@@ -70,14 +71,13 @@ def test_six_minutes_said_by_itself(
     assert pool.balanceOf(provider) == earned - fee(earned)
     books()
 
-    # Nobody appeals. Of the 4 tokens the tenants share 2, at two to one; nobody reported, so the treasury has the rest.
+    # Nobody appeals, and nobody reported. What no tenant had goes where the rules say.
     at(start + 26 * MINUTE + APPEAL + 1)
-    faults.execute(fault, [], {"from": thief})
+    faults.execute(fault, {"from": thief})
     faults.compensate(fault, [whole, half], {"from": thief})
-    two_thirds = 2 * UNIT * 2880 // 4320
-    assert pool.balanceOf(tenant) == 360 * PER_SECOND + two_thirds
-    assert pool.balanceOf(neighbour) == 360 * PER_SECOND // 2 + 2 * UNIT - two_thirds
-    assert pool.balanceOf(treasury) == 2 * UNIT
+    assert pool.balanceOf(tenant) == 360 * PER_SECOND + UNIT
+    assert pool.balanceOf(neighbour) == (360 * PER_SECOND + UNIT) // 2
+    assert pool.balanceOf(SINK) == 25 * UNIT // 10
     assert pool.balanceOf(faults) == 0
 
     # 196 tokens are too little for two GPUs: the provider makes up for it, and is in service again.
@@ -90,7 +90,19 @@ def test_six_minutes_said_by_itself(
 
 
 def test_three_hours_of_silence(
-    pool, faults, books, rent, attest, validators, provider, operator, owner, tenant, treasury, thief
+    pool,
+    committee,
+    faults,
+    books,
+    rent,
+    attest,
+    validators,
+    signers,
+    provider,
+    operator,
+    owner,
+    tenant,
+    thief,
 ):
     """The host loses its network and says nothing. The tenant challenges, and then five validators see it too.
 
@@ -131,12 +143,12 @@ def test_three_hours_of_silence(
     assert (seen["to"] - seen["from"], seen["bps"], seen["amount"]) == (3 * HOUR, 800, 16 * UNIT)
     faults.applyOutage(fault, [lease], {"from": tenant})
 
-    # The provider appeals with a bond of 5 tokens, and the arbiter (the owner, as nobody else is named) is not moved.
+    # The provider appeals with a bond of 5 tokens, and the arbiter whom the rules name, here the owner, is not moved.
     pool.deposit(provider, BOND, {"from": provider})
     faults.appeal(fault, {"from": provider})
     assert faults.faultOf(fault).dict()["state"] == APPEALED
     faults.rule(fault, True, {"from": owner})
-    assert pool.balanceOf(treasury) == BOND
+    assert pool.balanceOf(SINK) == BOND
 
     # Six hours less three are billed: 10.8 tokens, of which 3.6 were claimed.
     at(start + 6 * HOUR)
@@ -145,20 +157,33 @@ def test_three_hours_of_silence(
     assert pool.balanceOf(tenant) == BOND + 3 * HOUR * PER_SECOND
     assert pool.balanceOf(provider) == billed - fee(billed)
 
-    # Two days after it was filed, as if nobody had appealed, the slash is paid: of the 16 tokens the tenant has half,
-    # the five validators a tenth, 0.32 each, and the treasury 6.4.
+    # Two days after it was filed, as if nobody had appealed, the slash is paid: of the 16 tokens the tenant, who had
+    # one of two GPUs, has a quarter, and the five validators a tenth, 0.32 each. 10.4 are left.
     at(start + 4 * HOUR + APPEAL + 1)
-    faults.execute(fault, validators, {"from": thief})
+    faults.execute(fault, {"from": thief})
     faults.compensate(fault, [lease], {"from": thief})
-    assert pool.balanceOf(tenant) == BOND + 3 * HOUR * PER_SECOND + 8 * UNIT
+    committee.payQuorum(signers(range(1, 6)), {"from": thief})
+    assert pool.balanceOf(tenant) == BOND + 3 * HOUR * PER_SECOND + 4 * UNIT
     assert [pool.balanceOf(validator) for validator in validators] == 5 * [32 * UNIT // 100]
-    assert pool.balanceOf(treasury) == BOND + 64 * UNIT // 10
+    assert pool.balanceOf(SINK) == BOND + 104 * UNIT // 10
     assert pool.machineOf(1).dict()["stake"] == STAKE - 16 * UNIT
     books()
 
 
 def test_six_days(
-    pool, faults, books, rent, attest, validators, provider, operator, tenant, neighbour, treasury, thief
+    pool,
+    committee,
+    faults,
+    books,
+    rent,
+    attest,
+    validators,
+    signers,
+    provider,
+    operator,
+    tenant,
+    neighbour,
+    thief,
 ):
     """The host burns down. The validators see it, and after five days nobody need wait for it any longer.
 
@@ -198,13 +223,14 @@ def test_six_days(
     billed = DAY * PER_SECOND
     assert pool.balanceOf(provider) == billed - fee(billed)
 
-    # Of the 100 tokens the tenant has 50, each validator 2, the treasury 40.
+    # Of the 100 tokens the tenant has 25, for half of the machine, and each validator 2. 65 are left.
     at(dark + 120 * HOUR + 1 + APPEAL + 1)
-    faults.execute(first, validators, {"from": thief})
+    faults.execute(first, {"from": thief})
     faults.compensate(first, [lease], {"from": thief})
-    assert pool.balanceOf(tenant) == 6 * DAY * PER_SECOND + 50 * UNIT
+    committee.payQuorum(signers(range(1, 6)), {"from": thief})
+    assert pool.balanceOf(tenant) == 6 * DAY * PER_SECOND + 25 * UNIT
     assert [pool.balanceOf(validator) for validator in validators] == 5 * [2 * UNIT]
-    assert pool.balanceOf(treasury) == 40 * UNIT
+    assert pool.balanceOf(SINK) == 65 * UNIT
     seen = pool.machineOf(1).dict()
     assert (seen["stake"], seen["pendingSlashes"], seen["underStaked"]) == (STAKE // 2, 0, True)
     books()

@@ -1,9 +1,9 @@
 """A pool's owner turns hostile.
 
-It proposes the harshest rules that the bounds allow, pauses the pool, closes its gate, and names a treasury and an
-arbiter of its own; then the validators join in as well. Whoever had money in a ledger or an escrow takes out every
-unit of it, and whoever wants to leave leaves. What they can take together is stake: half of it, as the provider has
-agreed to.
+It proposes the harshest rules that the bounds allow, with an arbiter of its own, pauses the pool, closes its gate, and
+names another treasury; then the validators join in as well. Whoever had money in a ledger or an escrow takes out every
+unit of it, and whoever wants to leave leaves. What they can destroy together is stake: half of it, as the provider has
+agreed to. What they have of it is the validators' tenth.
 """
 
 import pytest
@@ -14,6 +14,8 @@ from world import (
     HARDWARE,
     HOUR,
     PER_SECOND,
+    SEAT,
+    SINK,
     STAKE,
     UNIT,
     LeaseRequest,
@@ -45,15 +47,14 @@ SAVED = 50 * UNIT  # in the neighbour's ledger
 
 
 @pytest.fixture
-def hostile(pool, faults, owner, thief):
+def hostile(pool, owner, thief):
     """All that an owner can do, on one day; the thief is its friend."""
 
     def turn():
-        pool.proposeParams(HARSHEST, {"from": owner})
+        pool.proposeParams(HARSHEST._replace(arbiter=thief.address), {"from": owner})
         pool.setPaused(True, {"from": owner})
         pool.setGated(True, {"from": owner})
         pool.setTreasury(thief, {"from": owner})
-        faults.setArbiter(thief, {"from": owner})
 
     return turn
 
@@ -114,11 +115,11 @@ def test_nobody_loses_a_unit_of_ledger_or_escrow(
     pool.withdraw(provider, pool.balanceOf(provider), {"from": provider})
     for seat, validator in enumerate(validators, 1):
         committee.leave(seat, {"from": validator})
-    later(7 * DAY)
+    later(21 * DAY)
     for seat, validator in enumerate(validators, 1):
         committee.exit(seat, {"from": thief})
-        pool.withdraw(validator, Params().seat_stake, {"from": validator})
-        assert token.balanceOf(validator) == Params().seat_stake
+        pool.withdraw(validator, SEAT, {"from": validator})
+        assert token.balanceOf(validator) == SEAT
 
     # To the unit: the tenant has paid three days, the provider has been paid them, and the fee is what is left in the
     # pool and all that the owner's new treasury gets.
@@ -131,18 +132,20 @@ def test_nobody_loses_a_unit_of_ledger_or_escrow(
     books()
 
 
-def test_an_arbiter_named_in_advance_still_rules(
-    pool, faults, books, hostile, rent, provider, operator, owner, tenant, thief
+def test_an_arbiter_whom_the_provider_has_not_accepted_rules_on_nothing(
+    pool, faults, books, hostile, provider, operator, owner, thief
 ):
-    """What was opened before is ruled on by whoever was arbiter then; the new one has no say in it."""
+    """The new rules are in force, and still an outage is ruled on by whoever the provider had agreed to."""
     start = now()
-    rent(tenant)
-    fault = fault_of(faults.reportOutage(1, {"from": operator}))
-    at(start + 60)
     hostile()
+    at(start + 2 * DAY + HOUR)
+    fault = fault_of(faults.reportOutage(1, {"from": operator}))
+    assert pool.paramsVersion() == 2
+    at(start + 2 * DAY + 2 * HOUR)
     faults.recover(1, 0, b"", {"from": operator})
-    assert faults.arbiter() == thief
-    assert faults.faultOf(fault).dict()["arbiter"] == owner
+    assert faults.faultOf(fault).dict()["rules"] == 1
+    assert pool.judging(1).dict()["arbiter"] == owner
+    assert pool.judging(2).dict()["arbiter"] == thief
     pool.deposit(provider, Params().bond, {"from": provider})
     faults.appeal(fault, {"from": provider})
     with reverts("NotAuthorized", thief):
@@ -154,9 +157,22 @@ def test_an_arbiter_named_in_advance_still_rules(
 
 
 def test_owner_arbiter_and_quorum_together_take_half_of_a_stake(
-    pool, token, faults, books, hostile, rent, attest, validators, provider, tenant, neighbour, thief
+    pool,
+    committee,
+    faults,
+    books,
+    hostile,
+    rent,
+    attest,
+    validators,
+    signers,
+    owner,
+    provider,
+    tenant,
+    neighbour,
+    thief,
 ):
-    """They say that a machine was dark for two days that was not, and the arbiter lets it stand."""
+    """They say that a machine was dark for two days that was not, and the arbiter, the owner, lets it stand."""
     pool.deposit(neighbour, SAVED, {"from": neighbour})
     start = now()
     lease = rent(tenant, duration=DAY)
@@ -174,14 +190,17 @@ def test_owner_arbiter_and_quorum_together_take_half_of_a_stake(
     # The bond is that of the rules that the provider accepted, too.
     pool.deposit(provider, Params().bond, {"from": provider})
     faults.appeal(fault, {"from": provider})
-    faults.rule(fault, True, {"from": thief})
+    faults.rule(fault, True, {"from": owner})
     at(faults.faultOf(fault).dict()["deadline"] + 1)
-    faults.execute(fault, validators, {"from": thief})
+    faults.execute(fault, {"from": thief})
+    committee.payQuorum(signers(range(1, 6)), {"from": thief})
 
-    # 100 tokens of stake and the bond: a tenth of the stake to the validators, the rest, as no tenant said anything, to
-    # the treasury. Every ledger is as it was.
+    # 100 tokens of stake and the bond: a tenth of the stake to the validators; the rest, as no tenant said anything,
+    # goes where the accepted rules say, which is neither to the owner nor to the arbiter nor to the treasury. Every
+    # ledger is as it was.
     assert [pool.balanceOf(validator) for validator in validators] == 5 * [2 * UNIT]
-    assert pool.balanceOf(thief) == 90 * UNIT + Params().bond
+    assert pool.balanceOf(SINK) == 90 * UNIT + Params().bond
+    assert [pool.balanceOf(who) for who in (owner, thief)] == [0, 0]
     assert pool.balanceOf(provider) == earned
     assert pool.balanceOf(neighbour) == SAVED
     books()

@@ -10,6 +10,7 @@ from world import (
     HOUR,
     MINUTE,
     PER_SECOND,
+    SINK,
     STAKE,
     UNIT,
     LeaseRequest,
@@ -25,16 +26,16 @@ from world import (
 def test_a_provider_leaves_with_everything(
     pool,
     token,
+    committee,
     faults,
     books,
     rent,
-    signed_outage,
     attest,
     validators,
+    signers,
     provider,
     operator,
     tenant,
-    treasury,
     thief,
 ):
     start = now()
@@ -80,16 +81,18 @@ def test_a_provider_leaves_with_everything(
     at(until)
     with reverts("SlashPending", 1, 1):
         pool.unstake(1, {"from": provider})
-    faults.execute(fault, validators, {"from": provider})
+    faults.execute(fault, {"from": provider})
     faults.compensate(fault, [lease], {"from": tenant})
+    committee.payQuorum(signers(range(1, 6)), {"from": tenant})
     pool.unstake(1, {"from": thief})
     assert pool.machineOf(1).dict()["stake"] == 0
     assert pool.balanceOf(provider) == STAKE - 8 * UNIT + billed - fee(billed)
 
-    # Half of the 8 tokens went to the tenant, a tenth to the validators, 0.16 each, 3.2 to the treasury.
-    assert pool.balanceOf(tenant) == 4 * UNIT
+    # Of the 8 tokens a quarter went to the tenant, who had one of the two GPUs, and a tenth to the validators, 0.16
+    # each. 5.2 are left.
+    assert pool.balanceOf(tenant) == 2 * UNIT
     assert [pool.balanceOf(validator) for validator in validators] == 5 * [16 * UNIT // 100]
-    assert pool.balanceOf(treasury) == 32 * UNIT // 10
+    assert pool.balanceOf(SINK) == 52 * UNIT // 10
     books()
 
     pool.withdraw(provider, pool.balanceOf(provider), {"from": provider})
