@@ -1213,9 +1213,10 @@ contract CommitteeQuorumTest is CommitteeWorld {
         (uint256 round, uint32[] memory seats) = _drawn();
         _agree(round, seats, 5, false, SPEC);
         committee.finalize(round);
-        vm.startPrank(address(pool));
+        vm.prank(address(pool));
         committee.overturn(round, THIEF);
         vm.assertEq(pool.balanceOf(BURNT), 0);
+        vm.prank(address(pool));
         committee.overturn(round, address(0));
         vm.assertEq(pool.balanceOf(BURNT), 5 * PENALTY);
     }
