@@ -72,7 +72,7 @@ def test_bytes_and_lists() -> None:
 
 
 def test_names_on_the_wire() -> None:
-    assert [f.name for f in Outage.layout()] == ["machine", "from", "to"]
+    assert [f.name for f in Outage.layout()] == ["account", "machine", "from", "to"]
     assert [f.name for f in Request.layout()][6:9] == ["paramsHash", "issuedAt", "expiresAt"]
 
 
