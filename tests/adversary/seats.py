@@ -194,10 +194,10 @@ class Seats:
         self._share(number, held)
 
     def _share(self, number: int, held: Round) -> None:
+        """As many parts as were drawn: a majority gains nothing by there being few of it."""
         account, left = f"round {number}", held.fee
-        agreeing = self.agreeing(held)
-        held.fee = left // len(agreeing)
-        for n in agreeing:
+        held.fee = left // held.size
+        for n in self.agreeing(held):
             if self._held_since(n, held.requested_at):
                 left -= held.fee
                 self._book.move(account, self.seats[n].validator, held.fee, "fee", number)

@@ -178,10 +178,8 @@ async def test_a_quorum_attests(chain: PoolChain, tmp_path: Path) -> None:
     chain.anvil.advance(HOUR)
     chain.anvil.mine(1)
     committee, faults = await chain.pool(OTHER).committee(), await chain.pool(OTHER).faults()
-    proofs = [
-        await sign(Outage(chain.address(each), machine, since, 0), domain(chain), chain.signer(each))
-        for each in VALIDATORS
-    ]
+    outage = Outage(machine, since, 0)
+    proofs = [await sign(outage, domain(chain), chain.signer(each)) for each in VALIDATORS]
     assert await committee.matured_seats(1) == 5
     with pytest.raises(NoQuorum):
         await faults.attest(machine, since, 0, seats, [proofs[0]] * 5)
@@ -207,9 +205,8 @@ async def test_a_quorum_attests(chain: PoolChain, tmp_path: Path) -> None:
     await committee.pay_quorum(signers)
     assert await chain.pool().balance_of(chain.address(VALIDATORS[0])) == before + record.reported // 5
     assert await committee.due_of(seen.reporter) == 0
-    assert await committee.disowned_at(seen.reporter, chain.address(0)) == 0
     with pytest.raises(NothingForQuorum):
-        await committee.fine_quorum(signers, chain.address(0))  # its word stands
+        await committee.fine_quorum(signers, "0x" + "00" * 20)  # its word stands
     await index_to_head(chain, index)
     await check_against_chain(chain, index)
     await index.aclose()

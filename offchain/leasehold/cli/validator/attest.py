@@ -104,7 +104,8 @@ async def sign_outage(
         found = await session.pool.machine_of(machine)
         if found.status is MachineStatus.NONE:
             raise UnknownMachine(machine)
-        version = await _rules_of(session, machine, begin, end)
+        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
+        version = await _rules_of(call, session, outage)
         mine = await _seats_of(call, session, version, session.account)
         if not mine:
             raise InvalidInput(
@@ -116,7 +117,6 @@ async def sign_outage(
         target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
         call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
         domain = Domain(session.deployment.chain_id, session.deployment.controller)
-        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
         proof = await sign(outage, domain, session.signer)
         written: dict[str, Json] = {
             "version": 1,
@@ -231,10 +231,10 @@ async def _collect(
     first, deployment = attestations[0], session.deployment
     domain = Domain(deployment.chain_id, deployment.controller)
     accounts = AccountsContract(session.rpc, deployment.accounts)
-    index, gap = await indexed(session, call.out), Gap(0, first.from_, 0)
+    version, gap = await _rules_of(call, session, first.outage), Gap(0, first.from_, 0)
     if first.to:
+        index = await indexed(session, call.out)
         gap = Gap.of(first.outage, await index.faults(machine=first.machine))
-    version = await _rules_of(session, first.machine, gap.begin, first.to)
     proofs: dict[int, tuple[str, bytes]] = {}
     for path, each in zip(files, attestations, strict=True):
         if (each.chain_id, each.controller.lower()) != (deployment.chain_id, deployment.controller.lower()):
@@ -262,12 +262,17 @@ async def _collect(
     )
 
 
-async def _rules_of(session: Session, machine: int, begin: int, end: int) -> int:
+async def _rules_of(call: Invocation, session: Session, outage: Outage) -> int:
     """The version of the parameters whose seats may attest it: an outage that runs keeps its own."""
-    faults = await session.pool.faults()
-    if not end and (running := await faults.running_fault(machine)):
-        return (await faults.fault_of(running)).rules
-    return await session.pool.accepted_at(machine, begin)
+    begin = outage.from_
+    if outage.to:
+        index = await indexed(session, call.out)
+        begin = Gap.of(outage, await index.faults(machine=outage.machine)).begin
+    else:
+        faults = await session.pool.faults()
+        if running := await faults.running_fault(outage.machine):
+            return (await faults.fault_of(running)).rules
+    return await session.pool.accepted_at(outage.machine, begin)
 
 
 async def _seats_of(call: Invocation, session: Session, version: int, validator: str) -> list[SeatRecord]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from leasehold.chain import FaultKind, SeatSigner
+from leasehold.chain import Fault, FaultKind, SeatSigner
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._faults import arbiter_of, fault_at
+from leasehold.cli._faults import fault_at
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import FaultId
@@ -31,7 +31,7 @@ async def collect(call: Invocation, fault: FaultId) -> None:
     """
     async with open_session(call, signs=True) as session:
         committee, money = await session.pool.committee(), session.money
-        quorum = await _quorum(session, fault)
+        quorum = (await _attested(session, fault)).reporter
         due = await committee.due_of(quorum)
         if not due:
             raise NothingForQuorum(quorum)
@@ -51,28 +51,29 @@ async def collect(call: Invocation, fault: FaultId) -> None:
 async def fine(call: Invocation, fault: FaultId) -> None:
     """Fine those who attested a fault that its arbiter took back: a tenth of each seat's price, which is burnt.
 
-    Of seats that joined under rules which name that arbiter; each once in seven days at most. Anyone may send it, once.
+    A seat is fined once in seven days at most. Anyone may send it, once.
     """
     async with open_session(call, signs=True) as session:
-        committee, found = await session.pool.committee(), await fault_at(session, fault)
-        quorum, arbiter = await _quorum(session, fault), await arbiter_of(session, found)
-        if arbiter is None or not await committee.disowned_at(quorum, arbiter):
+        committee = await session.pool.committee()
+        attested = await _attested(session, fault)
+        quorum, arbiter = attested.reporter, (await session.pool.params(attested.rules)).arbiter
+        if not await committee.disowned_at(quorum, arbiter):
             raise NothingForQuorum(quorum)
         signers = await _signers(session, quorum)
 
         async def send() -> Done:
             receipt = await committee.fine_quorum(signers, arbiter)
-            return Done(receipt, f"{_said(signers)} answered for it: see `leasehold validator list`.")
+            return Done(receipt, f"{_said(signers)} are fined: see `leasehold validator list`.")
 
         await carry_out(call, f"Fine {_said(signers)}?", _json(fault, signers), send)
 
 
-async def _quorum(session: Session, fault: int) -> bytes:
-    """Whose word the fault stands on. Raises InvalidInput for one that no quorum attested."""
+async def _attested(session: Session, fault: int) -> Fault:
+    """A fault that stands on a quorum's word. Raises InvalidInput for one that no quorum attested."""
     found = await fault_at(session, fault)
     if found.kind is not FaultKind.ATTESTED:
         raise InvalidInput(f"No quorum attested fault {fault}: see `leasehold fault {fault}`.")
-    return found.reporter
+    return found
 
 
 async def _signers(session: Session, quorum: bytes) -> tuple[SeatSigner, ...]:
