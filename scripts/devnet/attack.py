@@ -174,7 +174,7 @@ class Attack:
         tenant, numbers = self.ground.accomplices[accomplice], iter(range(1_000_000))
 
         def one() -> None:
-            fields = {"grace": 1, "program": "sleep 600"} | kinds[next(numbers) % len(kinds)]
+            fields: dict[str, Any] = {"grace": 1, "program": "sleep 600"} | kinds[next(numbers) % len(kinds)]
             dataset = fields.pop("dataset", None) or tenant.dataset("another")
             sealed = self.ground.site.seal(tenant.workload(dataset, **fields))
             lease = parse_lease(tenant.open(sealed, share=1, duration=3_600))
