@@ -218,8 +218,9 @@ def signed_outage(pool, validators, keys) -> Callable[..., tuple[list[int], list
     """Seats and proofs of the validators, all of them or the first `count`, who say that a machine was down."""
 
     def sign(machine: int, from_: int, to: int, count: int = 5) -> tuple[list[int], list[bytes]]:
-        digest = typed_digest(pool, OUTAGE, machine, from_, to)
-        return list(range(1, count + 1)), [key_proof(keys[v.address], digest) for v in validators[:count]]
+        words = [typed_digest(pool, OUTAGE, v.address, machine, from_, to) for v in validators[:count]]
+        proofs = [key_proof(keys[v.address], word) for v, word in zip(validators, words, strict=False)]
+        return list(range(1, count + 1)), proofs
 
     return sign
 

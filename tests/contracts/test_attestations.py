@@ -90,7 +90,7 @@ def test_one_validator_with_many_seats_is_no_quorum(
     mature(3 * DAY)
     assert committee.maturedSeats() == 12
     start = now() - HOUR
-    proof = key_proof(keys[thief.address], typed_digest(pool, OUTAGE, 1, start, 0))
+    proof = key_proof(keys[thief.address], typed_digest(pool, OUTAGE, thief.address, 1, start, 0))
     for honest in (5, 0, 3):
         seats, proofs = signed_outage(1, start, 0, count=honest)
         if honest < 5:
