@@ -305,6 +305,9 @@ async def follow(
         except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
             await sleep(_RETRY_SECONDS)
+        except Exception:  # noqa: BLE001 - nothing that a node says may end the agent, and its sentinel with it
+            _log.exception("index")
+            await sleep(_RETRY_SECONDS)
 
 
 def authorizer(rpc: Rpc, deployment: Deployment) -> Callable[[str, bytes, bytes], Awaitable[bool]]:

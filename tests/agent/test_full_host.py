@@ -133,11 +133,12 @@ async def test_the_last_of_the_gas_is_for_answers(rig_of: Callable[..., Any]) ->
     rig: Rig = await rig_of()
     lease = await rig.open(rig.workload(grace=0))
     await rig.reaches(lease, LeaseState.ACTIVE)
-    kept = (await rig.host.chain.gas()).kept
+    gate: Any = rig.host.chain
+    kept = (await gate.gas()).kept
     assert kept
     rig.chain.anvil.request("anvil_setBalance", rig.identity.operator.address, hex(kept // 2))
     with pytest.raises(GasKept, match="send it some"):
-        await rig.host.chain.publish(lease, bytes(32))
+        await gate.publish(lease, bytes(32))
     asked = await challenge(rig.chain, rig.machine, lease)
 
     async def answered() -> bool:

@@ -1210,6 +1210,7 @@ contract CommitteeQuorumTest is CommitteeWorld {
     }
 
     function test_a_committee_answers_to_its_own_arbiter() external {
+        _seats(7);
         (uint256 round, uint32[] memory seats) = _drawn();
         _agree(round, seats, 5, false, SPEC);
         committee.finalize(round);

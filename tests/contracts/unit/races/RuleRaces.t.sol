@@ -156,7 +156,7 @@ contract RuleRaces is RaceWorld {
             committee.draw(round);
             uint32[] memory drawn = committee.drawnFor(round);
             for (uint256 j = 0; j < drawn.length; ++j) {
-                vm.assertLe(drawn[j], SEATS);
+                vm.assertLe(drawn[j], SEATS, "a free seat");
             }
             skip(COMMIT + REVEAL);
             committee.finalize(round);
@@ -217,7 +217,7 @@ contract RuleRaces is RaceWorld {
             committee.finalize(rounds[i]);
             if (committee.roundOf(rounds[i]).state == RoundState.Passed) ++lies;
         }
-        vm.assertLe(6, lies); // a fifth of the draws are theirs
+        vm.assertLe(6, lies, "lies"); // a fifth of the draws are theirs
         vm.assertEq(committee.seatOf(1).stake, 500e18);
         for (uint32 seat = 2; seat <= 12; ++seat) {
             vm.assertEq(committee.seatOf(seat).stake, 550e18);
