@@ -294,7 +294,7 @@ class Life:
         await (await self._chain.pool(0).faults()).rule(await self._fault(FaultState.APPEALED), stands)
 
     async def do_join(self) -> None:
-        await (await self._chain.pool(PROVIDER).committee()).join()
+        await (await self._chain.pool(PROVIDER).committee()).join(1)
 
     async def do_offers(self) -> None:
         await self._chain.pool(PROVIDER).cancel_offers(
