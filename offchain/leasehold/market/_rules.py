@@ -158,7 +158,7 @@ def check_params(params: Params, money: Money) -> None:
         ("challenge_window", 10 * MINUTE, None),
         ("claim_lag", max(params.challenge_window, MAX_TRIAL), 7 * DAY),
         ("filing_window", 0, 5 * DAY - 1),
-        ("appeal_window", DAY, None),
+        ("appeal_window", DAY, 13 * DAY),
         ("ruling_window", DAY, max(DAY, 14 * DAY - params.appeal_window)),
     ):
         value = getattr(params, name)

@@ -33,12 +33,19 @@ def test_a_call_is_shown_by_names() -> None:
     assert request["workload"] == b"w" * 32
     made = [
         Call(POOL, Pool.encode("transfer", SOMEBODY, 5)),
-        Call(FAULTS, Faults.encode("attest", 1, 2, 3, [4], [b"p"])),
+        Call(FAULTS, Faults.encode("attest", 1, 5, 2, 3, [4], [b"p"])),
         Call(REPUTATION, Reputation.encode("rate", 1 << 16, 5, bytes(32))),
     ]
     transfer, attest, rate = decode_calls(made, CONTRACTS)
     assert transfer.arguments == {"to": SOMEBODY, "amount": 5}
-    assert attest.arguments == {"machine": 1, "from_": 2, "to": 3, "seats": (4,), "proofs": (b"p",)}
+    assert attest.arguments == {
+        "machine": 1,
+        "next": 5,
+        "from_": 2,
+        "to": 3,
+        "seats": (4,),
+        "proofs": (b"p",),
+    }
     assert rate.arguments["stars"] == 5
 
 

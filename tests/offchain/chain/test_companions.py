@@ -178,8 +178,10 @@ async def test_a_quorum_attests(chain: PoolChain, tmp_path: Path) -> None:
     chain.anvil.advance(HOUR)
     chain.anvil.mine(1)
     committee, faults = await chain.pool(OTHER).committee(), await chain.pool(OTHER).faults()
-    outage = Outage(machine, since, 0)
-    proofs = [await sign(outage, domain(chain), chain.signer(each)) for each in VALIDATORS]
+    proofs = [
+        await sign(Outage(chain.address(each), machine, since, 0), domain(chain), chain.signer(each))
+        for each in VALIDATORS
+    ]
     assert await committee.matured_seats(1) == 5
     with pytest.raises(NoQuorum):
         await faults.attest(machine, since, 0, seats, [proofs[0]] * 5)

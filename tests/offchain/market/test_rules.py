@@ -69,10 +69,11 @@ def test_parameters_are_written_as_people_write_them() -> None:
     [
         ("fee_bps", 1_001), ("hold_fee_bps", 10_001), ("max_slash_bps", 10_001), ("start_window", 59),
         ("start_window", 86_401), ("notice_seconds", 30 * 86_400 + 1), ("challenge_window", 599), ("claim_lag", 899),
-        ("claim_lag", 604_801), ("filing_window", 604_801), ("appeal_window", 86_399), ("ruling_window", 86_399),
+        ("claim_lag", 604_801), ("filing_window", 432_000), ("appeal_window", 86_399),
+        ("appeal_window", 13 * 86_400 + 1), ("ruling_window", 86_399), ("ruling_window", 12 * 86_400 + 1),
         ("unstake_delay", 345_600 + 600 + 172_800 + 259_200 - 1), ("unstake_delay", 90 * 86_400 + 1),
         ("bond", 100_000_001), ("committee_size", 4), ("committee_size", 17), ("committee_size", 1),
-        ("seat_stake", 99_999_999), ("penalty_seconds", 1 << 24), ("verification_fee", 1 << 96),
+        ("seat_stake", 99_999_999), ("penalty_seconds", 1 << 24), ("verification_fee", 50_000_001),
     ],
 )  # fmt: skip
 def test_what_is_out_of_bounds_is_named(field: str, value: int) -> None:
