@@ -28,7 +28,8 @@ class Seat:
     stake: int
     level: int
     joined_at: int
-    arbiter: str  # of the version that it joined by
+    version: int  # that it joined by, from 1
+    arbiter: str  # whom that names
     leaves_at: int = 0
     fined_at: int | None = None
 
@@ -77,14 +78,14 @@ class Seats:
         self._last: dict[tuple[int, bool], Round] = {}  # by machine, and whether its provider asked
         self._count = 0
 
-    def join(self, who: str, rules: Rules) -> int:
-        """At the price of any version that is or was in force."""
+    def join(self, who: str, version: int, rules: Rules) -> int:
+        """At the price of `version`, any that is or was in force."""
         number, level = self._count + 1, rules.seat_stake
         stake = level + level // FINE_DIVISOR
         self._book.owners[f"seat {number}"] = who
         self._book.move(who, f"seat {number}", stake, "seat", number)
         self._count = number
-        self.seats[number] = Seat(who, stake, level, self._book.now, rules.arbiter)
+        self.seats[number] = Seat(who, stake, level, self._book.now, version, rules.arbiter)
         return number
 
     def top_up(self, number: int, who: str, amount: int) -> None:
@@ -194,10 +195,10 @@ class Seats:
         self._share(number, held)
 
     def _share(self, number: int, held: Round) -> None:
+        """A majority has as much each as if all had agreed: none gains by a view that the others do not have."""
         account, left = f"round {number}", held.fee
-        agreeing = self.agreeing(held)
-        held.fee = left // len(agreeing)
-        for n in agreeing:
+        held.fee = left // (held.size if self._mends.fee_by_size else len(self.agreeing(held)))
+        for n in self.agreeing(held):
             if self._held_since(n, held.requested_at):
                 left -= held.fee
                 self._book.move(account, self.seats[n].validator, held.fee, "fee", number)
