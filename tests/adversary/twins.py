@@ -223,8 +223,9 @@ class Twins:
         self.skip(HOUR)
         self.send(0, self.faults.functions.rule(number, stands))
         self.model.faults.rule(number, stands)
-        if not stands and self.model.faults.faults[number].round:
-            self.model.seats.overturn(self.model.faults.faults[number].round, fault.rules.arbiter)
+        fault = self.model.faults.faults[number]
+        if not stands and fault.round:
+            self.model.seats.overturn(fault.round, fault.rules.arbiter)
 
     def execute(self, number: int) -> None:
         self.skip(max(0, self.model.faults.faults[number].deadline + 1 - self.now))
