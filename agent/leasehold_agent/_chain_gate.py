@@ -31,7 +31,7 @@ from leasehold.chain import (
 from leasehold.errors import ChainError, UnknownLease
 from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
 from leasehold_agent._disk_reserve import DISK_TROUBLE
-from leasehold_agent._errors import DeclineReason
+from leasehold_agent._errors import DeclineReason, GasKept
 from leasehold_agent._gas import GasState
 from leasehold_agent._standby import standby_digests
 from leasehold_agent._witness import Witnesses
@@ -138,18 +138,22 @@ class PoolGate:
 
     async def start(self, lease: int, endpoint: bytes) -> None:
         if await self._state(lease) is LeaseState.OPENED:
+            await self._spare()
             await self._pool.start(lease, endpoint)
 
     async def decline(self, lease: int, reason: DeclineReason) -> None:
         if await self._state(lease) is LeaseState.OPENED:
+            await self._spare()
             await self._pool.decline(lease, reason)
 
     async def publish(self, lease: int, cid: bytes) -> None:
         if await self._state(lease) in (LeaseState.ACTIVE, LeaseState.ENDED):
+            await self._spare()
             await self._pool.publish_result(lease, cid)
 
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:
+            await self._spare()
             await self._pool.recover(machine)
 
     async def answer(self, asked: Asked) -> None:
@@ -179,7 +183,14 @@ class PoolGate:
     async def gas(self) -> GasState:
         """What the operator has left. Raises ChainError."""
         balance = int(await self._rpc.call("eth_getBalance", [self._operator, "latest"]), 16)
-        return GasState(self._operator, balance, int(await self._rpc.call("eth_gasPrice", []), 16))
+        price = int(await self._rpc.call("eth_gasPrice", []), 16)
+        return GasState(self._operator, balance, price, len(self._last.machines))
+
+    async def _spare(self) -> None:
+        """Raises GasKept where what is left is kept for answers: nothing that a tenant brings about may spend that."""
+        gas = await self.gas()
+        if not gas.leases:
+            raise GasKept(gas.warning or "")
 
     async def _state(self, lease: int) -> LeaseState:
         with contextlib.suppress(UnknownLease):
@@ -293,6 +304,9 @@ async def follow(
             await sleep(_RETRY_SECONDS)
         except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
+            await sleep(_RETRY_SECONDS)
+        except Exception:  # noqa: BLE001 - nothing that a node says may end the agent, and its sentinel with it
+            _log.exception("index")
             await sleep(_RETRY_SECONDS)
 
 

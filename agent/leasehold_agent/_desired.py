@@ -41,6 +41,10 @@ class Desired:
         return self.state is LeaseState.ACTIVE and now < self.end
 
 
+PROVE_TIME = 3_600
+"""Seconds after the last moment for an answer, in which anybody may prove that there was none. Then it is over."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A challenge that stands: somebody wants a sign of life. `until` is the last moment for it, unix seconds."""

@@ -30,6 +30,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent._engine_facts import EngineFacts, read_facts
+from leasehold_agent._errands import Errands
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
 
 T = TypeVar("T")
@@ -143,11 +144,11 @@ class Engine:
         self._client: Client | None = None
         self._loading = threading.Lock()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
-        self._long = ThreadPoolExecutor(_LONG_AT_ONCE, thread_name_prefix="leasehold-engine-long")
+        self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
     def close(self) -> None:
-        for pool in (self._short, self._long):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._short.shutdown(wait=False, cancel_futures=True)
+        self._long.shutdown(wait=False, cancel_futures=True)
         if self._client is not None:
             self._client.close()
             self._client = None

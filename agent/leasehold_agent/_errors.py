@@ -7,6 +7,7 @@ AgentError
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── ImageDelayed        a registry did not answer the engine
+├── GasKept             the operator's last gas is for answers
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
 └── Declined            this lease cannot run here, and why
@@ -50,6 +51,10 @@ class ImageDelayed(AgentError):
 
     def __init__(self, registry: str) -> None:
         super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
+
+
+class GasKept(AgentError):
+    """What gas the operator has left is kept for signs of life; the rest waits until it has more."""
 
 
 class NotRunning(AgentError):

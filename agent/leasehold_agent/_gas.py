@@ -1,4 +1,8 @@
-"""The operator's gas: how many more leases its balance serves, and a sentence when that gets few."""
+"""The operator's gas: what is kept for answers, how many more leases the rest serves, a sentence when that gets few.
+
+Tenants decide how often leases are declined, started and published for. Whoever could spend the last of the
+operator's coins so would silence it, and then challenge it.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,30 @@ from dataclasses import dataclass
 # publishResult, and one call in reserve.
 GAS_PER_LEASE = 44_000 + 60_000 + 50_000
 WARN_BELOW, ALARM_BELOW = 50, 5
+# What a node wants to see for an answer, or for the end of an outage: a limit with its margin, at twice the fee.
+GAS_PER_ANSWER = 2 * 200_000
+ANSWERS_KEPT = 8
+"""For each machine. A question costs its asker a bond each time, which doubles within a day."""
 
 
 @dataclass(frozen=True)
 class GasState:
-    """`balance` and `gas_price` in wei; `leases` is how many more they serve."""
+    """`balance` and `gas_price` in wei; `leases` is how many more they serve beside what is `kept` for `machines`."""
 
     operator: str
     balance: int
     gas_price: int
+    machines: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Wei that nothing but an answer, or the end of an outage, may touch."""
+        return self.machines * ANSWERS_KEPT * GAS_PER_ANSWER * self.gas_price
 
     @property
     def leases(self) -> int:
-        return self.balance // (GAS_PER_LEASE * self.gas_price) if self.gas_price else WARN_BELOW
+        spare = max(0, self.balance - self.kept)
+        return spare // (GAS_PER_LEASE * self.gas_price) if self.gas_price else WARN_BELOW
 
     @property
     def warning(self) -> str | None:

@@ -247,6 +247,8 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             await write_status(host, runtime, gas, reconciler.told.lacks())
         except DISK_TROUBLE as error:  # a status that is old says when it was written
             _log.warning("status", problem=str(error))
+        except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
+            _log.exception("status")
         await host.sleep(host.settings.tick_seconds)
 
 

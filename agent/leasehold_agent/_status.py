@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leasehold.chain import format_lease
+from leasehold_agent._desired import PROVE_TIME, ChainSnapshot
 from leasehold_agent._docker_runtime import DockerRuntime
 from leasehold_agent._footing import lacks_at_work
 from leasehold_agent._gas import GasState
@@ -41,7 +42,7 @@ async def write_status(
                 "withheld": machine.withheld,
                 "stalled": machine.stalled,
                 "down_since": machine.down_since or None,
-                "challenged": machine.id in host.snapshot.asked,
+                **sign_of_life(host.snapshot, machine.id),
                 "delisted": machine.delisted,
             }
             for machine in host.snapshot.machines.values()
@@ -52,6 +53,16 @@ async def write_status(
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
     write_private(host.settings.state_dir / NAME, json.dumps(document).encode())
+
+
+def sign_of_life(chain: ChainSnapshot, machine: int) -> dict[str, Any]:
+    """Whether somebody waits for a sign of life; and if it came too late, until when anybody may prove that."""
+    asked = chain.asked.get(machine)
+    late = asked is not None and asked.until < chain.now <= asked.until + PROVE_TIME
+    return {
+        "challenged": asked is not None and chain.now <= asked.until,
+        "provable_until": asked.until + PROVE_TIME if asked is not None and late else None,
+    }
 
 
 def read_status(state_dir: Path) -> dict[str, Any] | None:

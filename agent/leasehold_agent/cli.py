@@ -119,6 +119,12 @@ def status(as_json: Json = False) -> None:
             console.print(f"[red]Machine {machine['machine']} is down since {since}.[/red]")
         if machine["challenged"]:
             console.print(f"[yellow]Machine {machine['machine']} is asked for a sign of life.[/yellow]")
+        if machine.get("provable_until"):
+            until = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["provable_until"]))
+            console.print(
+                f"[yellow]Machine {machine['machine']} gave no sign of life in time: anybody may prove it until "
+                f"{until}, then the question is over.[/yellow]"
+            )
     for number in found.get("strangers", ()):
         console.print(
             f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"

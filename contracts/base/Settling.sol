@@ -138,10 +138,14 @@ abstract contract Settling is Outages {
         returns (uint96 paid, uint96 fee)
     {
         uint256 feeAfter = Billing.portion(total, feeBps);
-        uint256 feeAdded = feeAfter - Billing.portion(settled, feeBps);
+        uint256 feeAdded;
+        unchecked {
+            // Of a total that is no less, or else the next line reverts; and a fee is a part.
+            feeAdded = feeAfter - Billing.portion(settled, feeBps);
+            paid = uint96(total - feeAfter);
+        }
         _credit(provider, total - settled - feeAdded);
         if (feeAdded != 0) _providers[provider] = _providers[provider].withFee(feeAdded);
         fee = uint96(feeAfter);
-        paid = uint96(total - feeAfter);
     }
 }

@@ -195,7 +195,7 @@ class Seats:
         self._share(number, held)
 
     def _share(self, number: int, held: Round) -> None:
-        """A majority has as much each as if all had agreed: none gains by a view that the others do not have."""
+        """As many parts as were drawn: a majority gains nothing by there being few of it."""
         account, left = f"round {number}", held.fee
         held.fee = left // (held.size if self._mends.fee_by_size else len(self.agreeing(held)))
         for n in self.agreeing(held):

@@ -22,6 +22,7 @@ from leasehold.chain import (
 from leasehold.errors import RpcUnavailable
 from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
 from leasehold_agent._duties import Duties, Duty, Stalled, duties
+from leasehold_agent._status import sign_of_life
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -60,6 +61,21 @@ def seen(machine: Machine = HERE, **changes: Any) -> ChainSnapshot:
 
 def outage(since: int, *, reported: bool) -> dict[int, Outage]:
     return {7: Outage(4, 7, since, reported)}
+
+
+@pytest.mark.parametrize(
+    ("since_the_last_moment", "challenged", "provable"),
+    [(0, True, False), (1, False, True), (3_600, False, True), (3_601, False, False)],
+)
+def test_a_question_that_nobody_proved_is_over(
+    since_the_last_moment: int, challenged: bool, provable: bool
+) -> None:
+    chain = seen(asked={7: ASKED}, now=ASKED.until + since_the_last_moment)
+    assert sign_of_life(chain, 7) == {
+        "challenged": challenged,
+        "provable_until": ASKED.until + 3_600 if provable else None,
+    }
+    assert (ASKED in duties(chain, BEGAN)) == challenged
 
 
 WAITING = Desired(

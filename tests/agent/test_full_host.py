@@ -21,6 +21,7 @@ from leasehold.errors import RpcUnavailable
 from leasehold_agent import _sentinel
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._disk_reserve import DiskReserve
+from leasehold_agent._errors import GasKept
 from leasehold_agent._identity import write_private
 from leasehold_agent._plan import Publish
 from leasehold_agent._sentinel import Sentinel, Told, engine_answers, sentinel_beside
@@ -125,6 +126,25 @@ async def test_a_full_disk_silences_no_agent(small_disk: Path, rig_of: Callable[
         return await standing(rig.chain, rig.machine) != again
 
     await rig.until(by_itself)
+
+
+async def test_the_last_of_the_gas_is_for_answers(rig_of: Callable[..., Any]) -> None:
+    """Declines, starts and results cost the operator gas as often as tenants like; then one of them asks."""
+    rig: Rig = await rig_of()
+    lease = await rig.open(rig.workload(grace=0))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    gate: Any = rig.host.chain
+    kept = (await gate.gas()).kept
+    assert kept
+    rig.chain.anvil.request("anvil_setBalance", rig.identity.operator.address, hex(kept // 2))
+    with pytest.raises(GasKept, match="send it some"):
+        await gate.publish(lease, bytes(32))
+    asked = await challenge(rig.chain, rig.machine, lease)
+
+    async def answered() -> bool:
+        return await standing(rig.chain, rig.machine) != asked
+
+    await rig.until(answered)
 
 
 async def test_a_full_disk_ends_no_agent_that_begins(

@@ -184,7 +184,7 @@ async def test_beside_another_engine_it_lives_and_leaves_the_leases_alone(rig: R
     """An engine that was set up anew, or a copy of this host: which of them, somebody has to say. A silent machine
     would cost stake meanwhile, and a copy that runs its leases again the tenants' results.
     """
-    billed = await rig.open(rig.workload(grace=0))
+    billed = await rig.open(rig.workload(grace=0), share=4)
     note = rig.settings.state_dir / "engine"
     await rig.host.engine.remove((await running(rig, billed)).name)
     await rig.stop()
@@ -202,7 +202,7 @@ async def test_beside_another_engine_it_lives_and_leaves_the_leases_alone(rig: R
         return not (await faults.challenge_of(rig.machine)).id
 
     await rig.until(answered)
-    new = await rig.open()
+    new = await rig.open(share=4)
     await rig.until(lambda: new in rig.host.snapshot.leases)
     left = rig.host.snapshot.leases[new].window_ends - rig.host.snapshot.now
     rig.chain.anvil.advance(left - 5)

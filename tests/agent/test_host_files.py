@@ -17,7 +17,7 @@ from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings, config_file, load_settings
 from leasehold_agent._errors import AlreadyRunning, StoreFull
-from leasehold_agent._gas import GAS_PER_LEASE, GasState
+from leasehold_agent._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE, GasState
 from leasehold_agent._identity import load_identity, write_private
 from leasehold_agent._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent._serve import _only_one
@@ -265,6 +265,13 @@ class TestGas:
         assert gas.warning is not None
         assert "cannot start another lease" in gas.warning
         assert gas.alarming
+
+    def test_what_is_kept_for_answers_serves_no_lease(self) -> None:
+        kept = GasState("0xA", 0, 10, machines=2).kept
+        assert kept == 2 * ANSWERS_KEPT * GAS_PER_ANSWER * 10
+        gas = GasState("0xA", kept + GAS_PER_LEASE * 10 - 1, 10, machines=2)
+        assert gas.leases == 0
+        assert GasState("0xA", kept + GAS_PER_LEASE * 10, 10, machines=2).leases == 1
 
     def test_a_chain_whose_gas_is_free(self) -> None:
         assert GasState("0xA", 0, 0).warning is None

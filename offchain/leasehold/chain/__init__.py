@@ -77,6 +77,7 @@ from leasehold.chain._types import (
     commitment,
     cost,
 )
+from leasehold.chain._types import Signer as SeatSigner
 from leasehold.chain._watcher import EventWatcher, Item
 
 __all__ = [
@@ -151,6 +152,7 @@ __all__ = [
     "Rpc",
     "Seat",
     "SeatRecord",
+    "SeatSigner",
     "Sender",
     "Sends",
     "ServiceRecord",

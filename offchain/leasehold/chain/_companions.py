@@ -5,7 +5,6 @@ contracts/interfaces. Money that they take comes out of the sender's ledger in t
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
@@ -40,6 +39,10 @@ class Companion(Contract):
     async def controller(self) -> str:
         """The pool that it belongs to."""
         return str(await self._read("controller"))
+
+    async def accounts(self) -> str:
+        """Whom it believes that an account has approved something."""
+        return str(await self._read("accounts"))
 
 
 class Committee(Companion):
@@ -128,12 +131,12 @@ class Committee(Companion):
 
     async def pay_quorum(self, signers: Sequence[Signer]) -> Receipt:
         """Credits a quorum's signers with what they have earned. Anyone may send it."""
-        return await self._write("payQuorum", [astuple(each) for each in signers])
+        return await self._write("payQuorum", list(signers))
 
     async def fine_quorum(self, signers: Sequence[Signer], arbiter: str) -> Receipt:
         """Fines those of a quorum, whose word `arbiter` has taken back, who joined under rules that name him. Anyone
         may send it."""
-        return await self._write("fineQuorum", [astuple(each) for each in signers], arbiter)
+        return await self._write("fineQuorum", list(signers), arbiter)
 
 
 class Faults(Companion):

@@ -265,6 +265,10 @@ class Pool(Contract):
     async def offer_digest(self, offer: Offer) -> bytes:
         return bytes(await self._read("offerDigest", offer))
 
+    async def consent_digest(self, provider: str, operator: str, deadline: int) -> bytes:
+        """What `operator` signs to serve `provider` until `deadline`."""
+        return bytes(await self._read("consentDigest", provider, operator, deadline))
+
     async def machine_count(self) -> int:
         return int(await self._read("machineCount"))
 

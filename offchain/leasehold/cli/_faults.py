@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from leasehold.chain import (
     ZERO_ADDRESS,
     ZERO_DIGEST,
+    Challenge,
     Fault,
     FaultKind,
     FaultRecord,
@@ -22,6 +23,7 @@ from leasehold.errors import UnknownFault
 from leasehold.market import Money, format_amount, format_duration
 
 BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
+PROVE_TIME = 3_600  # seconds after the last moment for an answer; from then on a challenge moves nothing
 ROLL_AFTER = 120 * 3_600  # seconds; from then on anybody may file a running outage
 
 KINDS = {
@@ -85,7 +87,7 @@ def fault_json(fault: Fault, money: Money) -> dict[str, Json]:
 def lasted(fault: Fault) -> str:
     """When it was, for people."""
     if fault.kind is FaultKind.FALSE_HARDWARE:
-        return f"verification of {utc(fault.from_)}"
+        return f"verification of {utc(fault.to)}"
     if not fault.to:
         return f"since {utc(fault.from_)}"
     return f"{utc(fault.from_)}, {format_duration(fault.to - fault.from_)}"
@@ -96,6 +98,12 @@ def costs(fault: Fault, money: Money) -> str:
     if fault.state is FaultState.RUNNING:
         return "not fixed yet"
     return f"{money.show(fault.amount, places=6)} ({fault.bps / 100:g} % of the stake)"
+
+
+async def answer_until(session: Session, machine: int, challenge: Challenge) -> int:
+    """The last moment to answer a challenge: by the rules that were accepted when it was asked."""
+    version = await session.pool.accepted_at(machine, challenge.at)
+    return challenge.at + (await session.pool.params(version)).challenge_window
 
 
 async def arbiter_of(session: Session, fault: Fault) -> str | None:

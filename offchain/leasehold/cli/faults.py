@@ -11,7 +11,9 @@ import typer
 from leasehold.chain import Fault, FaultState, LeaseState, Receipt, format_lease, parse_lease
 from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import (
+    PROVE_TIME,
     ROLL_AFTER,
+    answer_until,
     applicable,
     arbiter_of,
     costs,
@@ -115,11 +117,16 @@ async def _own_lease(call: Invocation, session: Session, machine: int, named: in
 
 @shared(SIGNS)
 async def prove(call: Invocation, machine: MachineId) -> None:
-    """Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send it."""
+    """Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send it.
+
+    An hour after the last moment for an answer the question is over: then only the bond comes back.
+    """
     async with open_session(call, signs=True) as session:
         faults = await session.pool.faults()
-        if not (await faults.challenge_of(machine)).at:
+        standing = await faults.challenge_of(machine)
+        if not standing.at:
             raise NoChallenge(machine=machine)
+        over = await session.now() > await answer_until(session, machine, standing) + PROVE_TIME
 
         async def send() -> Done:
             fault, receipt = await faults.prove(machine)
@@ -132,7 +139,12 @@ async def prove(call: Invocation, machine: MachineId) -> None:
                 receipt, f"{said} The bond is back in the challenger's ledger.", {"fault": fault or None}
             )
 
-        await carry_out(call, f"Prove that machine {machine} did not answer?", {"machine": machine}, send)
+        question = f"Prove that machine {machine} did not answer?"
+        if over:
+            question = (
+                f"Nobody proved within an hour that machine {machine} did not answer. Send the bond back?"
+            )
+        await carry_out(call, question, {"machine": machine, "over": over}, send)
 
 
 @shared(ANSWERS | WALLET)

@@ -8,6 +8,7 @@ A sealed dataset is one stream that has to be opened from its beginning: going o
 has got already.
 """
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -26,12 +27,14 @@ from leasehold.datasets._tree import Budget, TreeWriter, write_all
 from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Kind
 from leasehold.datasets._unixfs import Node as UnixNode
 from leasehold.datasets._walk import MAX_ENTRIES
-from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnsafe
+from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe, IpfsError
 
 Progress = Callable[[int, int], None]
 """`(done, total)` in bytes; `total` is what the publisher says."""
 
 _SMALL: Final = 4 * 1024 * 1024
+_TINY: Final = 64 * 1024
+_TOGETHER: Final = 32
 _WORKERS: Final = 16  # small files wait 20 ms each for the node's next message to others
 _STREAMS: Final = 4
 _MAX_NESTING: Final = 128
@@ -86,7 +89,9 @@ class Fetch:
             self._report(0)
             with ThreadPoolExecutor(_WORKERS, thread_name_prefix="leasehold-fetch") as pool:
                 crew = _Crew(pool, self._cancellation)
-                small = (partial(self._small, item, writer) for item in items if item.size <= _SMALL)
+                tiny, others = _bundles(items)
+                crew.do((partial(self._bundle, bundle, writer) for bundle in tiny), 2 * _WORKERS)
+                small = (partial(self._small, item, writer) for item in others if item.size <= _SMALL)
                 crew.do(small, 2 * _WORKERS)
                 for item in items:
                     if item.size > _SMALL:
@@ -117,14 +122,45 @@ class Fetch:
                 raise DatasetTooLarge("The dataset, counted in files,", len(files), MAX_ENTRIES)
         return files
 
-    def _small(self, item: Item, writer: TreeWriter) -> None:
-        with writer.file(item.path) as descriptor:
-            there = os.fstat(descriptor).st_size
-            if item.cid.codec == RAW and there == item.size <= MAX_BLOCK:
-                whole = Leaf(0, there, item.cid)
-                if whole.accepts(_read(descriptor, whole, self._buffer())):
-                    self._got(there)
-                    return
+    def _bundle(self, items: list[Item], writer: TreeWriter) -> None:
+        """Files of one block each in one request: of their own, each request costs more than its bytes."""
+        missing = []
+        for item in items:
+            with writer.file(item.path) as descriptor:
+                if not self._is_there(item, descriptor):
+                    missing.append(item)
+        came = self._together(missing, writer) if missing else 0
+        for item in missing[
+            came:
+        ]:  # from the first that is not what it should be, each says for itself what is wrong
+            self._small(item, writer, again=True)
+
+    def _together(self, items: list[Item], writer: TreeWriter) -> int:
+        """Writes what comes and is right, in order; how many files that were."""
+        came = 0
+        with contextlib.suppress(DatasetUnavailable, IpfsError):
+            for item, content in self._dag.together(items, self._buffer()):
+                with writer.file(item.path, again=True) as descriptor:
+                    write_all(descriptor, content, 0)
+                    _cut(descriptor, item.size)
+                self._got(item.size)
+                came += 1
+        return came
+
+    def _is_there(self, item: Item, descriptor: int) -> bool:
+        there = os.fstat(descriptor).st_size
+        if item.cid.codec != RAW or not there == item.size <= MAX_BLOCK:
+            return False
+        whole = Leaf(0, there, item.cid)
+        if not whole.accepts(_read(descriptor, whole, self._buffer())):
+            return False
+        self._got(there)
+        return True
+
+    def _small(self, item: Item, writer: TreeWriter, *, again: bool = False) -> None:
+        with writer.file(item.path, again=again) as descriptor:
+            if self._is_there(item, descriptor):
+                return
             node = self._dag.node(item.cid)
             for span in spans(self._dag.leaves(item.cid, node)):
                 self._span(item.cid.text, span, descriptor)
@@ -261,6 +297,16 @@ class _Crew:
             self._cancellation.cancel()
             wait(running)
             raise
+
+
+def _bundles(items: list[Item]) -> tuple[list[list[Item]], list[Item]]:
+    """Files of one small block, in bundles; and all the others."""
+    tiny: list[Item] = []
+    others: list[Item] = []
+    for item in items:
+        one = item.cid.codec == RAW and item.cid.inline is None and 0 < item.size <= _TINY
+        (tiny if one else others).append(item)
+    return [tiny[at : at + _TOGETHER] for at in range(0, len(tiny), _TOGETHER)], others
 
 
 def _raise_first(done: set[Future[None]]) -> None:

@@ -12,7 +12,7 @@ import json
 import socket
 import threading
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -152,13 +152,19 @@ class Node:
 
     @contextlib.contextmanager
     def stream(
-        self, command: str, cid: str, timeout: float, cancellation: Cancellation, **options: str
+        self,
+        command: str,
+        cid: str,
+        timeout: float,
+        cancellation: Cancellation,
+        others: Sequence[str] = (),
+        **options: str,
     ) -> Iterator[Stream]:
-        """The body of an answer that names a CID. `timeout` seconds without a byte end it.
+        """The body of an answer that names a CID, or `others` after it. `timeout` seconds without a byte end it.
 
         Raises DatasetUnavailable(cid), IpfsUnreachable, IpfsError; while reading too.
         """
-        query = {"arg": cid, **options}
+        query = [("arg", each) for each in (cid, *others)] + list(options.items())
         with self._connected(timeout, cancellation, cid) as connection:
             connection.request("POST", f"{self._base}/{command}?{urlencode(query)}")
             with contextlib.closing(connection.getresponse()) as response:

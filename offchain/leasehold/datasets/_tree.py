@@ -78,9 +78,10 @@ class TreeWriter:
             pass
 
     @contextlib.contextmanager
-    def file(self, path: str, *, executable: bool = False) -> Iterator[int]:
-        """Opens a file for reading and writing; one that is there keeps its bytes."""
-        self._budget.entry(file=True)
+    def file(self, path: str, *, executable: bool = False, again: bool = False) -> Iterator[int]:
+        """Opens a file for reading and writing; one that is there keeps its bytes. again: it counts already."""
+        if not again:
+            self._budget.entry(file=True)
         *above, name = _parts(path)
         with self.opened(above) as folder:
             try:

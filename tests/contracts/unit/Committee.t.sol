@@ -657,6 +657,28 @@ contract CommitteeRoundsTest is CommitteeWorld {
         vm.assertEq(pool.told(MACHINE), 1);
     }
 
+    /// @dev Only that other hardware was found is a fault: not that the machine passed, nor that it failed without a word.
+    function test_what_is_false_hardware() external {
+        bytes memory none = abi.encodeWithSelector(ICommittee.NoFalseHardware.selector, 1);
+        _expect(none);
+        committee.falseHardwareOf(1);
+        (uint256 round, uint32[] memory seats) = _drawn();
+        uint256 requestedAt = block.timestamp;
+        _agree(round, seats, 3, false, 0);
+        committee.finalize(round);
+        _assertState(round, RoundState.Failed);
+        _expect(none);
+        committee.falseHardwareOf(round);
+        vm.warp(requestedAt + 1 days);
+        requestedAt = block.timestamp;
+        (round, seats) = _drawn();
+        _agree(round, seats, 3, false, SPEC);
+        committee.finalize(round);
+        (uint32 machine, uint16 revision, uint32 asked, uint32 found) = committee.falseHardwareOf(round);
+        vm.assertTrue(machine == MACHINE && revision == 1 && asked == requestedAt);
+        vm.assertEq(found, requestedAt + COMMIT + REVEAL);
+    }
+
     /// @dev A machine changed or retired meanwhile: the round is decided and paid, and says nothing of the new revision.
     function test_a_machine_that_changed_meanwhile_is_left_alone() external {
         (uint256 round, uint32[] memory seats) = _drawn();
@@ -834,6 +856,31 @@ contract CommitteeRoundsTest is CommitteeWorld {
             skip(COMMIT + REVEAL);
             committee.finalize(round);
         }
+    }
+
+    /// @dev Seats that cost more than what is asked are drawn beside those that cost just that: nine of seven and seven.
+    function test_dearer_seats_judge_with_the_others() external {
+        Params memory dear = _params();
+        dear.seatStake = 2 * LEVEL;
+        pool.setParams(dear);
+        for (uint256 i = 0; i < 7; ++i) {
+            pool.deposit(_validator(100 + i), STAKE);
+            _join(_validator(100 + i));
+        }
+        skip(MATURITY);
+        vm.assertEq(committee.maturedSeats(1), 7); // where the double is asked
+        dear.seatStake = LEVEL;
+        dear.committeeSize = 9;
+        pool.setParams(dear);
+        vm.assertEq(committee.maturedSeats(1), 14);
+        (, uint32[] memory seats) = _drawn();
+        uint256 dearer;
+        for (uint256 i = 0; i < 9; ++i) {
+            vm.assertTrue(seats[i] >= 1 && seats[i] <= 14);
+            if (seats[i] > 7) ++dearer;
+        }
+        vm.assertTrue(dearer >= 2 && dearer <= 7);
+        _assertSolvent();
     }
 
     function test_a_seat_is_bought_for_rules_that_are_or_were_in_force() external {
@@ -1163,12 +1210,14 @@ contract CommitteeQuorumTest is CommitteeWorld {
     }
 
     function test_a_committee_answers_to_its_own_arbiter() external {
+        _seats(7);
         (uint256 round, uint32[] memory seats) = _drawn();
         _agree(round, seats, 5, false, SPEC);
         committee.finalize(round);
-        vm.startPrank(address(pool));
+        vm.prank(address(pool));
         committee.overturn(round, THIEF);
         vm.assertEq(pool.balanceOf(BURNT), 0);
+        vm.prank(address(pool));
         committee.overturn(round, address(0));
         vm.assertEq(pool.balanceOf(BURNT), 5 * PENALTY);
     }

@@ -124,4 +124,9 @@ contract CommitteeQuorumGasTest is CommitteeOfPool {
     function test_quorum_of_400() external {
         _measure(400, "witness_400");
     }
+
+    /// @dev As many as there may be.
+    function test_quorum_of_512() external {
+        _measure(512, "witness_512");
+    }
 }

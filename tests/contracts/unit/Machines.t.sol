@@ -138,6 +138,33 @@ contract MachinesTest is Fixture {
         vm.assertEq(pool.machineOf(machine).stake, 2 * STAKE + 2);
     }
 
+    /// @dev Of four versions the second was never accepted, and the third more than once.
+    function test_what_was_accepted_when() external {
+        uint256[5] memory since;
+        for (uint16 version = 2; version <= 4; ++version) {
+            vm.prank(OWNER);
+            pool.proposeParams(_params());
+            skip(2 days);
+            since[version] = vm.getBlockTimestamp();
+            if (version != 2) _acceptTwice();
+        }
+        vm.assertEq(pool.acceptedAt(machine, NOW), 1);
+        vm.assertEq(pool.acceptedAt(machine, since[2]), 1);
+        vm.assertEq(pool.acceptedAt(machine, since[3] - 1), 1);
+        vm.assertEq(pool.acceptedAt(machine, since[3]), 3);
+        vm.assertEq(pool.acceptedAt(machine, since[4] - 1), 3);
+        vm.assertEq(pool.acceptedAt(machine, since[4]), 4);
+        vm.assertEq(pool.acceptedAt(machine, since[4] + 365 days), 4);
+    }
+
+    function _acceptTwice() private {
+        for (uint256 i = 0; i < 2; ++i) {
+            vm.prank(PROVIDER);
+            pool.setTerms(machine, _terms());
+            skip(1);
+        }
+    }
+
     function test_setHardware_returns_to_unverified() external {
         _asCommittee().setVerified(machine, 1, true);
         _expectEvent();

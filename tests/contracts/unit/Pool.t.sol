@@ -347,5 +347,6 @@ contract ReadsTest is PoolFixture {
         LeaseView memory seen = pool.leaseOf(5 << 16);
         vm.assertEq(seen.tenant, address(0));
         vm.assertEq(uint256(seen.state), 0);
+        vm.assertEq(pool.tenancyOf(5 << 16 | 1).tenant, address(0)); // nor of that number in its slot
     }
 }

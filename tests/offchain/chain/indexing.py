@@ -155,7 +155,7 @@ async def _check_faults(chain: PoolChain, index: Indexer) -> None:
         losses = await index.losses(fault=record.fault)
         assert (record.machine, record.kind, record.state) == (seen.machine, seen.kind, seen.state)
         assert (record.from_, record.to, record.filed_at) == (seen.from_, seen.to, seen.filed_at)
-        assert (record.amount, record.bps, record.arbiter) == (seen.amount, seen.bps, seen.arbiter)
+        assert (record.amount, record.bps, record.rules) == (seen.amount, seen.bps, seen.rules)
         assert record.pot - record.compensated == seen.pot
         assert sum(loss.part for loss in losses) in (0, record.pot)
         assert sum(loss.amount for loss in losses) == record.compensated

@@ -303,8 +303,6 @@ async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
     (charge, *_) = [e for e in (await index.ledger(FAULTS)).entries if e.kind == "charge"]
     assert (charge.amount, charge.counterparty) == (5 * UNIT, TENANT)
     assert (await index.balances())[FAULTS] == 0
-    pool = await index.pool()
-    assert pool is not None
     await index.aclose()
 
 

@@ -84,11 +84,12 @@ def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: C
     pool.anvil.advance(2 * DAY + 1)
     settled = leased("compensate", "1", "--yes", "--json", wallet=RENTER).json
     assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
-    assert settled["gained"] == "4"
-    assert ledger(leased, RENTER) == 4
+    assert settled["gained"] == "2"  # half of the machine was his: half of the tenants' half
+    assert ledger(leased, RENTER) == 2
     shown = leased("fault", "1", "--json").json
-    assert (shown["state"], shown["to_tenants"], shown["to_treasury"]) == ("executed", "4", "4")
-    assert shown["losses"][0]["credited"] == "4"
+    assert (shown["state"], shown["to_tenants"], shown["rest"]) == ("executed", "2", "6")
+    assert shown["losses"][0]["credited"] == "2"
+    assert "burnt 6 TUSD" in leased("fault", "1").out
     assert "1 " in leased("fault", "1").out
     assert "executed" in leased("faults", "1").out
     assert "has not failed" in leased("faults", "2").out
@@ -112,7 +113,22 @@ def test_an_outage_is_taken_off_the_bill_before_the_lease_ends(leased: Cli, pool
     assert float(closed["paid"]) + float(closed["fee"]) == pytest.approx(
         2.5, rel=0.02
     )  # one hour of the five
-    assert leased("fault", "1", "--json").json["losses"][0]["cell_seconds"] >= 8 * 4 * 3_600
+    assert leased("fault", "1", "--json").json["losses"][0]["part"] == "2"
+
+
+def test_a_provider_gives_an_outages_time_back_to_have_his_cells(leased: Cli, pool: Pool) -> None:
+    pool.anvil.advance(21 * 3_600)
+    leased("provider", "report", "1", "--yes", wallet=OPERATOR)
+    pool.anvil.advance(600)
+    leased("provider", "recover", "1", "--yes", wallet=OPERATOR)
+    pool.anvil.advance(3 * 3_600)  # past the lease's end
+    held = leased("provider", "claim", "--yes", "--json", wallet=PROVIDER)
+    assert "held for their tenants by an outage: 1. --forgo closes them now" in held.err
+    assert held.json["closed"] == []
+    closed = leased("provider", "claim", "--forgo", "--yes", "--json", wallet=PROVIDER).json
+    assert closed["closed"] == ["1"]
+    # All day but ten minutes, less the fee.
+    assert ledger(leased, PROVIDER) == pytest.approx(2.5 * (24 - 1 / 6) * 0.97, rel=1e-3)
 
 
 def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool: Pool) -> None:
@@ -127,7 +143,8 @@ def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool:
     pool.anvil.advance(2 * DAY + 1)
     settled = leased("compensate", "1", "--everyone", "--yes", "--json", wallet=PROVIDER).json
     assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
-    assert ledger(leased, RENTER) == 50
+    # Half of 100 for all cells at all times: half of the cells, and the hours that were left of the lease.
+    assert ledger(leased, RENTER) == pytest.approx(25 * 82_800 / (120 * 3_600), rel=0.01)
 
 
 def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger(
@@ -159,7 +176,26 @@ def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger
     assert "Would carry out fault 1" in dry.out
     settled = leased("compensate", "--yes", "--json", wallet=RENTER).json
     assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
-    assert settled["gained"] == "4.8"  # 4 % of 200: half for the only tenant, a tenth for whoever asked
+    assert (
+        settled["gained"] == "2.8"
+    )  # 4 % of 200: a quarter for half of the machine, a tenth for whoever asked
+
+
+def test_a_question_that_nobody_proved_is_over(leased: Cli, pool: Pool) -> None:
+    leased("wallet", "deposit", "20", "--yes", wallet=RENTER)
+    leased("challenge", "1", "--yes", wallet=RENTER)
+    pool.anvil.advance(601)
+    late = leased("provider", "answer", "1", "--yes", wallet=OPERATOR, ok=False)
+    assert "for an hour after that anybody may prove it, then it is over" in late.err
+    assert "anybody may prove it until" in leased("provider", "status", wallet=PROVIDER).err
+    pool.anvil.advance(3_601)
+    assert leased("provider", "status", "--json", wallet=PROVIDER).json["duties"] == []
+    assert leased("prove", "1", "--dry-run", "--json", wallet=PROVIDER).json["over"] is True
+    ended = leased("prove", "1", "--yes", "--json", wallet=PROVIDER)
+    assert ended.json["fault"] is None
+    assert "an hour has passed since" in ended.err
+    assert ledger(leased, RENTER) == 20
+    assert leased("faults", "--json").json == []
 
 
 def test_a_challenge_is_answered_by_the_operator_or_with_its_proof(leased: Cli, pool: Pool) -> None:

@@ -56,7 +56,6 @@ def test_the_table_of_powers_is_read_from_the_chain(owned: Cli, pool: Pool) -> N
     assert "becomes the owner by accepting" in owned("pool", "trust").out
     owned("pool", "accept", "--yes", wallet=PROVIDER)
     owned("pool", "treasury", owner, "--yes", wallet=PROVIDER)
-    owned("pool", "arbiter", owner, "--yes", wallet=PROVIDER)
     assert owned("pool", "trust", "--json").json["owner"] == successor
 
 

@@ -29,7 +29,7 @@ def test_a_seat_is_staked_topped_up_and_left(market: Cli, pool: Pool) -> None:
     assert "Nobody has a seat" in market("validator", "list").out
     assert "You have no seat" in market("validator", "status", wallet=RENTER).out
     dry = market("validator", "stake", "--dry-run", "--json", wallet=RENTER)
-    assert (dry.json["stake"], dry.json["from_wallet"]) == ("500", "500")
+    assert (dry.json["stake"], dry.json["from_wallet"]) == ("550", "550")
     assert "matures" in dry.err
     seat = market("validator", "stake", "--yes", "--json", wallet=RENTER).json
     assert seat["seat"] == 1
@@ -46,9 +46,9 @@ def test_a_seat_is_staked_topped_up_and_left(market: Cli, pool: Pool) -> None:
     market("validator", "leave", "1", "--yes", wallet=RENTER)
     assert "leaving" in market("validator", "status", wallet=RENTER).out
     assert "locked until" in market("validator", "exit", "1", "--yes", wallet=RENTER, ok=False).err
-    pool.anvil.advance(7 * DAY + 1)
+    pool.anvil.advance(21 * DAY + 1)
     market("validator", "exit", "1", "--yes", wallet=PROVIDER)
-    assert market("wallet", "balance", "--json", wallet=RENTER).json["ledger"] == "500"
+    assert market("wallet", "balance", "--json", wallet=RENTER).json["ledger"] == "550"
     assert market("validator", "list", "--json").json["seats"] == []
 
 
@@ -119,9 +119,9 @@ def test_a_machine_is_verified_by_its_committee(seated: Cli, pool: Pool) -> None
     assert (finished["agreed"], finished["next"]) == (4, None)
     assert "nothing more" in seated("validator", "rounds").out
     seat = seated("validator", "list", "--json").json["seats"][4]
-    assert (seat["stake"], seat["full"]) == ("450", "500")
+    assert (seat["stake"], seat["full"]) == ("500", "550")
     topped = seated("validator", "top-up", "5", "--yes", "--approve", "--json", wallet=VALIDATORS[4]).json
-    assert topped["stake"] == "500"
+    assert topped["stake"] == "550"
     nothing = seated("validator", "false-hardware", "1", "--yes", wallet=RENTER, ok=False)
     assert "nothing to file" in nothing.err
 
@@ -207,9 +207,32 @@ def test_a_quorum_attests_an_outage_and_the_tenant_is_compensated(
     pool.anvil.advance(2 * DAY + 1)
     settled = seated("compensate", "--yes", "--json", wallet=RENTER).json
     assert [step["step"] for step in settled["steps"]] == ["execute", "compensate"]
-    assert settled["gained"] == "8"
+    assert settled["gained"] == "4"
+    assert "nothing coming" in seated("validator", "fine", "1", "--yes", wallet=RENTER, ok=False).err
+    assert seated("validator", "collect", "1", "--dry-run", "--json", wallet=RENTER).json["amount"] == "1.6"
+    paid = seated("validator", "collect", "1", "--yes", "--json", wallet=VALIDATORS[0]).json
+    assert (paid["amount"], paid["seats"]) == ("1.6", [1, 2, 3, 4, 5])
     for name in VALIDATORS:  # a tenth of 16 among five
         assert seated("wallet", "balance", "--json", wallet=name).json["ledger"] == "0.32"
+    assert "nothing coming" in seated("validator", "collect", "1", "--yes", wallet=RENTER, ok=False).err
+
+
+def test_what_the_arbiter_takes_back_costs_those_who_signed_it(
+    seated: Cli, pool: Pool, tmp_path: Path
+) -> None:
+    add_wallet(seated, pool, "owner", 0)
+    begin, end = pool.anvil.timestamp - 2 * 3_600, pool.anvil.timestamp - 3_600
+    files = [tmp_path / f"{name}.json" for name in VALIDATORS]
+    for name, path in zip(VALIDATORS, files, strict=True):
+        words = ("--from", str(begin), "--to", str(end), "--out", str(path))
+        seated("validator", "attest", "sign", "1", *words, "--yes", wallet=name)
+    seated("validator", "attest", "send", *map(str, files), "--yes", wallet=RENTER)
+    seated("provider", "appeal", "1", "--yes", "--approve", wallet=PROVIDER)
+    seated("pool", "rule", "1", "--drop", "--yes", wallet="owner")
+    assert seated("validator", "fine", "1", "--yes", "--json", wallet=RENTER).json["seats"] == [1, 2, 3, 4, 5]
+    seats = seated("validator", "list", "--json").json["seats"]
+    assert [each["stake"] for each in seats] == ["500"] * 5
+    assert "to lose" in seated("validator", "fine", "1", "--yes", wallet=RENTER, ok=False).err
 
 
 @pytest.mark.parametrize(

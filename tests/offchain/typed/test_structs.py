@@ -7,6 +7,7 @@ from leasehold.errors import TypedDataError
 
 ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OFFER: dict[str, object] = {
+    "account": ADDRESS,
     "machine": 1,
     "revision": 1,
     "price": 5,
@@ -71,13 +72,18 @@ def test_bytes_and_lists() -> None:
 
 
 def test_names_on_the_wire() -> None:
-    assert [f.name for f in Outage.layout()] == ["machine", "from", "to"]
+    assert [f.name for f in Outage.layout()] == ["account", "machine", "from", "to"]
     assert [f.name for f in Request.layout()][6:9] == ["paramsHash", "issuedAt", "expiresAt"]
 
 
 def test_large_integers_survive_javascript() -> None:
-    answer = Answer(machine=1, fault=2**53, issued_at=2**53 - 1)
-    assert answer.to_json() == {"machine": 1, "fault": "9007199254740992", "issuedAt": 9007199254740991}
+    answer = Answer(account=ADDRESS, machine=1, fault=2**53, issued_at=2**53 - 1)
+    assert answer.to_json() == {
+        "account": ADDRESS,
+        "machine": 1,
+        "fault": "9007199254740992",
+        "issuedAt": 9007199254740991,
+    }
     assert Answer.from_json(answer.to_json()) == answer
 
 

@@ -10,7 +10,7 @@ from leasehold.chain import ZERO_ADDRESS, FaultState, Machine, Params
 from leasehold.chain.typed import Answer, Domain, sign
 from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._faults import arbiter_of, costs, fault_at, fault_json, lasted
+from leasehold.cli._faults import PROVE_TIME, answer_until, arbiter_of, costs, fault_at, fault_json, lasted
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
@@ -22,6 +22,7 @@ from leasehold.cli.provider._tending import tended
 from leasehold.errors import (
     AlreadyDown,
     AppealOver,
+    ChallengeLapsed,
     ChallengeStands,
     MachineNotStalled,
     NobodyRules,
@@ -62,8 +63,9 @@ async def report(call: Invocation, machine: MachineId) -> None:
             raise AlreadyDown(machine=machine, fault=running)
         rules = await session.pool.params(found.params)
         challenge = await faults.challenge_of(machine)
-        if challenge.challenger != ZERO_ADDRESS:
-            raise ChallengeStands(machine=machine, until=challenge.at + rules.challenge_window)
+        until = await answer_until(session, machine, challenge) if challenge.at else 0
+        if challenge.at and await session.now() <= until + PROVE_TIME:  # later it is over, and gives way
+            raise ChallengeStands(machine=machine, until=until)
         window = await faults.window_of(machine)
         call.out.pairs(
             f"Machine {machine} goes down; {session.money.show(found.stake)} are at stake",
@@ -98,14 +100,15 @@ def _scale(machine: Machine, rules: Params, money: Money) -> tuple[tuple[str, st
 async def answer(call: Invocation, machine: MachineId, operator_wallet: OperatorWallet = None) -> None:
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
     async with open_session(call, signs=True) as session:
-        found, faults = await session.pool.machine_of(machine), await session.pool.faults()
+        faults = await session.pool.faults()
         challenge = await faults.challenge_of(machine)
         if challenge.challenger == ZERO_ADDRESS:
             raise NoChallenge(machine=machine)
         if operator_wallet is None:
-            found = await tended(session, machine, operator_only=True)
-        rules = await session.pool.params(found.params)
-        until = challenge.at + rules.challenge_window
+            await tended(session, machine, operator_only=True)
+        until = await answer_until(session, machine, challenge)
+        if await session.now() > until:
+            raise ChallengeLapsed(machine=machine, deadline=until)
         call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(until)}.")
 
         async def send() -> Done:

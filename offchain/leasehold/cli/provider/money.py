@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease, parse_lease
-from leasehold.cli._faults import costs, fault_at
+from leasehold.cli._faults import PROVE_TIME, answer_until, costs, fault_at
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -269,12 +269,17 @@ class _Duty:
 async def _duties(session: Session, machine: Machine, now: int) -> list[_Duty]:
     """Challenges, outages and faults that wait for the provider."""
     faults, number, found = await session.pool.faults(), machine.id, list[_Duty]()
-    rules = await session.pool.params(machine.params)
     challenge = await faults.challenge_of(number)
-    if challenge.at:
-        until = challenge.at + rules.challenge_window
+    until = await answer_until(session, number, challenge) if challenge.at else 0
+    if challenge.at and now <= until:
         said = f"Machine {number} is challenged until {utc(until)}: `leasehold provider answer {number}`."
         found.append(_Duty(number, "answer", until, said))
+    elif challenge.at and now <= until + PROVE_TIME:
+        said = (
+            f"Machine {number} did not answer by {utc(until)}: anybody may prove it until {utc(until + PROVE_TIME)}, "
+            "then the question is over. See that its agent runs."
+        )
+        found.append(_Duty(number, "wait", until + PROVE_TIME, said))
     if machine.down:
         said = f"Machine {number} is down since {utc(machine.down_since)}: `leasehold provider recover {number}`."
         found.append(_Duty(number, "recover", None, said))

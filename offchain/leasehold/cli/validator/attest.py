@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from leasehold.chain import AccountsContract, FaultKind, FaultRecord, Indexer, MachineStatus, SeatRecord
+from leasehold.chain import AccountsContract, FaultKind, FaultRecord, MachineStatus, SeatRecord
 from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._index import indexed
@@ -104,16 +104,19 @@ async def sign_outage(
         found = await session.pool.machine_of(machine)
         if found.status is MachineStatus.NONE:
             raise UnknownMachine(machine)
-        mine = await _seats_of(await indexed(session, call.out), session.account, now)
+        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
+        version = await _rules_of(call, session, outage)
+        mine = await _seats_of(call, session, version, session.account)
         if not mine:
-            raise InvalidInput(f"{session.account} has no matured seat, so its word counts nothing here.")
+            raise InvalidInput(
+                f"{session.account} has no matured seat that judges machine {machine}, so its word counts nothing here."
+            )
         if session.signer is None:
             raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
         lasted = f"from {utc(begin)} to {utc(end)}" if end else f"since {utc(begin)}, and still is"
         target = out or Path(f"outage-{machine}-{begin}-{end}-{session.account[2:10]}.json")
         call.out.confirm(f"Sign that machine {machine} was down {lasted}?")
         domain = Domain(session.deployment.chain_id, session.deployment.controller)
-        outage = Outage(account=session.account, machine=machine, from_=begin, to=end)
         proof = await sign(outage, domain, session.signer)
         written: dict[str, Json] = {
             "version": 1,
@@ -228,12 +231,10 @@ async def _collect(
     first, deployment = attestations[0], session.deployment
     domain = Domain(deployment.chain_id, deployment.controller)
     accounts = AccountsContract(session.rpc, deployment.accounts)
-    index, now = await indexed(session, call.out), await session.now()
-    gap = Gap(0, first.from_, 0)
+    version, gap = await _rules_of(call, session, first.outage), Gap(0, first.from_, 0)
     if first.to:
+        index = await indexed(session, call.out)
         gap = Gap.of(first.outage, await index.faults(machine=first.machine))
-    accepted = await session.pool.accepted_at(first.machine, gap.begin)
-    least = (await session.pool.params(accepted)).seat_stake
     proofs: dict[int, tuple[str, bytes]] = {}
     for path, each in zip(files, attestations, strict=True):
         if (each.chain_id, each.controller.lower()) != (deployment.chain_id, deployment.controller.lower()):
@@ -244,12 +245,12 @@ async def _collect(
         if not await accounts.is_authorized(each.validator, each.outage.digest(domain), proof):
             call.out.warn(f"{path} is not signed by {each.validator}: left out.")
             continue
-        seats = [seat for seat in await _seats_of(index, each.validator, now) if seat.level >= least]
+        seats = await _seats_of(call, session, version, each.validator)
         if not seats:
-            call.out.warn(f"{path}: {each.validator} has no seat that judges this machine: left out.")
+            call.out.warn(f"{path}: {each.validator} has no matured seat that judges this machine: left out.")
         for seat in seats:
             proofs[seat.seat] = (seat.validator, proof)
-    matured = await (await session.pool.committee()).matured_seats(accepted)
+    matured = await (await session.pool.committee()).matured_seats(version)
     order = sorted(proofs)
     return Collected(
         first.outage,
@@ -261,14 +262,28 @@ async def _collect(
     )
 
 
-async def _seats_of(index: Indexer, validator: str, now: int) -> list[SeatRecord]:
-    """The validator's seats whose word counts: matured, not exited, and not fined below their level."""
-    found = await index.seats()
+async def _rules_of(call: Invocation, session: Session, outage: Outage) -> int:
+    """The version of the parameters whose seats may attest it: an outage that runs keeps its own."""
+    begin = outage.from_
+    if outage.to:
+        index = await indexed(session, call.out)
+        begin = Gap.of(outage, await index.faults(machine=outage.machine)).begin
+    else:
+        faults = await session.pool.faults()
+        if running := await faults.running_fault(outage.machine):
+            return (await faults.fault_of(running)).rules
+    return await session.pool.accepted_at(outage.machine, begin)
+
+
+async def _seats_of(call: Invocation, session: Session, version: int, validator: str) -> list[SeatRecord]:
+    """The validator's seats whose word counts under these rules: matured, as dear as they ask, and not weak."""
+    index, now = await indexed(session, call.out), await session.now()
+    least = (await session.pool.params(version)).seat_stake
     return [
         each
-        for each in found
+        for each in await index.seats()
         if each.validator.lower() == validator.lower()
         and not each.exited
-        and each.stake >= each.level
         and each.joined_at + MATURITY <= now
+        and each.stake >= each.level >= least
     ]

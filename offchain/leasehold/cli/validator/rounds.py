@@ -42,7 +42,7 @@ async def request(call: Invocation, machine: MachineId, approve: Approve = False
         found = await pool.machine_of(machine)
         if not found.gpus:
             raise UnknownMachine(machine)
-        rules = await pool.params(await pool.params_version())
+        rules = await pool.params(found.params)  # which this revision accepts
         paid = await pay_in(session, rules.verification_fee, approve=approve or call.dry_run)
         call.out.pairs(
             f"Verification of machine {machine}, revision {found.revision}",

@@ -142,12 +142,13 @@ async def list_seats(call: Invocation) -> None:
     async with open_session(call, account=False) as session:
         index, now, money = await indexed(session, call.out), await session.now(), session.money
         found = [each for each in await index.seats() if not each.exited]
-        matured = [each for each in found if each.joined_at + MATURITY <= now]
+        version = await session.pool.params_version()
+        matured = await (await session.pool.committee()).matured_seats(version)
         call.out.answer(
             {
                 "seats": [_json(each, now, money) for each in found],
-                "matured": len(matured),
-                "quorum": {"seats": quorum_of(len(matured)), "validators": QUORUM_VALIDATORS},
+                "matured": matured,
+                "quorum": {"seats": quorum_of(matured), "validators": QUORUM_VALIDATORS},
             }
         )
         call.out.table(
@@ -156,7 +157,7 @@ async def list_seats(call: Invocation) -> None:
             empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
         )
         if not call.out.as_json:
-            call.out.say(f"Quorum: {quorum_said(len(matured))}.")
+            call.out.say(f"Quorum: {quorum_said(matured)}.")
 
 
 @shared(ANSWERS | WALLET)
@@ -219,7 +220,7 @@ async def status(call: Invocation) -> None:
 
 @shared(SENDS | PROPOSES)
 async def leave(call: Invocation, seat: SeatId) -> None:
-    """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in seven days."""
+    """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in three weeks."""
     async with open_session(call, signs=True) as session:
         found, now = await _seat(session, seat), await session.now()
         if found.leaves_at:

@@ -62,7 +62,7 @@ contract Reorgs is RaceWorld {
     }
 
     function _attestOf(uint256 from, uint256 to) private view returns (bytes memory) {
-        return abi.encodeCall(IFaults.attest, (machine, uint64(from), uint64(to), seats, _words(from, to)));
+        return abi.encodeCall(IFaults.attest, (machine, 0, uint64(from), uint64(to), seats, _words(from, to)));
     }
 
     /// @dev The tenant's approval of one call, by Accounts.

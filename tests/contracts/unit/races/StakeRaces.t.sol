@@ -384,8 +384,8 @@ contract StakeRaces is RaceWorld {
     // ------------------------------------------------------------------------------------------------- what stays
 
     /// @dev Dark for three days under rules that take half of the stake. Milder ones come into force meanwhile, and the provider
-    /// accepts them, dark as he is: a fault is judged by the rules accepted when it is filed. It takes an owner who has proposed
-    /// them two days before, in public.
+    /// accepts them, dark as he is: 1e18 instead of 50e18, could he choose when he has failed. A fault is judged by what he
+    /// had accepted when it began.
     function test_milder_rules_after_the_failure() external {
         uint256 lease = _leaseOf(tenant, 8, 7 days);
         Params memory mild = _params();
@@ -400,7 +400,7 @@ contract StakeRaces is RaceWorld {
         _recover();
         _apply(fault, lease);
         vm.assertEq(pool.leaseOf(lease).params, 1); // the lease has the rules it opened with
-        _assertFault(fault, FaultState.Filed, 1e18); // of 50e18
+        _assertFault(fault, FaultState.Filed, 50e18);
     }
 
     /// @dev A wrong fault fills the week. A right one that is filed meanwhile costs nothing, and nothing still when the arbiter

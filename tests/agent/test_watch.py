@@ -1,0 +1,52 @@
+"""What runs beside the loop for as long as the agent does: nothing that it meets ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from leasehold_agent import _chain_gate, _serve
+
+
+class Enough(BaseException):
+    """The test has seen what it wanted to see."""
+
+
+def _sleeping(times: int) -> Callable[[float], Awaitable[None]]:
+    left = [times]
+
+    async def sleep(_: float) -> None:
+        await asyncio.sleep(0)
+        left[0] -= 1
+        if not left[0]:
+            raise Enough
+
+    return sleep
+
+
+async def test_a_status_that_cannot_be_written_does_not_end_the_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def odd(*_: object) -> None:
+        raise ValueError("a note that is no JSON")
+
+    monkeypatch.setattr(_serve, "write_status", odd)
+    settings = SimpleNamespace(tick_seconds=1)
+    host: Any = SimpleNamespace(clock=lambda: 0.0, sleep=_sleeping(3), settings=settings)
+    gate: Any = SimpleNamespace(gas=lambda: asyncio.sleep(0, SimpleNamespace(warning=None)))
+    reserve: Any = SimpleNamespace(mend=lambda: None)
+    with capture_logs() as logs, pytest.raises(Enough):
+        await _serve._watch(host, cast(Any, None), gate, reserve)
+    assert [line["event"] for line in logs] == ["status"] * 3
+
+
+async def test_an_odd_chain_does_not_end_the_agent() -> None:
+    nothing = cast(Any, object())  # what is asked of it is answered by AttributeError
+    with capture_logs() as logs, pytest.raises(Enough):
+        await _chain_gate.follow(nothing, None, nothing, nothing, lambda: None, sleep=_sleeping(3))
+    assert [line["event"] for line in logs] == ["index"] * 3
