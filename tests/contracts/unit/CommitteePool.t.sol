@@ -27,8 +27,7 @@ contract CommitteePoolTest is CommitteeOfPool {
         vm.assertEq(pool.balanceOf(address(0xdEaD)) - had, _params().seatStake / 10 + 0.95e18);
         _open(request);
         vm.assertEq(
-            pool.balanceOf(address(committee)),
-            6 * uint256(_params().seatStake) * 11 / 10 - _params().seatStake / 10
+            pool.balanceOf(address(committee)), 6 * uint256(_params().seatStake) * 11 / 10 - _params().seatStake / 10
         );
     }
 
