@@ -20,6 +20,7 @@ whole host. It is made once and left as it is: replaced with the first, it would
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -246,7 +247,13 @@ class Firewall:
             )
         except FileNotFoundError as error:
             raise NetworkError("nft is missing: install the package nftables.") from error
-        _, problem = await process.communicate(text.encode())
+        try:
+            _, problem = await process.communicate(text.encode())
+        except BaseException:  # cut off: it must not write after whoever comes next
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
         if process.returncode != 0:
             raise NetworkError(
                 f"nftables refused the leases' rules: {problem.decode(errors='replace').strip()}"

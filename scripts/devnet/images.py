@@ -148,6 +148,8 @@ def _debian_layer(target: Path) -> None:
         root = Path(folder, "root")
         made = subprocess.run(
             [
+                # It mounts /proc in there: cut off, it must leave nothing mounted in what is then removed.
+                *("unshare", "--mount", "--pid", "--fork", "--kill-child"),
                 "debootstrap",
                 "--variant=minbase",
                 f"--include={','.join(PACKAGES)}",

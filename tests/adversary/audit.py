@@ -60,6 +60,9 @@ def _taken(world: World, broken: list[str]) -> int:
             continue
         if move.why in EARNED:
             earned += move.amount
+            if move.why == "fee" and move.amount > _part_of_fee(world, move.about):
+                taken += move.amount
+                broken.append(f"{move.amount} of round {move.about}'s fee, more than a seat's part")
         elif move.why == "compensation":
             shares[move.about] += move.amount
         elif move.why == "redress" and world.setting.arbiter != "honest":
@@ -81,6 +84,11 @@ def _taken(world: World, broken: list[str]) -> int:
     if wealth != world.before + earned + taken - paid:
         broken.append("the moves do not explain the wealth")
     return taken
+
+
+def _part_of_fee(world: World, number: int) -> int:
+    held = world.pool.seats.rounds[number]
+    return held.paid // held.size
 
 
 def _whose(world: World, move: Move) -> str:

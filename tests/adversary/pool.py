@@ -83,6 +83,10 @@ class Pool:
         reporters = [Reporter(seat.validator, seat.level) for seat in signing]
         return self.faults.attest(machine, begin, to, reporters, accepted)
 
+    def join(self, who: str, version: int) -> int:
+        """At the price of any version that is or was in force, numbered from 1."""
+        return self.seats.join(who, version, self.rules(version - 1))
+
     # ------------------------------------------------------------------------------------------------------ faults
 
     def down(self, machine: int, kind: Kind, since: int, reporters: list[Reporter]) -> int:

@@ -48,6 +48,7 @@ class Mends:
     dissent_is_free: a seat pays for silence, never for another view than the majority's
     committee_by_accepted_rules: so do a committee's size, fee and interval follow from what the provider accepted
     fined_by_own_arbiter: whose finding is taken back is fined only if it joined under the arbiter who took it back
+    fee_by_size: a round's fee is shared as if all of it had agreed, however few the majority are
     part_by_cells: a tenant's part of a half is by its cells and seconds of all, not of those of who registered
     """
 
@@ -56,6 +57,7 @@ class Mends:
     committee_by_accepted_rules: bool = True
     fined_by_own_arbiter: bool = True
     part_by_cells: bool = True
+    fee_by_size: bool = True
 
 
 ALL = Mends()

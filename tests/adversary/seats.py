@@ -28,7 +28,8 @@ class Seat:
     stake: int
     level: int
     joined_at: int
-    arbiter: str  # of the version that it joined by
+    version: int  # that it joined by, from 1
+    arbiter: str  # whom that names
     leaves_at: int = 0
     fined_at: int | None = None
 
@@ -77,14 +78,14 @@ class Seats:
         self._last: dict[tuple[int, bool], Round] = {}  # by machine, and whether its provider asked
         self._count = 0
 
-    def join(self, who: str, rules: Rules) -> int:
-        """At the price of any version that is or was in force."""
+    def join(self, who: str, version: int, rules: Rules) -> int:
+        """At the price of `version`, any that is or was in force."""
         number, level = self._count + 1, rules.seat_stake
         stake = level + level // FINE_DIVISOR
         self._book.owners[f"seat {number}"] = who
         self._book.move(who, f"seat {number}", stake, "seat", number)
         self._count = number
-        self.seats[number] = Seat(who, stake, level, self._book.now, rules.arbiter)
+        self.seats[number] = Seat(who, stake, level, self._book.now, version, rules.arbiter)
         return number
 
     def top_up(self, number: int, who: str, amount: int) -> None:
@@ -196,7 +197,7 @@ class Seats:
     def _share(self, number: int, held: Round) -> None:
         """As many parts as were drawn: a majority gains nothing by there being few of it."""
         account, left = f"round {number}", held.fee
-        held.fee = left // held.size
+        held.fee = left // (held.size if self._mends.fee_by_size else len(self.agreeing(held)))
         for n in self.agreeing(held):
             if self._held_since(n, held.requested_at):
                 left -= held.fee

@@ -12,6 +12,7 @@ WITHOUT = {
     "dissent_is_free": replace(ALL, dissent_is_free=False),
     "committee_by_accepted_rules": replace(ALL, committee_by_accepted_rules=False),
     "fined_by_own_arbiter": replace(ALL, fined_by_own_arbiter=False),
+    "fee_by_size": replace(ALL, fee_by_size=False),
     "part_by_cells": replace(ALL, part_by_cells=False),
 }
 

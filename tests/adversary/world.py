@@ -52,7 +52,7 @@ class World:
         book.mint(SEATS_PURSE, self.setting.seats_purse)
         for n in range(self.setting.honest_seats):
             book.mint(f"validator {n}", 10_000 * UNIT)
-            pool.seats.join(f"validator {n}", pool.rules(0))
+            pool.join(f"validator {n}", 1)
         self._join(10**9)
         drawn = fate(self.setting)
         for n, gpus in enumerate(drawn.gpus):
@@ -225,12 +225,13 @@ class World:
     def _join(self, count: int) -> None:
         """As many as the purse for seats pays, and forty at most: so is a third of them what they cost."""
         pool = self.pool
-        open_to_all = (rules for since, rules in pool.versions if since <= pool.book.now)
-        cheapest = min(open_to_all, key=lambda rules: rules.seat_stake)
-        price = cheapest.seat_stake + cheapest.seat_stake // FINE_DIVISOR
+        open_to_all = (n for n, (since, _) in enumerate(pool.versions) if since <= pool.book.now)
+        cheapest = min(open_to_all, key=lambda n: pool.rules(n).seat_stake)
+        level = pool.rules(cheapest).seat_stake
+        price = level + level // FINE_DIVISOR
         left = pool.book.balances[SEATS_PURSE]
         for _ in range(min(count, left // price if price else 40, 40)):
-            pool.seats.join(self._funded("validator", price, SEATS_PURSE), cheapest)
+            pool.join(self._funded("validator", price, SEATS_PURSE), cheapest + 1)
 
     def _targets(self, act: Act) -> list[int]:
         machines = list(self.pool.leasing.machines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -196,6 +198,23 @@ class TestRules:
 
     def test_a_rule_with_a_port_in_version_6(self) -> None:
         assert parse_rule("[2001:db8::1]:53") == Rule(ip_network("2001:db8::1/128"), 53)
+
+    async def test_an_agent_that_ends_sets_no_rules_afterwards(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever is started next has set its own by then."""
+        tool, began = tmp_path / "nft", tmp_path / "began"
+        os.mkfifo(began)
+        tool.write_text(f"#!/bin/sh\necho $$ > {began}\nexec sleep 600\n")
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        applying = asyncio.create_task(Firewall().apply([], HostPolicy()))
+        process = int(await asyncio.to_thread(began.read_text))
+        applying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await applying
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
     def test_the_text_is_a_function_of_the_leases(self) -> None:
         host = HostPolicy(dns=("1.1.1.1", "2606:4700::1111"), deny=(ip_network("192.0.2.0/24"),))

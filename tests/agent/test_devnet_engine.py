@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from devnet import engine as devnet_engine
+from devnet import images
 
 _SCRIPT = """
 import sys, time
@@ -22,6 +25,22 @@ with engine.client() as client:
     print(engine.netns.name, engine.folder, made.attrs["State"]["Pid"], flush=True)
 time.sleep(600)
 """
+
+
+def test_an_image_that_was_given_up_leaves_nothing_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is removed, and what is mounted there would be emptied first."""
+    tool = tmp_path / "debootstrap"
+    tool.write_text(
+        '#!/bin/sh\nmkdir -p "$4/proc" && mount -t tmpfs none "$4/proc" && touch "$4/proc/theirs"; exit 1\n'
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    before = Path("/proc/self/mounts").read_text().count("leasehold-debian-")
+    with pytest.raises(images.ImageError):
+        images.base(tmp_path / "cache")
+    assert Path("/proc/self/mounts").read_text().count("leasehold-debian-") == before
 
 
 def test_what_a_killed_engine_left_is_reaped() -> None:

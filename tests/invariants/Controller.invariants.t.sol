@@ -22,7 +22,7 @@ contract ControllerInvariantsPlain is ControllerInvariants {
 
     /// @notice A step that never goes through would test nothing: so many steps, and each has worked.
     function test_every_step_goes_through_now_and_then() external {
-        bytes4[76] memory steps = [
+        bytes4[78] memory steps = [
             handler.pass.selector,
             handler.deposit.selector,
             handler.transfer.selector,
@@ -71,6 +71,8 @@ contract ControllerInvariantsPlain is ControllerInvariants {
             handler.rule.selector,
             handler.execute.selector,
             handler.compensate.selector,
+            handler.payQuorum.selector,
+            handler.overrule.selector,
             handler.outage.selector,
             handler.retireWhileDown.selector,
             handler.waitOut.selector,

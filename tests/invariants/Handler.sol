@@ -15,6 +15,7 @@ import {LedgerSteps} from "./steps/LedgerSteps.sol";
 import {MachineSteps} from "./steps/MachineSteps.sol";
 import {MoveSteps} from "./steps/MoveSteps.sol";
 import {OwnerSteps} from "./steps/OwnerSteps.sol";
+import {QuorumSteps} from "./steps/QuorumSteps.sol";
 import {RogueSteps} from "./steps/RogueSteps.sol";
 import {ThiefSteps} from "./steps/ThiefSteps.sol";
 
@@ -25,6 +26,7 @@ contract Handler is
     LeaseSteps,
     MoveSteps,
     RogueSteps,
+    QuorumSteps,
     CommitteeSteps,
     AccountSteps,
     OwnerSteps,

@@ -21,6 +21,7 @@ import {Pools} from "./Pools.sol";
 /// @notice Everybody leaves a pool, each by the calls that nobody can keep from them. None may revert.
 /// @dev forge discards what an invariant itself changes, so an invariant may try things out.
 abstract contract Leaving {
+    address internal constant BURNT = address(0xdEaD);
     uint256 private constant DELAY = 91 days; // more than the longest `unstakeDelay`
 
     Handler internal handler;
@@ -131,6 +132,13 @@ abstract contract Leaving {
         }
     }
 
+    function _payQuorums() internal {
+        for (uint256 i = 0; i < handler.quorumCount(); i++) {
+            bytes32 quorum = handler.quorums(i);
+            if (committee.dueOf(quorum) != 0) committee.payQuorum(handler.signersOf(quorum));
+        }
+    }
+
     function _vacateSeats() internal {
         for (uint32 seat = 1; seat <= committee.seatCount(); seat++) {
             address validator = committee.seatOf(seat).validator;
@@ -138,7 +146,7 @@ abstract contract Leaving {
             vm.prank(validator);
             committee.leave(seat);
         }
-        skip(7 days);
+        skip(21 days);
         for (uint32 seat = 1; seat <= committee.seatCount(); seat++) {
             if (committee.seatOf(seat).validator != address(0)) committee.exit(seat);
         }
@@ -194,6 +202,7 @@ abstract contract Leaving {
         _retireAll();
         skip(15 days); // appeals and rulings
         _settleFaults();
+        _payQuorums();
         _settleRounds();
         _vacateSeats();
         skip(DELAY);

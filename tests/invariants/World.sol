@@ -203,8 +203,9 @@ abstract contract World is Ghost {
         p.unstakeDelay = uint32(8 days + seed % 10 days);
         p.bond = uint96(seed % (p.minStakePerGpu + 1));
         p.reverifyInterval = uint32(seed % 1 days);
-        p.seatStake = uint96(unit * (500 + seed % 500));
+        p.seatStake = uint96(p.minStakePerGpu + unit * (seed >> 16 & 511)); // often less than the first seats cost
         p.verificationFee = uint96(seed % (10 * unit));
         p.committeeSize = seed & 0x100 == 0 ? 3 : 5;
+        p.arbiter = seed & 0x600 == 0 ? address(0) : seed & 0x200 == 0 ? OWNERS_ARBITER : ARBITER;
     }
 }

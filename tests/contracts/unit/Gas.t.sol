@@ -60,7 +60,7 @@ contract GasTest is Fixture {
 
     function test_open_new() external {
         _open(machine, 8, 2 hours);
-        _log("open_new", 121_200);
+        _log("open_new", 121_000);
     }
 
     function test_open_reused() external {
@@ -72,7 +72,7 @@ contract GasTest is Fixture {
         LeaseRequest memory request = _request(machine, 8, 2 hours);
         request.reuse = lease;
         _open(request);
-        _log("open_reused", 88_200);
+        _log("open_reused", 88_000);
     }
 
     function test_start() external {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
+import {ICommittee, Signer} from "../../../contracts/interfaces/ICommittee.sol";
 import {FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
 import {Cheats, vm} from "../Cheats.sol";
@@ -11,6 +11,9 @@ import {Cheats, vm} from "../Cheats.sol";
 /// @notice What the ghost knows, and the arithmetic of the specification done over again.
 /// @dev Sums are unchecked: where the contracts are wrong an invariant shall say so, not an overflow in here.
 abstract contract Book {
+    address internal constant ARBITER = address(0xA4B); // of the first rules,
+    address internal constant OWNERS_ARBITER = address(0xA4C); // and whom the owner would rather have
+
     struct Lease {
         address tenant;
         uint32 machine;
@@ -66,6 +69,7 @@ abstract contract Book {
     struct Seat {
         uint96 level;
         uint32 finedAt;
+        address arbiter; // of the version that it joined by
     }
 
     struct Fine {
@@ -73,8 +77,16 @@ abstract contract Book {
         uint96 amount;
     }
 
+    /// @dev Who has signed a word, and what is said of it since.
+    struct Quorum {
+        uint96 due;
+        Signer[] signers;
+        mapping(address arbiter => bool) disownedBy;
+    }
+
     struct Round {
         uint32 machine;
+        uint16 revision;
         address requester;
         bool over;
         bool passed;
@@ -112,6 +124,7 @@ abstract contract Book {
     mapping(uint256 fault => mapping(uint256 lease => bool)) internal _applied;
     mapping(uint256 round => Round) internal _rounds;
     mapping(uint32 seat => Seat) internal _seats;
+    mapping(bytes32 signers => Quorum) internal _quorums;
     /// @notice Until when an operator serves a provider's machines, by what it has signed.
     mapping(address provider => mapping(address operator => uint256 deadline)) public consents;
     mapping(uint256 lease => bool) public rated;
@@ -119,6 +132,7 @@ abstract contract Book {
     mapping(uint16 version => uint40 at) public paramsInForceAt;
 
     uint256[] public leaseIds;
+    bytes32[] public quorums;
     uint32 public machines;
     uint256 public faultCount;
     uint256 public roundCount;
@@ -135,6 +149,7 @@ abstract contract Book {
     /// @dev Who makes the call whose events come next, and what only the caller knows of it.
     address internal _acting;
     bool internal _failingOver;
+    uint16 internal _joining; // the version by which a seat is bought
     /// @dev Stake that has left a machine in this transaction and that no fault has accounted for yet.
     uint256 internal _stakeMoved;
     /// @dev Fines of this transaction for which nothing has given a reason yet.
@@ -160,6 +175,18 @@ abstract contract Book {
 
     function round(uint256 id) external view returns (Round memory) {
         return _rounds[id];
+    }
+
+    function quorumCount() external view returns (uint256) {
+        return quorums.length;
+    }
+
+    function signersOf(bytes32 quorum) external view returns (Signer[] memory) {
+        return _quorums[quorum].signers;
+    }
+
+    function dueOf(bytes32 quorum) external view returns (uint96) {
+        return _quorums[quorum].due;
     }
 
     // -------------------------------------------------------------------------------------------------- arithmetic

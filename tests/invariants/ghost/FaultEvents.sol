@@ -13,15 +13,19 @@ abstract contract FaultEvents is Book {
         uint256 id = log.topics.length > 1 ? uint256(log.topics[1]) : 0;
         Fault storage f = _faults[id];
         if (kind == IFaults.OutageOpened.selector) {
-            (f.kind, f.from, f.rules,) = abi.decode(log.data, (FaultKind, uint32, uint16, bytes32));
+            bytes32 reporter;
+            (f.kind, f.from, f.rules, reporter) = abi.decode(log.data, (FaultKind, uint32, uint16, bytes32));
+            if (f.kind == FaultKind.Attested) _signed(f, reporter);
             f.machine = uint32(uint256(log.topics[2]));
             f.state = FaultState.Running;
             faultCount++;
             _faultsOf[f.machine].push(id);
             _machines[f.machine].unsettled++;
         } else if (kind == IFaults.OutageAttested.selector) {
-            (f.from,) = abi.decode(log.data, (uint32, bytes32));
+            bytes32 reporter;
+            (f.from, reporter) = abi.decode(log.data, (uint32, bytes32));
             f.kind = FaultKind.Attested;
+            _signed(f, reporter);
         } else if (kind == IFaults.FaultFiled.selector) {
             _filed(log, id, f);
         } else if (kind == IFaults.OutageApplied.selector) {
@@ -42,6 +46,16 @@ abstract contract FaultEvents is Book {
             unchecked {
                 f.pot -= uint96(amount);
             }
+        }
+    }
+
+    /// @dev None of those who attest an outage has cost less than the rules ask by which it is judged.
+    function _signed(Fault storage f, bytes32 quorum) private {
+        uint96 least = pool.params(f.rules).seatStake;
+        Quorum storage q = _quorums[quorum];
+        _expect(q.signers.length != 0, 18, "an outage was attested by nobody");
+        for (uint256 i = 0; i < q.signers.length; i++) {
+            _expect(_seats[q.signers[i].seat].level >= least, 18, "a seat judges what costs more than it");
         }
     }
 

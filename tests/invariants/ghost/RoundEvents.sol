@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {ICommittee, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
+import {ICommittee, RoundState, Signer} from "../../../contracts/interfaces/ICommittee.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
 import {Cheats, vm} from "../Cheats.sol";
 import {Book} from "./Book.sol";
@@ -16,15 +16,15 @@ abstract contract RoundEvents is Book {
         if (kind == ICommittee.SeatJoined.selector) {
             if (id > seats) seats = uint32(id);
             (uint96 level,) = abi.decode(log.data, (uint96, uint96));
-            _seats[uint32(id)] = Seat(level, 0);
+            _seats[uint32(id)] = Seat(level, 0, pool.params(_joining).arbiter);
+            _expect(level == pool.params(_joining).seatStake, 18, "a seat of another level than its version asks");
         } else if (kind == ICommittee.SeatFined.selector) {
             _fined(uint32(id), log);
         } else if (kind == ICommittee.RoundOverturned.selector) {
             _explainOverturned(r);
-        } else if (kind == ICommittee.QuorumFined.selector) {
-            delete _fines; // whom it fines has signed what the arbiter took back: `Signer`s whose hash the committee keeps
         } else if (kind == ICommittee.VerificationRequested.selector) {
             roundCount++;
+            (r.revision,,) = abi.decode(log.data, (uint16, uint96, uint64));
             (r.machine, r.requester) = (uint32(uint256(log.topics[2])), _account(log, 3));
         } else if (kind == ICommittee.CommitteeDrawn.selector) {
             (r.drawn,,) = abi.decode(log.data, (uint32[], uint32, uint32));
@@ -40,7 +40,50 @@ abstract contract RoundEvents is Book {
         } else if (kind == ICommittee.RoundFinalized.selector) {
             _finalized(log, r);
             _explainSilent(r);
+        } else if (log.topics.length > 1) {
+            _absorbQuorum(log, log.topics[1]);
         }
+    }
+
+    function _absorbQuorum(Cheats.Log memory log, bytes32 id) private {
+        bytes32 kind = log.topics[0];
+        Quorum storage q = _quorums[id];
+        if (kind == ICommittee.QuorumSigned.selector) {
+            if (q.signers.length != 0) return; // the same say another thing
+            quorums.push(id);
+            Signer[] memory signers = abi.decode(log.data, (Signer[]));
+            for (uint256 i = 0; i < signers.length; i++) {
+                q.signers.push(signers[i]);
+            }
+        } else if (kind == ICommittee.QuorumCredited.selector) {
+            q.due = abi.decode(log.data, (uint96));
+        } else if (kind == ICommittee.QuorumPaid.selector) {
+            q.due = 0;
+        } else if (kind == ICommittee.QuorumDisowned.selector) {
+            q.disownedBy[_account(log, 2)] = true;
+            _expect(_acting == _account(log, 2), 22, "one arbiter takes a word back in another's name");
+        } else if (kind == ICommittee.QuorumFined.selector) {
+            _explainDisowned(q, _account(log, 2));
+        }
+    }
+
+    /// @dev Of a quorum whose word an arbiter took back, whoever joined under him is fined, once.
+    function _explainDisowned(Quorum storage q, address arbiter) private {
+        _expect(q.disownedBy[arbiter], 22, "a quorum was fined whose word nobody took back");
+        q.disownedBy[arbiter] = false;
+        for (uint256 i = 0; i < _fines.length; i++) {
+            uint32 seat = _fines[i].seat;
+            _expect(_hasSigned(q, seat), 22, "a seat paid for what others had signed");
+            _expect(_seats[seat].arbiter == arbiter, 22, "a seat paid for an arbiter whom it never accepted");
+        }
+        delete _fines;
+    }
+
+    function _hasSigned(Quorum storage q, uint32 seat) private view returns (bool) {
+        for (uint256 i = 0; i < q.signers.length; i++) {
+            if (q.signers[i].seat == seat) return true;
+        }
+        return false;
     }
 
     function _fined(uint32 id, Cheats.Log memory log) private {
@@ -62,11 +105,13 @@ abstract contract RoundEvents is Book {
         delete _fines;
     }
 
-    /// @dev Of a round that was taken back, whoever agreed with its majority is fined.
+    /// @dev Of a round that was taken back, whoever agreed with its majority is fined, if he joined under who took it back.
     function _explainOverturned(Round storage r) private {
         for (uint256 i = 0; i < _fines.length; i++) {
             (, bool agreed) = _voteOf(r, _fines[i].seat);
             _expect(r.over && agreed, 22, "a seat paid for what others found");
+            bool accepted = _seats[_fines[i].seat].arbiter == _acting;
+            _expect(accepted, 22, "a seat paid for an arbiter whom it never accepted");
         }
         delete _fines;
     }
@@ -86,9 +131,12 @@ abstract contract RoundEvents is Book {
     }
 
     function _drawn(Round storage r) private {
+        (, uint16 accepted) = pool.termsOf(r.machine, r.revision);
+        uint96 least = pool.params(accepted).seatStake;
         for (uint256 i = 0; i < r.drawn.length; i++) {
             address validator = committee.seatOf(r.drawn[i]).validator;
             _expect(validator != _machines[r.machine].provider, 18, "a provider measures itself");
+            _expect(_seats[r.drawn[i]].level >= least, 18, "a seat measures what costs more than it");
             _expect(validator != r.requester, 18, "who asked for a verification sits in its committee");
             for (uint256 j = 0; j < i; j++) {
                 _expect(r.drawn[j] != r.drawn[i], 18, "a seat was drawn twice");

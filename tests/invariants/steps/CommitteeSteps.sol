@@ -39,7 +39,7 @@ abstract contract CommitteeSteps is Steps {
     function exit(uint256 seed) external {
         seed = _mix(seed);
         uint32 seat = _leaving(seed);
-        if (seed >> 16 & 1 == 0) skip(7 days);
+        if (seed >> 16 & 1 == 0) skip(21 days);
         address validator = committee.seatOf(seat).validator;
         bytes memory call = abi.encodeCall(committee.exit, (seat));
         if (_doOn(address(committee), _person(seed >> 24), call, seed >> 8)) _join(validator, seed >> 8);
@@ -55,7 +55,9 @@ abstract contract CommitteeSteps is Steps {
 
     function _join(address validator, uint256 seed) internal returns (bool) {
         _fill(validator, 2000 * unit);
-        return _doOn(address(committee), validator, abi.encodeCall(committee.join, (pool.paramsVersion())), seed);
+        _joining = pool.paramsVersion();
+        if (seed & 0x30 == 0) _joining = uint16(1 + (seed >> 6) % _joining); // of any rules that there have been
+        return _doOn(address(committee), validator, abi.encodeCall(committee.join, (_joining)), seed);
     }
 
     function _seat(uint256 seed) private view returns (uint32) {

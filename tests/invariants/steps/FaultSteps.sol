@@ -2,13 +2,13 @@
 pragma solidity ^0.8.30;
 
 import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
+import {Seat as StakedSeat} from "../../../contracts/interfaces/ICommittee.sol";
+import {FaultKind, FaultState} from "../../../contracts/interfaces/IFaults.sol";
 import {skip, vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 
 /// @notice Outages and what they cost.
 abstract contract FaultSteps is Steps {
-    address internal constant ARBITER = address(0xA4B);
     bytes32 private constant ANSWER_TYPE =
         keccak256("Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)");
     bytes32 private constant RECOVER_TYPE = keccak256("Recover(address account,uint32 machine,uint64 issuedAt)");
@@ -66,7 +66,7 @@ abstract contract FaultSteps is Steps {
             skip(10 minutes);
             (id, from, to) = (last.machine, last.to - 1 minutes, vm.getBlockTimestamp());
         }
-        _attest(id, from, to, seed >> 16);
+        if (_attest(id, from, to, seed >> 16) && seed >> 130 & 1 == 0) _attestGap(id, seed >> 24);
     }
 
     function recover(uint256 seed) external {
@@ -107,7 +107,7 @@ abstract contract FaultSteps is Steps {
             id = _filed(seed);
             _appeal(id, seed >> 16);
         }
-        _doOn(address(faults), ARBITER, abi.encodeCall(faults.rule, (id, seed >> 16 & 1 == 0)), 1);
+        _rule(id, seed >> 16 & 1 == 0);
     }
 
     function execute(uint256 seed) external {
@@ -144,9 +144,7 @@ abstract contract FaultSteps is Steps {
         _applyToAll(fault_, seed);
         if (seed >> 72 & 3 == 0) {
             _appeal(fault_, seed);
-            if (seed >> 74 & 1 == 0) {
-                _doOn(address(faults), ARBITER, abi.encodeCall(faults.rule, (fault_, seed >> 75 & 3 != 0)), 1);
-            }
+            if (seed >> 74 & 1 == 0) _rule(fault_, seed >> 75 & 3 != 0);
         }
         skip(4 days + 1);
         _execute(fault_, seed);
@@ -197,29 +195,81 @@ abstract contract FaultSteps is Steps {
 
     /// @dev All validators whose seats have matured; and before that, fewer than a quorum, in vain.
     function _attest(uint32 id, uint256 from, uint256 to, uint256 seed) internal returns (bool ok) {
+        uint96 least = _least(id, from, to);
         vm.prank(thief);
-        (ok,) = address(faults).call(_attestation(id, from, to, 4));
+        (ok,) = address(faults).call(_attestation(id, from, to, 4, least));
         _expect(!ok, 8, "four validators put a stake at risk");
-        bytes memory call = _attestation(id, from, to, type(uint256).max);
+        _attestTooCheap(id, from, to, least);
+        bytes memory call = _attestation(id, from, to, type(uint256).max, least);
         ok = _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
         if (ok) _neverAgain(call);
     }
 
-    function _attestation(uint32 id, uint256 from, uint256 to, uint256 most) private returns (bytes memory) {
-        (uint32[] memory by, bytes[] memory proofs) = _quorum(abi.encode(id, uint64(from), uint64(to)), most);
+    /// @dev Of an outage that is known, the hour before and a minute of it: what lies in the gap before it.
+    function _attestGap(uint32 id, uint256 seed) private {
+        uint256 next = _faultsOf[id][seed % _faultsOf[id].length];
+        Fault storage known = _faults[next];
+        if (known.kind == FaultKind.FalseHardware || known.to == 0) return;
+        (uint64 from, uint64 to) = (known.from - 1 hours, known.from + 1 minutes);
+        uint96 least = pool.params(pool.acceptedAt(id, from)).seatStake;
+        (uint32[] memory by, bytes[] memory proofs) = _quorum(abi.encode(id, from, to), type(uint256).max, least);
+        bytes memory call = abi.encodeCall(faults.attest, (id, next, from, to, by, proofs));
+        _doOn(address(faults), _person(seed >> 24), call, seed >> 8);
+    }
+
+    /// @dev All seats, of which one has cost less than the rules ask: they are no quorum, however many they are.
+    function _attestTooCheap(uint32 id, uint256 from, uint256 to, uint96 least) private {
+        for (uint32 seat = 1; seat <= seats; seat++) {
+            if (!_judges(seat, 0) || committee.seatOf(seat).level >= least) continue;
+            vm.prank(thief);
+            (bool ok,) = address(faults).call(_attestation(id, from, to, type(uint256).max, 0));
+            _expect(!ok, 18, "a seat judges what costs more than it");
+            return;
+        }
+    }
+
+    /// @dev What a seat must have cost that attests an outage: of one that runs, by the rules under which it began.
+    function _least(uint32 id, uint256 from, uint256 to) private view returns (uint96) {
+        uint256 running = faults.runningFault(id);
+        if (to == 0 && running != 0) return pool.params(_faults[running].rules).seatStake;
+        uint256 lastEnd;
+        for (uint256 i = 0; i < _faultsOf[id].length; i++) {
+            Fault storage f = _faults[_faultsOf[id][i]];
+            if (f.kind != FaultKind.FalseHardware) lastEnd = _max(lastEnd, f.to);
+        }
+        return pool.params(pool.acceptedAt(id, _max(from, lastEnd))).seatStake;
+    }
+
+    function _attestation(uint32 id, uint256 from, uint256 to, uint256 most, uint96 least)
+        private
+        view
+        returns (bytes memory)
+    {
+        bytes memory outage = abi.encode(id, uint64(from), uint64(to));
+        (uint32[] memory by, bytes[] memory proofs) = _quorum(outage, most, least);
         return abi.encodeCall(faults.attest, (id, 0, uint64(from), uint64(to), by, proofs));
     }
 
-    /// @dev Each says `said` in his own name.
-    function _quorum(bytes memory said, uint256 most) private view returns (uint32[] memory by, bytes[] memory proofs) {
+    function _judges(uint32 seat, uint96 least) private view returns (bool) {
+        StakedSeat memory held = committee.seatOf(seat);
+        bool matured = vm.getBlockTimestamp() >= uint256(held.joinedAt) + 3 days;
+        return _keys[held.validator] != 0 && matured && held.stake >= held.level && held.level >= least;
+    }
+
+    /// @dev Each says `outage` in his own name.
+    function _quorum(bytes memory outage, uint256 most, uint96 least)
+        private
+        view
+        returns (uint32[] memory by, bytes[] memory proofs)
+    {
         by = new uint32[](seats);
         proofs = new bytes[](seats);
         uint256 n;
         for (uint32 seat = 1; seat <= seats && n < most; seat++) {
+            if (!_judges(seat, least)) continue;
             address validator = committee.seatOf(seat).validator;
-            if (_keys[validator] == 0 || vm.getBlockTimestamp() < committee.seatOf(seat).joinedAt + 3 days) continue;
-            bytes32 word = keccak256(bytes.concat(abi.encode(OUTAGE_TYPE, validator), said));
-            (by[n], proofs[n]) = (seat, _proof(validator, _typed(word), 0));
+            bytes32 said = keccak256(bytes.concat(abi.encode(OUTAGE_TYPE, validator), outage));
+            (by[n], proofs[n]) = (seat, _proof(validator, _typed(said), 0));
             n++;
         }
         assembly ("memory-safe") {
@@ -293,6 +343,13 @@ abstract contract FaultSteps is Steps {
         if (provider == address(0)) return;
         _fill(provider, 1000 * unit);
         _doOn(address(faults), provider, abi.encodeCall(faults.appeal, (fault_)), seed >> 8);
+    }
+
+    /// @dev By whom the rules name that judge it.
+    function _rule(uint256 fault_, bool stands) internal returns (bool) {
+        address arbiter = pool.params(_faults[fault_].rules).arbiter;
+        if (arbiter == address(0)) return false;
+        return _doOn(address(faults), arbiter, abi.encodeCall(faults.rule, (fault_, stands)), 1);
     }
 
     function _execute(uint256 fault_, uint256 seed) internal {

@@ -249,11 +249,12 @@ contract CommitteeRaces is RaceWorld {
         }
     }
 
-    /// @dev Nor by asking again: an outcome stands for `reverifyInterval`, a round that runs admits no second one, and each
-    /// throw that is inconclusive needs a majority of those drawn to be in on it. An hourly fee of 5e18 would buy a throw.
+    /// @dev Nor by asking again: an outcome stands for `reverifyInterval`, a round that runs admits no second one but of the
+    /// provider's, who has one of his own, and each throw that is inconclusive needs a majority of those drawn to be in on it.
+    /// An hourly fee of 5e18 would buy a throw.
     function test_asking_again_to_roll_again() external {
         (uint256 round, uint32[] memory drawn) = _drawn();
-        vm.prank(PROVIDER);
+        vm.prank(THIEF);
         _expect(abi.encodeWithSelector(ICommittee.RoundRunning.selector, machine, round));
         committee.requestVerification(machine, 1);
         _others(round, drawn, false);
@@ -262,7 +263,7 @@ contract CommitteeRaces is RaceWorld {
         skip(REVEAL);
         committee.finalize(round);
         uint256 next = uint256(committee.roundOf(round).requestedAt) + _params().reverifyInterval;
-        vm.prank(PROVIDER);
+        vm.prank(THIEF);
         _expect(abi.encodeWithSelector(ICommittee.TooSoon.selector, machine, next));
         committee.requestVerification(machine, 1);
     }

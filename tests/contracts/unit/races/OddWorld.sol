@@ -40,7 +40,7 @@ abstract contract OddWorld is RaceWorld {
         for (uint256 i = 0; i < SEATS; ++i) {
             address validator = vm.addr(SEAT_KEY + i);
             _rich(validator);
-            _in(validator, 500 * unit);
+            _in(validator, 550 * unit);
             vm.prank(validator);
             committee.join(1);
         }

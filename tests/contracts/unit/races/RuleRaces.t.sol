@@ -199,6 +199,7 @@ contract RuleRaces is RaceWorld {
         }
         _crowd(6, 1);
         skip(3 days);
+        _give(SYBIL, 60 * STAKE);
         uint256[] memory rounds = new uint256[](60);
         for (uint256 i = 0; i < 60; ++i) {
             rounds[i] = _requestAs(SYBIL, _machineOf(SYBIL, 1));

@@ -155,14 +155,14 @@ contract StakeRaces is RaceWorld {
     }
 
     /// @dev Leasing to oneself before a slash. An hour of darkness costs 800 of 10000, 8e18, of which the tenants on the
-    /// machine share half by cell-seconds. The provider takes the four cells that the tenant has not, to get 2e18 of it
+    /// machine have half, each by his cell-seconds of all. The provider takes the four cells that the tenant has not, to get 2e18 of it
     /// back. The tenant had 4 of 8 cells and gets no less than 4/8 of the tenants' half, 2e18, and pays nothing for the
     /// time; the provider loses 6e18, and would lose 4e18 with the whole machine in his own hands: never less than half.
     function test_leasing_to_oneself_before_a_slash() external {
         uint256 snapshot = vm.snapshotState();
         (uint256 lost, uint256 won) = _slashedWithSelfLease(0, false);
         vm.assertEq(lost, 8e18);
-        vm.assertEq(won, 4e18); // alone on it
+        vm.assertEq(won, 2e18); // alone on it: what nobody lost is nobody's
         vm.revertToState(snapshot);
         (lost, won) = _slashedWithSelfLease(0, true);
         vm.assertEq(lost, 6e18);
@@ -195,7 +195,7 @@ contract StakeRaces is RaceWorld {
         _execute(fault);
         uint256 before = _wealth(tenant);
         faults.compensate(fault, _two(own, lease));
-        vm.assertEq(_wealth(tenant) - before, 4e18);
+        vm.assertEq(_wealth(tenant) - before, 2e18); // of four cells of eight
     }
 
     /// @dev Terminating a lease to oneself, to carry stake away. The penalty for a lease of a week at a price of 100e18 an
