@@ -11,7 +11,7 @@ import {
     Terms
 } from "../../contracts/interfaces/IControllerTypes.sol";
 import {RoundState} from "../../contracts/interfaces/ICommittee.sol";
-import {Fault} from "../../contracts/interfaces/IFaults.sol";
+import {Fault, FaultState} from "../../contracts/interfaces/IFaults.sol";
 import {IReputation} from "../../contracts/interfaces/IReputation.sol";
 import {vm} from "./Cheats.sol";
 import {Ghost} from "./Ghost.sol";
@@ -54,7 +54,8 @@ abstract contract ControllerInvariants is Leaving {
         for (uint256 id = 1; id <= handler.faultCount(); id++) {
             Fault memory fault = faults.faultOf(id);
             require(fault.pot == handler.fault(id).pot, "a tenants' part is not what the events say");
-            bonds += uint256(fault.bond) + fault.pot;
+            bonds += fault.bond;
+            if (fault.state == FaultState.Executed) bonds += fault.pot; // until then it is part of the stake
         }
         require(pool.balanceOf(address(faults)) == bonds, "Faults does not hold the bonds and shares that it keeps");
         uint256 held;
