@@ -31,7 +31,7 @@ def test_a_group_stakes_a_machine_and_keeps_it(
     join = ("provider", "join", str(host.path), "--price", "2")
     poor = cli(*join, "--as-group", "lab", wallet="ada", ok=False)
     assert poor.code == 9
-    cli("wallet", "deposit", "705", "--to", group, "--approve", "--yes", wallet="barbara")
+    cli("wallet", "deposit", "755", "--to", group, "--approve", "--yes", wallet="barbara")
     do("join", *join)
     (machine,) = cli("machines", "--json").json
     assert (machine["provider"], machine["stake"]) == (group, "200")
