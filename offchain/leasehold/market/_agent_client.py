@@ -377,7 +377,7 @@ class _Patience:
 def pinned(certificate: str) -> ssl.SSLContext:
     """A TLS context that trusts exactly this certificate (PEM), whatever name it is reached by.
 
-    Raises `AgentError` for what is no certificate.
+    Raises `AgentUnreachable` for what is no certificate: nobody can be sure to reach that agent.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -385,7 +385,7 @@ def pinned(certificate: str) -> ssl.SSLContext:
     try:
         context.load_verify_locations(cadata=certificate)
     except (ssl.SSLError, ValueError):
-        raise AgentError(
+        raise AgentUnreachable(
             "The machine's contact document holds no certificate; choose another machine."
         ) from None
     return context

@@ -11,6 +11,7 @@ import pytest
 
 from devnet.kubo import Kubo
 from devnet.patience import patient
+from devnet.serving import certificate
 from leasehold.chain import Lease, LeaseState, Rpc, cid_of_digest
 from leasehold.chain import Pool as Binding
 from leasehold.datasets import Ipfs
@@ -283,8 +284,17 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
-def test_nothing_is_opened_while_the_agent_cannot_be_reached(market: Cli) -> None:
+def test_nothing_is_opened_while_the_agent_cannot_be_reached(
+    market: Cli, host: Host, tmp_path: Path
+) -> None:
     market.without_agent = False
+    unknown = market(*RENT, wallet="renter", ok=False)
+    assert unknown.code == 8
+    assert "so nothing was opened: The machine's contact document holds no certificate" in unknown.err
+    described = json.loads(host.path.read_text())
+    described["contact"]["certificate"] = certificate(tmp_path)[0].read_text()
+    host.path.write_text(json.dumps(described))
+    market("provider", "update", "1", str(host.path), "--yes", wallet="provider")
     refused = market(*RENT, wallet="renter", ok=False)
     assert refused.code == 8
     last = refused.err.strip().splitlines()[-1]
