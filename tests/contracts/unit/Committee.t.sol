@@ -1171,6 +1171,9 @@ contract CommitteeQuorumTest is CommitteeWorld {
         skip(LEAVE_DELAY);
         committee.exit(5);
         _join(THIEF);
+        _expect(abi.encodeWithSelector(ICompanion.NotAuthorized.selector, THIEF));
+        vm.prank(THIEF);
+        committee.disown(_plain(), address(0));
         vm.prank(address(pool));
         committee.disown(_plain(), address(0));
         committee.fineQuorum(signers, address(0));
