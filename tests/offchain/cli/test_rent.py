@@ -284,9 +284,7 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
-def test_nothing_is_opened_while_the_agent_cannot_be_reached(
-    market: Cli, host: Host, tmp_path: Path
-) -> None:
+def test_nothing_is_opened_while_the_agent_cannot_be_reached(market: Cli, host: Host, tmp_path: Path) -> None:
     market.without_agent = False
     unknown = market(*RENT, wallet="renter", ok=False)
     assert unknown.code == 8
