@@ -37,7 +37,9 @@ from leasehold.errors import ContractError
 
 HOUR, DAY = 3_600, 86_400
 PRICE = 24 * 10**17
-SEAT, STAKE = 500, 100 * TOKEN
+SEAT, STAKE = 550, 100 * TOKEN  # a seat's price and the tenth that a fine takes first
+CELLS = 8
+BURNT = "0x000000000000000000000000000000000000dEaD"
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
@@ -151,28 +153,33 @@ def test_a_quorum_attests_an_outage_and_its_tenants_are_compensated(site: Site) 
     # Anyone has it taken off the bills, which registers what each has lost. Nobody can be quicker and close first.
     anyone = Account(site.world)
     anyone.faults(lambda faults: faults.apply_outage(fault, list(leases.values())))
-    weights = {event.lease: event.weight for event in site.events(OutageApplied) if event.fault == fault}
-    assert weights == {leases[half]: 4 * outage, leases[quarter]: 2 * outage}
+    parts = {half: slash // 2 * 4 // CELLS, quarter: slash // 2 * 2 // CELLS}
+    registered = {event.lease: event.part for event in site.events(OutageApplied) if event.fault == fault}
+    assert registered == {leases[tenant]: part for tenant, part in parts.items()}
     with pytest.raises(ContractError):
-        anyone.faults(lambda faults: faults.execute(fault, _addresses(seats)))
+        anyone.faults(lambda faults: faults.execute(fault))
 
-    # Once the provider can no longer appeal: half to the tenants by what each lost, a tenth to who reported it.
+    # Once the provider can no longer appeal: of half of it to each tenant what he had of the machine, a tenth to who
+    # attested it, and the rest to nobody.
     anvil.advance(2 * DAY + 1)
-    treasury = half.ledger(anvil.accounts[0].address)
-    with pytest.raises(ContractError):
-        anyone.faults(lambda faults: faults.execute(fault, _addresses(seats)[:4]))
-    anyone.faults(lambda faults: faults.execute(fault, _addresses(seats)))
+    owner, burnt = half.ledger(anvil.accounts[0].address), half.ledger(BURNT)
+    anyone.faults(lambda faults: faults.execute(fault))
     (executed,) = site.here(FaultExecuted)
-    pot, each = slash // 2, slash // 10 // 5
-    rest = slash - pot - 5 * each
-    assert (executed.pot, executed.reported, executed.to_treasury) == (pot, 5 * each, rest)
-    assert {account.ledger() for account in seats.values()} == {each}
-    assert half.ledger(anvil.accounts[0].address) - treasury == rest
+    pot, reported = sum(parts.values()), slash // 10
+    rest = slash - pot - reported
+    assert (executed.pot, executed.reported, executed.rest) == (pot, reported, rest)
+    assert half.ledger(BURNT) - burnt == rest
+    assert half.ledger(anvil.accounts[0].address) == owner
     assert half.pool(lambda pool: pool.machine_of(site.machine)).stake == STAKE - slash
 
-    # Compensation and bill, to the unit: the outage is not paid for, and half of the slash is the tenants'.
-    part = pot * 4 // 6
-    parts = {half: part, quarter: pot - part}
+    # Anyone has the tenth credited, by what each seat cost: here to all alike.
+    quorum = anyone.faults(lambda faults: faults.fault_of(fault)).reporter
+    signers = anyone.committee(lambda committee: committee.signers(quorum, 0))
+    assert [signer.seat for signer in signers] == sorted(seats)
+    anyone.committee(lambda committee: committee.pay_quorum(signers))
+    assert {account.ledger() for account in seats.values()} == {reported // 5}
+
+    # Compensation and bill, to the unit: the outage is not paid for.
     anyone.faults(lambda faults: faults.compensate(fault, list(leases.values())))
     paid = {event.tenant: event.amount for event in site.events(Compensated) if event.fault == fault}
     assert paid == {tenant.address: amount for tenant, amount in parts.items()}
@@ -188,7 +195,7 @@ def test_a_quorum_attests_an_outage_and_its_tenants_are_compensated(site: Site) 
 
 def _join(account: Account) -> tuple[int, Account]:
     account.deposit(SEAT)
-    seat, _ = account.committee(lambda committee: committee.join())
+    seat, _ = account.committee(lambda committee: committee.join(1))
     return seat, account
 
 
@@ -197,8 +204,3 @@ def _rent(tenant: Tenant, share: int) -> int:
     lease = parse_lease(tenant.open(sealed, share=share, duration=12 * HOUR))
     tenant.site.until(lambda: tenant.lease(lease).state is LeaseState.ACTIVE)
     return lease
-
-
-def _addresses(seats: dict[int, Account]) -> list[str]:
-    """The validators in the order of their seats."""
-    return [seats[seat].address for seat in sorted(seats)]
