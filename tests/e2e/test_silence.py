@@ -188,6 +188,7 @@ def test_one_by_one(ground: Ground, attack: Begin, tmp_path: Path) -> None:
     withstood(ground, (attack,), tmp_path)
 
 
+@pytest.mark.deep
 def test_many_at_once(ground: Ground, tmp_path: Path) -> None:
     withstood(ground, AT_ONCE, tmp_path)
 
