@@ -183,7 +183,7 @@ class Site:
 
 @contextlib.contextmanager
 def make_site(world: World, *terms: str, engine: Engine | None = None, **settings: Any) -> Iterator[Site]:
-    """A new machine, its agent running. `terms` are more of `provider join`'s arguments, `settings` the agent's.
+    """A new machine, its agent serving. `terms` are more of `provider join`'s arguments, `settings` the agent's.
 
     engine: its own, where another machine's agent runs meanwhile.
     """
@@ -201,6 +201,7 @@ def make_site(world: World, *terms: str, engine: Engine | None = None, **setting
     site = Site(world, provider, renter, host, joined["machine"], engine or world.engine)
     with world.running(host):
         try:
+            host.serving()
             yield site
         finally:
             host.kill()

@@ -123,6 +123,7 @@ class Host:
     steps: list[Step] = field(default_factory=list)
     process: subprocess.Popen[str] | None = None
     descriptors: int | None = None
+    _since: int = 0
     _seen: threading.Condition = field(default_factory=threading.Condition)
     _reader: threading.Thread | None = None
 
@@ -150,6 +151,7 @@ class Host:
     def start(self) -> None:
         """Start the agent; its log goes to `steps` and to agent.log."""
         assert self.process is None, "the agent runs already"
+        self._since = len(self.steps)
         few = [] if self.descriptors is None else ["prlimit", f"--nofile={self.descriptors}"]
         self.process = subprocess.Popen(
             [*few, str(BIN / "leasehold-agent"), "run"],
@@ -162,6 +164,10 @@ class Host:
         )
         self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         self._reader.start()
+
+    def serving(self) -> None:
+        """Waits until the agent that was started last answers tenants, which a loaded machine takes its time for."""
+        self.wait_for(lambda line: line.get("event") == "serving", patient(120), self._since)
 
     def kill(self) -> None:
         """SIGKILL, as a power cut would."""

@@ -353,6 +353,7 @@ def test_a_machine_whose_agent_is_dead(moved: Site) -> None:
         refused(moved, moved.renter, 9, "recover", arguments=moved.rent_arguments())
     # Once it is back it says so by itself, and takes leases again.
     moved.host.start()
+    moved.host.serving()
     moved.until(
         lambda: not moved.provider("provider", "status")["machines"][0]["state"].startswith("stalled")
     )
