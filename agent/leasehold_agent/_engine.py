@@ -27,11 +27,13 @@ import docker
 import requests
 import structlog
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount, Ulimit
+from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent._engine_facts import EngineFacts, read_facts
+from leasehold_agent._engine_networks import join, make_network
 from leasehold_agent._errands import Errands
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
+from leasehold_agent._subnets import Blocks
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -137,12 +139,17 @@ KEPT_CAPABILITIES = (
 
 class Engine:
     """One Docker engine. Every method raises EngineUnavailable while it does not answer, EngineRefused when
-    it answers that something cannot be done."""
+    it answers that something cannot be done.
 
-    def __init__(self, url: str) -> None:
+    blocks: finds addresses for networks.
+    """
+
+    def __init__(self, url: str, blocks: Blocks | None = None) -> None:
         self.url = url
         self._client: Client | None = None
+        self._blocks = blocks or Blocks()
         self._loading = threading.Lock()
+        self._networking = threading.Lock()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
@@ -235,23 +242,20 @@ class Engine:
     # ------------------------------------------------------------------------------------------ networks
 
     async def ensure_network(self, name: str, bridge: str, labels: Mapping[str, str]) -> None:
-        """A bridge network of the lease's own, with the bridge's name fixed so that rules can be written
-        first.
+        """A bridge network of the lease's own, with the bridge's name fixed so that rules can be written first, and
+        addresses that nothing else here has. Raises NetworkError where none are left.
         """
 
         def ensure(client: Client) -> None:
-            if client.networks(names=[name]):
-                return
-            client.create_network(
-                name,
-                driver="bridge",
-                check_duplicate=True,
-                labels=dict(labels),
-                options={"com.docker.network.bridge.name": bridge},
-                ipam=IPAMConfig(),
-            )
+            with self._networking:
+                if not client.networks(names=[name]):
+                    make_network(client, name, bridge, labels, self._blocks)
 
         await self._call(ensure, ignore=(_CONFLICT,))
+
+    async def join(self, name: str, network: str) -> None:
+        """Put a container that does not run on the network that has this name now."""
+        await self._call(lambda client: join(client, name, network))
 
     async def remove_network(self, name: str) -> None:
         await self._call(lambda client: client.remove_network(name), ignore=(_NOT_FOUND,))

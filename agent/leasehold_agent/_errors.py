@@ -7,6 +7,7 @@ AgentError
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
 ├── ImageDelayed        a registry did not answer the engine
+├── NoRoom              the disk is full of what can go: it goes first
 ├── GasKept             the operator's last gas is for answers
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
@@ -51,6 +52,10 @@ class ImageDelayed(AgentError):
 
     def __init__(self, registry: str) -> None:
         super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
+
+
+class NoRoom(AgentError):
+    """This host's disk is full of what leases before have left. It makes way, then this goes on."""
 
 
 class GasKept(AgentError):

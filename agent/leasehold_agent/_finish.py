@@ -77,7 +77,9 @@ async def decline(host: Host, action: Decline) -> None:
 
 
 async def stop(host: Host, action: Stop, desired: Desired | None, record: Record) -> None:
-    """Note that it is over, then stop the container. What still runs on the chain is left alone."""
+    """Note that it is over, then stop the container and remove its network. What still runs on the chain is left
+    alone.
+    """
     if await host.chain.is_live(action.lease):
         return
     folder = host.folder(action.lease)
@@ -94,6 +96,7 @@ async def stop(host: Host, action: Stop, desired: Desired | None, record: Record
     folder.save(notes)
     if container is not None and running:
         await _end(host, action.lease, container)
+    await host.engine.remove_network(host.names.network(action.lease))  # the host has so many, and no more
     record.ready = False
     _log.info("stopped", lease=format_lease(action.lease), why=action.why)
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from leasehold_agent._engine_facts import EngineFacts
 
 DESCRIPTORS = 16_384
-NETWORK_BITS = 26
-"""A container may ask for each address of its network, and the kernel remembers a thousand neighbours for all."""
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 
 
@@ -21,13 +19,6 @@ def lacks(facts: EngineFacts, *, most_files: Callable[[], int] | None = None) ->
         found.append(
             "The Docker engine ends its containers whenever it restarts, and each begins anew: "
             'set "live-restore": true in /etc/docker/daemon.json and reload the engine.'
-        )
-    if facts.network_bits < NETWORK_BITS:
-        found.append(
-            f"The Docker engine gives each lease a network of {2 ** (32 - facts.network_bits):,} addresses: by asking "
-            "for all of them a tenant crowds the host's own neighbours out of the kernel's table, and after some "
-            'thirty leases no network is left. Set "default-address-pools": [{"base": "10.201.0.0/16", "size": 28}], '
-            "or another base that is free with you, in /etc/docker/daemon.json and restart the engine."
         )
     files = (most_files or _most_files)()
     if files < DESCRIPTORS:

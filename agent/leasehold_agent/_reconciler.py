@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -36,10 +36,12 @@ from leasehold_agent._plan import (
     Publish,
     Replace,
     Resize,
+    Room,
     Rules,
     SendStart,
     Stop,
     Tell,
+    gives_way,
     plan,
 )
 from leasehold_agent._sentinel import Told
@@ -47,6 +49,8 @@ from leasehold_agent._sentinel import Told
 _log = structlog.get_logger("leasehold_agent")
 _HEALTHY_SECONDS = 10
 """A command that ran so long is started again at once when it ends."""
+_CLEARING_SECONDS = 10
+"""Before another lease makes way: file systems give the room of what was removed back in their own time."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -68,9 +72,11 @@ class Reconciler:
     host: Host
     told: Told = field(default_factory=Told)
     containers: dict[int, ContainerFacts] = field(default_factory=dict)
+    networks: set[str] = field(default_factory=set)
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _engine_down: bool = False
+    _clearing_until: float = float("-inf")
     _duties: Duties = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +124,11 @@ class Reconciler:
         if self._engine_down:
             _log.info("engine", problem=None)
         self._engine_down = False
-        actions = plan(host.snapshot, self._actual(), self._rules())
+        here, rules = self._actual(), replace(self.rules(), room=self._room())
+        actions = plan(host.snapshot, here, rules)
+        if rules.room and gives_way(host.snapshot, here, rules, rules.room):
+            self._clearing_until = host.clock() + _CLEARING_SECONDS
+        host.kept = {room: gives_way(host.snapshot, here, rules, room) for room in (Room.WANTED, Room.SHORT)}
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
@@ -151,6 +161,7 @@ class Reconciler:
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
                 found[named[0]] = container
         self.containers = found
+        self.networks = set(await self.host.engine.networks(self.host.names.filter))
 
     async def _judge(self) -> None:
         """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
@@ -186,13 +197,15 @@ class Reconciler:
                 killed=record.killed,
                 restart=workload.restart if workload is not None else Restart.NEVER,
                 resting=self.host.clock() < record.again.until,
+                networked=self.host.names.network(lease) in self.networks,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.records:
                 here[lease] = Actual(self.host.folder(lease).load(), waiting=self.host.record(lease).waiting)
         return here
 
-    def _rules(self) -> Rules:
+    def rules(self) -> Rules:
+        """The host's part of the decision, where it has room enough."""
         settings = self.host.settings
         return Rules(
             boot=self.host.boot,
@@ -202,6 +215,19 @@ class Reconciler:
             retention_max=settings.retention_max,
         )
 
+    def _room(self) -> Room:
+        """What the disk has left, for those that begin too. It is short before the last of it goes, and what was
+        removed takes a while to be room.
+        """
+        host, snapshot = self.host, self.host.snapshot
+        if host.clock() < self._clearing_until:
+            return Room.ENOUGH
+        if host.room(host.settings.disk_reserve):
+            return Room.SHORT
+        live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
+        wanted = (host.records[lease].wants for lease in live if lease in host.records)
+        return max((host.room(wants) for wants in wanted if wants is not None), default=Room.ENOUGH)
+
     # ------------------------------------------------------------------------------------------------- acting
 
     def _begin(self, action: Action) -> None:
@@ -209,7 +235,9 @@ class Reconciler:
         same = type(work.action) is type(action)
         if work.busy:
             cut_off = isinstance(work.action, BringUp | SendStart) and not same
-            if cut_off and not isinstance(action, BringUp | SendStart) and work.task is not None:
+            cut_off = cut_off and not isinstance(action, BringUp | SendStart)
+            # Nor do outputs that never get anywhere hold the disk.
+            if (cut_off or (isinstance(work.action, Publish) and isinstance(action, Delete))) and work.task:
                 work.task.cancel()
             return
         if not same:

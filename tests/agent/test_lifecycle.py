@@ -17,6 +17,7 @@ from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
 from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
 from leasehold_agent._engine import ContainerSpec
+from leasehold_agent._plan import Room
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -111,6 +112,52 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     await rig.until(lambda: not rig.host.folder(lease).exists)
     assert await rig.container(lease) is None
     assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
+
+
+async def test_what_is_kept_makes_way_for_who_comes(rig: Rig) -> None:
+    """Filled, closed, rented again: what the former lease left is gone before the next one is declined for it."""
+    first = await rig.open(rig.workload(grace=0))
+    await running(rig, first)
+    await rig.chain.pool(TENANT).close(first)
+    await stopped(rig, first)
+
+    async def network_is_gone() -> bool:
+        return rig.host.names.network(first) not in await rig.host.engine.networks(rig.host.names.filter)
+
+    await rig.until(network_is_gone)
+    kept = await rig.handle(first)
+    assert kept.paid_until is not None
+    assert kept.kept_until == kept.paid_until + 86_400 - rig.host.folder(first).load().billed
+    rig.chain.anvil.advance(600)
+    rig.chain.anvil.mine()
+    await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
+    assert await rig.container(first) is not None
+    room = rig.host.room
+    rig.host.room = lambda wanted=0: Room.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
+    second = await rig.open(rig.workload(grace=0, disk="1MiB"))
+    await rig.until(lambda: not rig.host.folder(first).exists)
+    await running(rig, second)
+
+
+async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:
+    """A reorganisation ends a lease and brings it back, with the container that it had."""
+    lease = await rig.open(rig.workload(grace=0))
+    before = await running(rig, lease)
+    state = rig.chain.anvil.request("evm_snapshot")
+    await rig.chain.pool(TENANT).close(lease)
+    await stopped(rig, lease)
+    await rig.until(lambda: rig.host.names.network(lease) not in rig.reconciler.networks)
+    rig.chain.anvil.request("evm_revert", state)
+    rig.chain.anvil.mine()
+
+    async def back() -> bool:
+        container = await rig.container(lease)
+        return container is not None and container.running and container.address is not None
+
+    await rig.until(back)
+    now = await rig.container(lease)
+    assert now is not None
+    assert now.id == before
 
 
 async def test_another_workload_on_the_same_lease(rig: Rig, tmp_path: Path) -> None:

@@ -369,9 +369,9 @@ async def warn_of_results(
     status, _ = await ask_agent(call, session, lease)
     if status is not None and status.outputs:
         call.out.warn(
-            "Nobody has its results yet: they are packed once it is closed, and the machine keeps them for "
-            "as long "
-            f"as the lease was billed, at least a day. Fetch them with `leasehold results {shown} DIR`."
+            "Nobody has its results yet: they are packed once it is closed, and the machine keeps its files for as "
+            "long as the lease was billed, longer where it has the room. Fetch them with "
+            f"`leasehold results {shown} DIR`."
         )
 
 
