@@ -133,7 +133,7 @@ async def publish(host: Host, desired: Desired) -> None:
         _log.warning("outputs", lease=format_lease(desired.lease), problem="a result stands that is not ours")
     elif notes.result is not None and desired.result != cid_to_bytes(notes.result):
         log_step(desired.lease, "publish")
-        notes.results = (*notes.results, notes.result)
+        notes.remember(notes.result)
         folder.save(notes)
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True

@@ -14,6 +14,9 @@ from leasehold_agent._errors import DeclineReason
 from leasehold_agent._identity import write_private
 from leasehold_agent._trees import remove_tree
 
+_MOST_RESULTS = 64
+"""A tenant who sets workloads again and again has many. What stands on the chain is one of the last."""
+
 
 @dataclass
 class Notes:
@@ -25,7 +28,7 @@ class Notes:
     host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
     as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
-    published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
+    published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then.
@@ -54,6 +57,10 @@ class Notes:
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None
+
+    def remember(self, result: str) -> None:
+        """It is about to be published from here."""
+        self.results = (*(each for each in self.results if each != result), result)[-_MOST_RESULTS:]
 
 
 class LeaseDir:
