@@ -109,13 +109,6 @@ class TestExec:
             other.kill()
             await other.wait()
 
-    async def test_closing_ends_the_command_in_gvisor_too(self, rig: Rig) -> None:
-        lease = await running(rig, runtime="gvisor")
-        stream = await rig.runtime.exec(lease, ["sleep", "4321"])
-        await rig.until(lambda: _sees(rig, lease, "sleep 4321"))
-        await stream.close()
-        await rig.until(lambda: _sees_not(rig, lease, "sleep 4321"))
-
     async def test_a_command_that_is_not_there(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["/no/such/command"])
