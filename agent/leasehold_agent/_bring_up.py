@@ -190,7 +190,7 @@ async def _create(
         record.waiting, record.progress = "image-unknown", "fetching the image"
         _check_disk(host, workload, record)
         log_step(desired.lease, "image")
-        image = notes.image or await host.images.ensure(workload.image)
+        image = notes.image or await _image(host, workload, record)
         await _check_volumes(host, workload, image)
         mounts = await _datasets(host, desired, workload, folder, notes, record)
         mounts.append((prepare(folder.told), MOUNT))
@@ -268,9 +268,20 @@ def _check_disk(host: Host, workload: Workload, record: Record) -> None:
     room, record.wants = host.room(workload.disk or 0), None
     if host.kept.get(room):
         record.waiting, record.wants = "no-disk", workload.disk or 0
-        raise NoRoom("This host's disk is full of what leases before have left: it makes way.")
+        raise NoRoom(workload.disk or 0)
     if room is Room.SHORT:
         raise Declined("no-disk", "This host's disk is full.")
+
+
+async def _image(host: Host, workload: Workload, record: Record) -> str:
+    """The image; what is kept of leases before makes way for it, too."""
+    try:
+        return await host.images.ensure(workload.image)
+    except NoRoom as error:
+        if not host.kept.get(Room.WANTED):
+            raise Declined("no-disk", "This host's disk has no room for the image.") from error
+        record.waiting, record.wants = "no-disk", max(error.wants, host.settings.disk_reserve)
+        raise
 
 
 def secret_files(workload: Workload) -> dict[str, bytes]:

@@ -91,6 +91,8 @@ class AgentSettings(BaseSettings):
     """Free space below which no dataset, image or container is accepted."""
     pids_limit: Annotated[int, Field(ge=16)] = 4_096
     output_limit: ByteCount = 64 * GIB
+    image_limit: ByteCount = 32 * GIB
+    """The most that one image may come to, unpacked, its archive counted."""
     dataset_cache: ByteCount = 200 * GIB
 
     registries: Texts = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 
@@ -77,6 +78,7 @@ class Reconciler:
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _engine_down: bool = False
     _clearing_until: float = float("-inf")
+    _forgetting: asyncio.Task[bool] | None = None
     _duties: Duties = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,7 +126,7 @@ class Reconciler:
         if self._engine_down:
             _log.info("engine", problem=None)
         self._engine_down = False
-        here, rules = self._actual(), replace(self.rules(), room=self._room())
+        here, rules = self._actual(), replace(self.rules(), room=self._forget_images(self._room()))
         actions = plan(host.snapshot, here, rules)
         if rules.room and gives_way(host.snapshot, here, rules, rules.room):
             self._clearing_until = host.clock() + _CLEARING_SECONDS
@@ -214,6 +216,36 @@ class Reconciler:
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
         )
+
+    def _forget_images(self, room: Room) -> Room:
+        """Images that nobody needs go before anything of a lease does; what is left for leases to make room for. It takes
+        the time that it takes, beside everything else.
+        """
+        if self._forgetting is None:
+            if room:
+                self._forgetting = asyncio.create_task(self._forget_image())
+            return Room.ENOUGH
+        if not self._forgetting.done():
+            return Room.ENOUGH
+        gone, self._forgetting = self._forgetting.result(), None
+        if gone:
+            self._clearing_until = self.host.clock() + _CLEARING_SECONDS
+        return Room.ENOUGH if gone else room
+
+    async def _forget_image(self) -> bool:
+        try:
+            return await self.host.images.forget_unused(self._images())
+        except (LeaseholdError, OSError) as error:
+            _log.warning("images", problem=str(error))
+            return False
+
+    def _images(self) -> set[str]:
+        """Those that live leases need, whether they have a container yet or not."""
+        live = {
+            lease for lease, each in self.host.snapshot.leases.items() if each.live_at(self.host.snapshot.now)
+        }
+        workloads = (self.host.workload(lease) for lease in live)
+        return {workload.image for workload in workloads if workload is not None}
 
     def _room(self) -> Room:
         """What the disk has left, for those that begin too. It is short before the last of it goes, and what was
@@ -327,7 +359,10 @@ class Reconciler:
                 del self._work[lease]
 
     async def _drop_all(self) -> None:
-        tasks = [work.task for work in self._work.values() if work.busy and work.task is not None]
+        tasks: list[asyncio.Task[Any]] = [
+            work.task for work in self._work.values() if work.busy and work.task
+        ]
+        tasks += [self._forgetting] if self._forgetting is not None else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -145,6 +145,8 @@ async def make_host(
             wait=settings.fetch_seconds,
             reserve=settings.disk_reserve,
             registries=settings.registries,
+            limit=settings.image_limit,
+            disk=facts.root,
         ),
         pack=packer(ipfs),
         age_identity=identity.age_identity,

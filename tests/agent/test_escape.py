@@ -25,6 +25,7 @@ from leasehold.errors import DatasetError, WorkloadError
 from leasehold.workload import Output, load_workload
 from leasehold_agent._engine import Engine
 from leasehold_agent._errors import EngineRefused
+from leasehold_agent._image_archive import survey
 from leasehold_agent._lease_dir import LeaseDir, Notes
 from leasehold_agent._outputs import collect
 
@@ -332,7 +333,7 @@ async def test_what_an_images_layer_holds(docker_engine: DevEngine, grounds: Gro
     with docker_engine.client() as client:
         try:
             with contextlib.suppress(EngineRefused):
-                await engine.load_image(target, "leasehold/ipfs:hostile")
+                await engine.load_image(survey(target, 1 << 30), "leasehold/ipfs:hostile")
                 client.containers.create(image, ["sh"], name="lht-hostile", network_mode="none")
                 await engine.put_files("lht-hostile", {"/run/secrets/escaped": b"escaped"})
                 await engine.make_folders("lht-hostile", ["/run/escaped", "/l/escaped"])
