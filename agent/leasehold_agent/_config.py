@@ -122,6 +122,11 @@ class AgentSettings(BaseSettings):
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
+    answer_cost: Annotated[int, Field(ge=1)] = 10**17
+    """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
+    stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
+    """
+
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
     start_margin: Seconds = 20

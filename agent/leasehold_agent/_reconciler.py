@@ -218,9 +218,7 @@ class Reconciler:
         )
 
     def _forget_images(self, room: Room) -> Room:
-        """Images that nobody needs go before anything of a lease does; what is left for leases to make room for. It takes
-        the time that it takes, beside everything else.
-        """
+        """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
         if self._forgetting is None:
             if room:
                 self._forgetting = asyncio.create_task(self._forget_image())

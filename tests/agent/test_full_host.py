@@ -15,6 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from devnet.engine import Engine
+from devnet.patience import patient
 from devnet.world import free_port
 from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold.errors import RpcUnavailable
@@ -278,6 +279,59 @@ async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: An
     assert await sentinel.look() == [machine]
     assert await standing(chain, machine) == 0
     assert await sentinel.look() == []
+
+
+async def test_no_transaction_of_the_operator_stands_in_front_of_the_answer(chain: Any) -> None:
+    """The agent sent one for too little gas, and ended: whatever comes after it would wait as long as it does."""
+    machine, lease, _ = await lent(chain)
+    asked, signer = await challenge(chain, machine, lease), chain.signer(OPERATOR)
+    chain.anvil.advance(WINDOW // 4)
+    chain.anvil.mine()
+    chain.anvil.request("evm_setAutomine", False)
+    try:
+        base = int(chain.anvil.request("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+        first = int(chain.anvil.request("eth_getTransactionCount", signer.address, "latest"), 16)
+        for nonce in (first, first + 1):
+            stuck = await signer.sign_transaction(
+                {
+                    "type": 2,
+                    "chainId": chain.anvil.chain_id,
+                    "nonce": nonce,
+                    "to": signer.address,
+                    "value": 0,
+                    "data": "0x",
+                    "gas": 21_000,
+                    "maxFeePerGas": 5 * base,
+                    "maxPriorityFeePerGas": 5 * base,
+                }
+            )
+            chain.anvil.request("eth_sendRawTransaction", "0x" + stuck.hex())
+        sender = Sender(chain.rpc, signer, poll=0.02, overtakes=10**17)
+        sentinel = Sentinel(
+            chain.rpc,
+            Pool(chain.rpc, chain.deployment, sender),
+            Told(),
+            signer.address,
+            chain.address(PROVIDER),
+            Host().alive,
+        )
+        look = asyncio.create_task(sentinel.look())
+        faults = (await chain.pool().faults()).address.lower()
+        async with asyncio.timeout(patient(30)):
+            while _waiting(chain, signer.address, first) != faults:
+                await asyncio.wait({look}, timeout=0.05)
+            chain.anvil.mine()
+        assert await look == [machine]
+        assert await standing(chain, machine) != asked
+    finally:
+        chain.anvil.request("evm_setAutomine", True)
+
+
+def _waiting(chain: Any, account: str, nonce: int) -> str:
+    """Whom the account's transaction with that nonce calls, which no block has yet."""
+    pending = chain.anvil.request("txpool_content")["pending"]
+    mine = {address.lower(): each for address, each in pending.items()}.get(account.lower(), {})
+    return str(mine[str(nonce)]["to"]).lower()
 
 
 async def test_one_machines_trouble_silences_no_other(chain: Any) -> None:
