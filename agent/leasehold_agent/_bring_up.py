@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger("leasehold_agent")
 _PORT_ATTEMPTS = 5
+_SECRETS = "/run/secrets"
 _PORT_TAKEN = ("port is already allocated", "address already in use")
 _PROBE_SECONDS = 10.0
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9])[ \r]")
@@ -194,6 +195,8 @@ async def _create(
         await _check_volumes(host, workload, image)
         mounts = await _datasets(host, desired, workload, folder, notes, record)
         mounts.append((prepare(folder.told), MOUNT))
+        if workload.secrets:
+            mounts.append((prepare(folder.secrets), _SECRETS))
         record.waiting, record.progress = "start-failed", "creating the container"
         log_step(desired.lease, "create")
         taken = {port for c in await host.engine.containers(host.names.filter) for _, _, port in c.ports}
@@ -223,8 +226,8 @@ async def _create(
     else:
         await _network(host, desired)
         await host.engine.join(name, host.names.network(desired.lease))
+    _put_secrets(folder, workload if desired.author == desired.tenant else None)
     if existing is None or existing.state == "created":
-        await host.engine.put_files(name, secret_files(workload))
         await host.engine.make_folders(name, output_folders(workload))
 
 
@@ -284,9 +287,13 @@ async def _image(host: Host, workload: Workload, record: Record) -> str:
         raise
 
 
-def secret_files(workload: Workload) -> dict[str, bytes]:
-    """Where a container finds its secrets; never in its environment, which `docker inspect` shows."""
-    return {f"/run/secrets/{name}": value.encode() for name, value in workload.secrets.items()}
+def _put_secrets(folder: LeaseDir, workload: Workload | None) -> None:
+    """Where a container finds its secrets: never in its environment, which `docker inspect` shows, nor in its own
+    files, which stay when the lease is somebody else's.
+    """
+    folder.forget_secrets()
+    for name, value in (workload.secrets if workload else {}).items():
+        write_private(prepare(folder.secrets) / name, value.encode(), mode=0o444)
 
 
 def output_folders(workload: Workload) -> list[str]:

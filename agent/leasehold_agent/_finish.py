@@ -96,6 +96,7 @@ async def stop(host: Host, action: Stop, desired: Desired | None, record: Record
     folder.save(notes)
     if container is not None and running:
         await _end(host, action.lease, container)
+    folder.forget_secrets()
     await host.engine.remove_network(host.names.network(action.lease))  # the host has so many, and no more
     record.ready = False
     _log.info("stopped", lease=format_lease(action.lease), why=action.why)
@@ -188,14 +189,15 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
 
 
 async def hand_over(host: Host, desired: Desired) -> None:
-    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it.
-    Until it is noted nobody is let in.
+    """Note the new tenant. The container runs on, without the former tenant's secrets; what his keys opened is closed
+    by who serves it. Until it is noted nobody is let in.
     """
     if not await host.chain.is_tenant(desired.lease, desired.tenant):
         raise NodesDisagree(f"The nodes do not agree whose lease {format_lease(desired.lease)} is.")
     folder = host.folder(desired.lease)
     notes = folder.load()
     log_step(desired.lease, "hand-over")
+    folder.forget_secrets()
     notes.tenant = desired.tenant
     folder.save(notes)
 

@@ -84,6 +84,16 @@ class LeaseDir:
         return self.path / "told"
 
     @property
+    def secrets(self) -> Path:
+        """What its container finds at /run/secrets."""
+        return self.path / "secrets"
+
+    def forget_secrets(self) -> None:
+        """They vanish from a container that runs, too. The folder stays, since it is mounted there."""
+        for entry in list(self.secrets.iterdir()) if self.secrets.is_dir() else ():
+            entry.unlink()
+
+    @property
     def log(self) -> Path:
         """The end of the log of a lease that could not run."""
         return self.path / "log"
