@@ -136,6 +136,14 @@ class PoolGate:
             return True
         return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
 
+    async def has_workload(self, lease: int, workload: bytes) -> bool:
+        if self._witnesses is None or not self._witnesses.enough:
+            return True
+        since = await self._index.workload_since(lease)
+        return since is not None and await self._witnesses.agree_on_workload(
+            lease, workload, since, self._seen_time
+        )
+
     async def start(self, lease: int, endpoint: bytes) -> None:
         if await self._state(lease) is LeaseState.OPENED:
             await self._spare()

@@ -162,6 +162,8 @@ async def _collect(host: Host, desired: Desired, workload: Workload) -> list[str
 
 async def replace(host: Host, desired: Desired, record: Record) -> None:
     """Make way for another workload: the old one's outputs are published, then its container goes."""
+    if not await host.chain.has_workload(desired.lease, desired.workload):
+        raise NodesDisagree(f"The nodes do not agree what lease {format_lease(desired.lease)} is to run.")
     folder = host.folder(desired.lease)
     notes, name = folder.load(), host.names.container(desired.lease)
     container = await host.engine.inspect(name)
