@@ -28,6 +28,7 @@ from leasehold_agent._lease_dir import Notes, lease_dirs
 from leasehold_agent._notice import notice_of, write_notice
 from leasehold_agent._outputs import collect
 from leasehold_agent._plan import Decline, Stop
+from leasehold_agent._trees import remove_tree
 
 if TYPE_CHECKING:
     from leasehold_agent._host import Host, Record
@@ -119,12 +120,13 @@ async def publish(host: Host, desired: Desired) -> None:
     folder = host.folder(desired.lease)
     notes, workload = folder.load(), host.workload(desired.lease)
     mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
-    if workload is not None and workload.outputs and mine and not notes.outputs_packed:
+    unpacked = not notes.outputs_packed or notes.lacked is not None
+    if workload is not None and workload.outputs and mine and unpacked:
         log_step(desired.lease, "pack")
-        left = await _collect(host, desired, workload)
+        left = await _collect(host, desired, workload, notes)
         if left:
             _log.warning("outputs", lease=format_lease(desired.lease), left=left)
-            notes.failure_detail = " ".join(left)
+        notes.failure_detail = " ".join(left)
         notes.result = await host.pack(folder.outputs, workload.outputs, format_lease(desired.lease))
         notes.outputs_packed = True
         folder.save(notes)
@@ -139,24 +141,29 @@ async def publish(host: Host, desired: Desired) -> None:
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True
     folder.save(notes)
+    if notes.lacked is None:  # IPFS has them
+        await asyncio.to_thread(remove_tree, folder.outputs)
 
 
-async def _collect(host: Host, desired: Desired, workload: Workload) -> list[str]:
+async def _collect(host: Host, desired: Desired, workload: Workload, notes: Notes) -> list[str]:
     """Take the outputs out of the container; a sentence for each that is left behind.
 
     One lease at a time, so that what is free on the disk counts once. What this host has no room for is left as what
-    is larger than it packs: copying it again and again would publish nothing, and keep the small from being published.
+    is larger than it packs, until there is much more of it: copying it again and again would publish nothing, and keep
+    the small from being published.
     """
     name, folder = host.names.container(desired.lease), host.folder(desired.lease)
     # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
     holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
     limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
     async with host.packing:
+        room, notes.lacked = host.room_for_outputs(), None
         try:
             return await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
+            notes.lacked = room
             return [error.strerror or "This host's disk is full."]
 
 

@@ -146,6 +146,10 @@ class Host:
             return Room.SHORT
         return Room.WANTED if free < reserve + wanted else Room.ENOUGH
 
+    def room_for_outputs(self) -> int:
+        """Bytes that may be taken out of containers now."""
+        return max(0, shutil.disk_usage(self.settings.state_dir).free - self.settings.disk_reserve)
+
     async def guard(self) -> None:
         """Put the firewall in place for every lease that has a folder here."""
         leases: list[LeasePolicy] = []

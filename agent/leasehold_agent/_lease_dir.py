@@ -28,6 +28,7 @@ class Notes:
     host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
     as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
+    lacked: bytes that there were for outputs when one of them did not fit.
     published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
@@ -48,6 +49,7 @@ class Notes:
     failure: DeclineReason | None = None
     failure_detail: str = ""
     outputs_packed: bool = False
+    lacked: int | None = None
     result: str | None = None
     published: bool = False
     results: tuple[str, ...] = ()

@@ -96,7 +96,8 @@ class Actual:
     """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
     process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
     somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
-    `resting` says that it is too early to start that again. `networked`: its network is here."""
+    `resting` says that it is too early to start that again. `networked`: its network is here.
+    `roomier`: an output did not fit, and may by now."""
 
     notes: Notes
     container: ContainerFacts | None = None
@@ -107,6 +108,7 @@ class Actual:
     restart: Restart = Restart.NEVER
     resting: bool = False
     networked: bool = False
+    roomier: bool = False
 
 
 class Room(IntEnum):
@@ -236,7 +238,7 @@ def _when_finished(desired: Desired, actual: Actual) -> Action | None:
     if desired.state is LeaseState.OPENED:
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
-    return None if actual.notes.published else Publish(desired.lease)
+    return None if actual.notes.published and not actual.roomier else Publish(desired.lease)
 
 
 def _when_over(
@@ -272,7 +274,8 @@ def _owes_outputs(desired: Desired | None, actual: Actual) -> bool:
     """Results are published for leases that ran, while the chain still takes them."""
     if desired is None or desired.state not in (LeaseState.ACTIVE, LeaseState.ENDED):
         return False
-    return actual.container is not None and actual.notes.launched and not actual.notes.published
+    owed = not actual.notes.published or actual.roomier
+    return actual.container is not None and actual.notes.launched and owed
 
 
 def retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:

@@ -50,6 +50,8 @@ from leasehold_agent._sentinel import Told
 _log = structlog.get_logger("leasehold_agent")
 _HEALTHY_SECONDS = 10
 """A command that ran so long is started again at once when it ends."""
+_MORE = 64 << 20
+"""Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
 _CLEARING_SECONDS = 10
 """Before another lease makes way: file systems give the room of what was removed back in their own time."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
@@ -190,8 +192,9 @@ class Reconciler:
         folders = lease_dirs(self.host.leases_root)
         for lease in folders.keys() | self.containers.keys():
             record, workload = self.host.record(lease), self.host.workload(lease)
+            notes = self.host.folder(lease).load()
             here[lease] = Actual(
-                notes=self.host.folder(lease).load(),
+                notes=notes,
                 container=self.containers.get(lease),
                 told=read_notice(self.host.folder(lease).told),
                 ready=record.ready,
@@ -199,6 +202,7 @@ class Reconciler:
                 killed=record.killed,
                 restart=workload.restart if workload is not None else Restart.NEVER,
                 resting=self.host.clock() < record.again.until,
+                roomier=notes.lacked is not None and self.host.room_for_outputs() > 2 * notes.lacked + _MORE,
                 networked=self.host.names.network(lease) in self.networks,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():

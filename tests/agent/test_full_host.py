@@ -60,6 +60,10 @@ def fill(folder: Path) -> None:
                 continue
 
 
+def grow(folder: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=256m", str(folder)], check=True)
+
+
 # -------------------------------------------------------------------------------------------------- the disk
 
 
@@ -194,6 +198,17 @@ async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
     assert "answer" in names
     assert "hole" not in names
     assert [action for action in await rig.reconciler.tick() if isinstance(action, Publish)] == []
+    # Until there is much more room: then what did not fit is taken, and what was taken is not taken again.
+    grow(small_disk)
+    rig.reconciler.wake()
+    await rig.until(lambda: rig.host.folder(lease).load().lacked is None)
+    await rig.until(lambda: len(rig.host.folder(lease).load().results) == 2)
+    await rig.reconciler.settle()
+    whole = rig.host.folder(lease).load()
+    assert (whole.failure_detail, rig.host.folder(lease).outputs.exists()) == ("", False)
+    assert whole.result is not None
+    await rig.ipfs.fetch(whole.result, small_disk / "whole")
+    assert {"answer", "hole"} <= {path.name for path in (small_disk / "whole").rglob("*")}
 
 
 def _last(said: list[Any]) -> dict[str, Any]:
