@@ -9,10 +9,22 @@ from pathlib import Path
 from leasehold_agent._engine_facts import EngineFacts
 
 DESCRIPTORS = 16_384
+SHARED = {
+    "fs.inotify.max_user_instances": 1 << 20,
+    "fs.inotify.max_user_watches": 1 << 24,
+    "fs.aio-max-nr": 1 << 24,
+    "kernel.pty.max": 1 << 16,
+}
+"""What the kernel counts over all containers, since root in each is the same user to it, and the least that one lease
+does not take from the others before its own memory is used up.
+"""
+_SYSCTLS = Path("/proc/sys")
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 
 
-def lacks(facts: EngineFacts, *, most_files: Callable[[], int] | None = None) -> list[str]:
+def lacks(
+    facts: EngineFacts, *, most_files: Callable[[], int] | None = None, sysctls: Path = _SYSCTLS
+) -> list[str]:
     """A sentence for each, which says what to do. most_files: the most open files that this process may have."""
     found = []
     if not facts.live_restore:
@@ -26,7 +38,18 @@ def lacks(facts: EngineFacts, *, most_files: Callable[[], int] | None = None) ->
             f"The agent may open {files} files only, connections counted: "
             f"set LimitNOFILE={4 * DESCRIPTORS} in its unit, or `ulimit -n` where it is started by hand."
         )
+    if few := [name for name, least in SHARED.items() if not _is_at_least(sysctls, name, least)]:
+        found.append(
+            f"One lease can take from all others what the kernel counts for all of them ({', '.join(few)}): copy "
+            "agent/leasehold-sysctl.conf to /etc/sysctl.d/60-leasehold.conf and run `sysctl --system`."
+        )
     return found
+
+
+def _is_at_least(sysctls: Path, name: str, least: int) -> bool:
+    """What the kernel does not have, it does not count."""
+    path = sysctls / name.replace(".", "/")
+    return not path.exists() or int(path.read_text()) >= least
 
 
 def lacks_at_work(facts: EngineFacts) -> list[str]:
