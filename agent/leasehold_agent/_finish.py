@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+from collections.abc import Collection
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
 
@@ -136,8 +137,9 @@ async def publish(host: Host, desired: Desired) -> None:
         _log.warning("outputs", lease=format_lease(desired.lease), problem="a result stands that is not ours")
     elif notes.result is not None and desired.result != cid_to_bytes(notes.result):
         log_step(desired.lease, "publish")
-        notes.remember(notes.result)
+        forgotten = notes.remember(notes.result)
         folder.save(notes)
+        await _unpin(host, desired.lease, forgotten)
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True
     folder.save(notes)
@@ -285,5 +287,17 @@ async def delete(host: Host, lease: int) -> None:
     await host.engine.remove(host.names.container(lease))
     await host.engine.forget(_kept(host, lease))
     await host.engine.remove_network(host.names.network(lease))
-    host.folder(lease).remove()
+    folder = host.folder(lease)
+    await _unpin(host, lease, folder.load().published_here)
+    folder.remove()
     host.records.pop(lease, None)
+
+
+async def _unpin(host: Host, lease: int, results: Collection[str]) -> None:
+    """Let the host's IPFS node drop what nothing here needs: it would keep the results of every lease for ever."""
+    others = (other.load() for number, other in lease_dirs(host.leases_root).items() if number != lease)
+    for cid in set(results).difference(*(notes.published_here for notes in others)):
+        try:
+            await host.data.unpin(cid)
+        except (DatasetError, TimeoutError) as error:
+            _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))

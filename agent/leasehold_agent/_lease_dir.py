@@ -60,9 +60,16 @@ class Notes:
     cleared: bool = False
     exit_code: int | None = None
 
-    def remember(self, result: str) -> None:
-        """It is about to be published from here."""
-        self.results = (*(each for each in self.results if each != result), result)[-_MOST_RESULTS:]
+    @property
+    def published_here(self) -> set[str]:
+        """What the host's IPFS node keeps for the lease."""
+        return {cid for cid in (*self.results, self.result) if cid is not None}
+
+    def remember(self, result: str) -> tuple[str, ...]:
+        """It is about to be published from here; returns what is remembered no longer."""
+        known = (*(each for each in self.results if each != result), result)
+        self.results = known[-_MOST_RESULTS:]
+        return known[:-_MOST_RESULTS]
 
 
 class LeaseDir:

@@ -294,7 +294,8 @@ def test_the_results_that_are_remembered_are_few() -> None:
     """A tenant may set as many workloads as he likes, each of which publishes."""
     notes = Notes()
     for number in range(1_000):
-        notes.remember(f"bafy{number}")
-        notes.remember(f"bafy{number}")
+        forgotten = notes.remember(f"bafy{number}")
+        assert notes.remember(f"bafy{number}") == ()
+        assert forgotten == ((f"bafy{number - 64}",) if number >= 64 else ())
     assert len(notes.results) == 64
     assert notes.results[-1] == "bafy999"

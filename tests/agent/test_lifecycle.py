@@ -98,10 +98,14 @@ async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
 
 async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(retention_min=1_000, retention_max=2_000)
-    lease = await rig.open(rig.workload(grace=0))
+    command = ["sh", "-c", ANSWER + "; exec sleep 600"]
+    lease = await rig.open(rig.workload(command=command, outputs=[RESULTS], grace=0))
     await running(rig, lease)
     await rig.chain.pool(TENANT).close(lease)
     await stopped(rig, lease)
+    await rig.until(lambda: rig.host.folder(lease).load().published)
+    published = rig.host.folder(lease).load().result
+    assert published in await rig.ipfs.pins()
     rig.chain.anvil.advance(900)
     rig.chain.anvil.mine()
     await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
@@ -112,6 +116,7 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     await rig.until(lambda: not rig.host.folder(lease).exists)
     assert await rig.container(lease) is None
     assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
+    assert published not in await rig.ipfs.pins()
 
 
 async def test_what_is_kept_makes_way_for_who_comes(rig: Rig) -> None:
