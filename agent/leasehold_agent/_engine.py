@@ -31,10 +31,10 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent._engine_facts import EngineFacts, read_facts
-from leasehold_agent._engine_networks import join, make_network
+from leasehold_agent._engine_networks import find_network, join, make_network
 from leasehold_agent._errands import Errands
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
-from leasehold_agent._image_archive import Surveyed
+from leasehold_agent._image_archive import Surveyed, survey
 from leasehold_agent._pull import pull
 from leasehold_agent._subnets import Blocks
 
@@ -192,6 +192,17 @@ class Engine:
         found = await self._call(ask)
         return sorted((i, tag) for i, tag in found if "<none>" not in tag)
 
+    async def survey(self, archive: Path, limit: int) -> Surveyed:
+        """Look at all of an archive, beside whatever else takes long. Raises what `survey` does."""
+        given_up = threading.Event()
+        looking = asyncio.get_running_loop().run_in_executor(
+            self._long, survey, archive, limit, given_up.is_set
+        )
+        try:
+            return await looking
+        finally:
+            given_up.set()  # nobody waits any more: the thread ends with the next bytes
+
     async def load_image(self, archive: Surveyed, name: str) -> str:
         """Load an archive's image; its id. It is called `name` unless it has one by which it is known here."""
 
@@ -244,7 +255,7 @@ class Engine:
 
         def ensure(client: Client) -> None:
             with self._networking:
-                if not client.networks(names=[name]):
+                if find_network(client, name) is None:
                     make_network(client, name, bridge, labels, self._blocks)
 
         await self._call(ensure, ignore=(_CONFLICT,))

@@ -16,6 +16,11 @@ _ATTEMPTS = 8
 _OVERLAPS = "overlaps"
 
 
+def find_network(client: Any, name: str) -> dict[str, Any] | None:
+    """The engine itself takes a part of a name for the whole."""
+    return next((found for found in client.networks(names=[name]) if found["Name"] == name), None)
+
+
 def make_network(client: Any, name: str, bridge: str, labels: Mapping[str, str], blocks: Blocks) -> None:
     """A bridge network with addresses that nothing else here has. Whoever took them in this moment has them."""
     refused: set[IPv4Network] = set()
@@ -47,7 +52,8 @@ def _given_out(client: Any) -> Iterator[IPv4Network]:
 
 def join(client: Any, name: str, network: str) -> None:
     """Put a container that does not run on `network`, where it is still on one that was here before by that name."""
-    (now,) = client.networks(names=[network])
+    if (now := find_network(client, network)) is None:
+        raise EngineRefused(f"the network {network} has just gone")
     joined = client.inspect_container(name)["NetworkSettings"]["Networks"]
     if joined.get(network, {}).get("NetworkID", "") not in ("", now["Id"]):
         client.disconnect_container_from_network(name, network, force=True)

@@ -7,7 +7,6 @@ import hashlib
 import re
 import shutil
 import tempfile
-import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -17,17 +16,14 @@ from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
 from leasehold_agent._engine import OURS, Engine
-from leasehold_agent._errands import Errands
 from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
 from leasehold_agent._identity import write_private
-from leasehold_agent._image_archive import survey
 from leasehold_agent._registries import Registries, registry_of
 
 _log = structlog.get_logger("leasehold_agent")
 _USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
 _NO_SUCH = ("not found", "manifest unknown", "name unknown", "does not exist", "denied", "unauthorized")
 """What registries say of an image that they do not have for everybody. Whatever else goes wrong may pass."""
-_AT_ONCE = 16
 _PULLED = "pulled-"
 DEFAULT_LIMIT = 32 << 30
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
@@ -59,7 +55,6 @@ class Images:
         self._registries = Registries(registries)
         self._limit = limit
         self._disk = disk
-        self._long = Errands(_AT_ONCE, "leasehold-image")
         self._promised = 0
         self._pulls = 0
         self._alone = asyncio.Lock()
@@ -177,14 +172,7 @@ class Images:
 
     async def _load(self, archive: Path, name: str) -> str:
         """Raises EngineRefused, ImageTooLarge, NoRoom; FileNotFoundError where the archive is a folder."""
-        cut_off = threading.Event()
-        looking = asyncio.get_running_loop().run_in_executor(
-            self._long, survey, archive, self._limit, cut_off.is_set
-        )
-        try:
-            found = await looking
-        finally:
-            cut_off.set()
+        found = await self._engine.survey(archive, self._limit)
         if found.needs > self._room():
             raise NoRoom(found.needs)
         self._promised += found.needs
