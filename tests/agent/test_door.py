@@ -15,8 +15,10 @@ import pytest
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._door import Door, DoorLimits, Visitor
+from leasehold_agent._hello import NoHello, missing
 from leasehold_agent._rates import Buckets, Rate, network
 from leasehold_agent._slots import Budget, Room, Slots
+from leasehold_agent._turns import Turns, networks
 
 EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000)
 """Lets in whoever comes, and whom its places are for: what comes after may take them at once."""
@@ -34,6 +36,72 @@ EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_tu
 )
 def test_what_an_address_is_counted_as(address: str, counted: str) -> None:
     assert network(address) == counted
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", ("192.0", "192.0.2", "192.0.2.7")),
+        ("::ffff:192.0.2.7", ("192.0", "192.0.2", "192.0.2.7")),
+        ("2001:db8:1:2:3::4", ("2001:db8::/32", "2001:db8:1::/48", "2001:db8:1:2::/64")),
+    ],
+)
+def test_networks_large_to_small(address: str, counted: tuple[str, str, str]) -> None:
+    assert networks(address) == counted
+
+
+def test_ten_thousand_addresses_of_a_network_are_one_caller() -> None:
+    now = 0.0
+    turns = Turns(lambda: now)
+    flood = [turns.rank(networks(f"10.0.{number // 250}.{number % 250}")) for number in range(10_000)]
+    assert turns.rank(networks("192.0.2.7")) < min(flood[1:])
+    neighbour = turns.rank(networks("10.0.200.1"))  # a tenant in the flood's own /16
+    assert neighbour < min(turns.rank(networks(f"10.0.3.{number}")) for number in range(250))
+    for _ in range(20):
+        now += 11
+        turns.rank(networks("192.0.2.8"))
+    assert turns.rank(networks("10.0.200.1")) == (0, 0, 0)
+
+
+def test_what_is_counted_is_bounded() -> None:
+    turns = Turns(lambda: 0.0)
+    for number in range(100_000):
+        turns.rank(networks(f"10.{number % 250}.{number // 250 % 250}.{number % 241}"))
+    assert len(turns._came) < 70_000
+
+
+HELLO = b"\x16\x03\x01\x00\x40" + bytes(0x40)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (b"", 5),
+        (b"\x16", 5),
+        (HELLO[:5], len(HELLO)),
+        (HELLO[:-1], len(HELLO)),
+        (HELLO, 0),
+        (HELLO + b"more", 0),
+    ],
+)
+def test_a_hello_is_there_when_it_is_whole(said: bytes, wanted: int) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said)
+        assert missing(here, tls=True) == wanted
+        assert missing(here, tls=False) == (0 if said else 1)
+        assert here.recv(100, socket.MSG_DONTWAIT) == said if said else True
+
+
+@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\xff\xff", None])
+def test_what_is_no_hello(said: bytes | None) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said) if said else there.close()
+        with pytest.raises(NoHello):
+            missing(here, tls=True)
 
 
 @pytest.mark.parametrize("limit", [256, 1024, 65_536, 1_048_576])
