@@ -283,7 +283,7 @@ class Door:
     # Letting in
 
     def _room_was_made(self) -> None:
-        if self._listening is not None and self._porch.first() is not None:
+        if self._listening is not None and self._porch.lines:
             self._soon()
 
     def _soon(self, seconds: float = 0.0) -> None:
@@ -296,27 +296,40 @@ class Door:
     def _let_in(self) -> None:
         self._next = None
         for _ in range(self.limits.a_turn):
-            if (visitor := self._porch.first()) is None:
+            if not (first := self._porch.first()):
                 return
-            if (wait := self._pace.spend("", 0) or self._make_room(visitor)) > 0:
+            wait = self._pace.spend("", 0) or self._let_in_one_of(first)
+            if wait > 0:
                 self._soon(wait)
                 return
+        self._soon()
+
+    def _let_in_one_of(self, visitors: list[Visitor]) -> float:
+        """The first for whom there is a place; or in how many seconds there may be one."""
+        waits = []
+        for visitor in visitors:
+            if (wait := self._make_room(visitor)) > 0:
+                waits.append(wait)
+                continue
             self._pace.spend("", 1)
             self._porch.let_in(visitor)
             visitor.let_in_at = self._now()
             visitor.timer = asyncio.get_running_loop().call_later(self.limits.seconds, self._cut, visitor)
             self._inside[visitor] = None
             self._welcome(visitor)
-        self._soon()
+            return 0.0
+        return min(waits)
 
     def _make_room(self, visitor: Visitor) -> float:
-        """A place inside is free, or in so many seconds. Half are for networks from which tenants came lately."""
-        if len(self._inside) < self.limits.places:
-            return 0.0
+        """A place inside is free, or in so many seconds. A quarter is for networks from which tenants came lately, and
+        when all places are taken half of them.
+        """
+        places, is_tenant = self.limits.places, self.is_known(visitor.network)
         tenants = [each for each in self._inside if self.is_known(each.network)]
         others = [each for each in self._inside if not self.is_known(each.network)]
-        wanted = len(tenants) + self.is_known(visitor.network)
-        crowd = tenants if tenants and 2 * wanted > self.limits.places else others
+        if len(self._inside) < places and (is_tenant or len(others) < places - places // 4):
+            return 0.0
+        crowd = tenants if tenants and 2 * (len(tenants) + is_tenant) > places else others
         until = self._now() - self.limits.fair_seconds
         if due := [each for each in crowd if each.let_in_at <= until]:
             of_address = Counter(each.network for each in crowd)

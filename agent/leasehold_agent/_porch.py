@@ -95,7 +95,12 @@ class Porch:
         self._tenants_turn = True
 
     def __len__(self) -> int:
-        return len(self.silent) + len(self._tenants) + len(self._others)
+        return len(self.silent) + self.lines
+
+    @property
+    def lines(self) -> int:
+        """How many stand in both lines."""
+        return len(self._tenants) + len(self._others)
 
     def line_up(self, visitor: Visitor) -> Visitor | None:
         """Its first words are there. Who is turned away for it, which may be itself."""
@@ -104,11 +109,10 @@ class Porch:
         line[visitor] = visitor.rank
         return max(line, key=line.__getitem__) if len(line) > self._places else None
 
-    def first(self) -> Visitor | None:
-        """Who goes in next."""
+    def first(self) -> list[Visitor]:
+        """The first of the line whose turn it is, and then of the other."""
         lines = (self._tenants, self._others) if self._tenants_turn else (self._others, self._tenants)
-        line = lines[0] or lines[1]
-        return min(line, key=line.__getitem__) if line else None
+        return [min(line, key=line.__getitem__) for line in lines if line]
 
     def let_in(self, visitor: Visitor) -> None:
         self._tenants_turn = visitor not in self._tenants

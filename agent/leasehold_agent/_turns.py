@@ -1,8 +1,9 @@
 """Whose turn it is: networks that knocked least lately go first.
 
-Counted are an address, its /24 and its /16 (in IPv6 a /64, /48 and /32), and compared from the large to the small. So
-ten thousand addresses of one network are one caller beside a tenant of another, and who comes for the first time is
-ahead of all who came before.
+Counted are an address, its /24 and its /16 (in IPv6 a /64, /48 and /32), and compared from the large to the small, in
+powers of two: where large networks came about as often, the smaller ones decide. So ten thousand addresses of one
+network are one caller beside a tenant of another, a tenant is ahead of the flood from his neighbour's address, and who
+comes for the first time is ahead of all who came before.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ class Turns:
             self._fade()
         came = self._came.get
         large, middle, small = networks
-        rank = came(large, 0), came(middle, 0), came(small, 0)
-        self._came[large], self._came[middle], self._came[small] = (count + 1 for count in rank)
-        return rank
+        first, second, third = came(large, 0), came(middle, 0), came(small, 0)
+        self._came[large] = first + 1
+        self._came[middle] = second + 1
+        self._came[small] = third + 1
+        return first.bit_length(), second.bit_length(), third.bit_length()
 
     def _fade(self) -> None:
         self._faded = self._now()

@@ -137,9 +137,12 @@ async def test_whose_connection_is_cut_comes_again(world: World, after: int) -> 
     async with Doorman(world, 3, after) as doorman, world.client(doorman.address) as client:
         await client.put_workload(b"sealed")
         assert doorman.came == 4
-    async with Doorman(world, 1, after) as doorman, world.client(doorman.address) as client:
-        async with client.exec(LEASE, ["true"]) as stream:
-            assert await stream.wait() == 0
+    async with (
+        Doorman(world, 1, after) as doorman,
+        world.client(doorman.address) as client,
+        client.exec(LEASE, ["true"]) as stream,
+    ):
+        assert await stream.wait() == 0
     async with Doorman(world, 10_000, after) as doorman, world.client(doorman.address) as client:
         with pytest.raises(AgentUnreachable):
             await client.status(LEASE)
