@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from dataclasses import replace
@@ -57,7 +58,8 @@ async def test_no_plain_http(world: World) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
     writer.write(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
     async with asyncio.timeout(patient(10)):
-        assert b"200" not in await reader.read()
+        with contextlib.suppress(ConnectionResetError):
+            assert not await reader.read()
     writer.close()
 
 
