@@ -106,6 +106,11 @@ class OddNode:
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    @property
+    def ws_url(self) -> str:
+        """Where it gives no subscriptions."""
+        return self.url.replace("http", "ws", 1)
+
     def __enter__(self) -> Self:
         odd = self
 
@@ -134,6 +139,11 @@ class OddNode:
         assert self._server is not None
         self._server.shutdown()
         self._server.server_close()
+
+    def becomes(self, kind: Kind | None) -> None:
+        """Another kind of node from now on; None is one that does nothing odd."""
+        with self._lock:
+            self.kind, self.odd, self.asked = kind, 0, 0
 
     def reply(self, body: Any) -> Reply:
         batch = isinstance(body, list)
