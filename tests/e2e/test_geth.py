@@ -61,7 +61,7 @@ def stops(site: Site, lease: str) -> None:
 
 def test_from_the_search_to_the_last_withdrawal(site: Site, tmp_path: Path) -> None:
     renter, provider = site.renter, site.provider
-    had = {party: holdings(site, address(party)) for party in (renter, provider)}
+    had = [holdings(site, address(party)) for party in (renter, provider)]
     (found,) = renter("machines", "price<3")
     assert found["id"] == site.machine
 
@@ -91,8 +91,8 @@ def test_from_the_search_to_the_last_withdrawal(site: Site, tmp_path: Path) -> N
     for party, command in ((renter, ("wallet",)), (provider, ("provider",))):
         assert party(*command, "withdraw", "all", "--yes")["ledger"] == "0"
         assert units(party("wallet", "balance")["ledger"]) == 0
-    assert holdings(site, address(renter)) == had[renter] - closed.paid - closed.fee
-    assert holdings(site, address(provider)) == had[provider] + closed.paid
+    assert holdings(site, address(renter)) == had[0] - closed.paid - closed.fee
+    assert holdings(site, address(provider)) == had[1] + closed.paid
 
 
 def test_a_challenge_is_answered_in_time(site: Site) -> None:

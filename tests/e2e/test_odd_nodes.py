@@ -91,11 +91,12 @@ def stranger() -> Iterator[Anvil]:
 
 @pytest.fixture(scope="module")
 def shared(world: World, stranger: Anvil) -> Iterator[Behind]:
-    settings = {"tick_seconds": 0.5, "retention_min": 0}
     with (
         another_chain(world) as chain,
         OddNode(chain.anvil.url, stranger=stranger.url) as node,
-        make_site(chain, "--max", "40d", rpc=[node.url], ws=node.ws_url, **settings) as site,
+        make_site(
+            chain, "--max", "40d", rpc=[node.url], ws=node.ws_url, tick_seconds=0.5, retention_min=0
+        ) as site,
     ):
         tenant = Tenant(site)
         sleeps = {"version": 1, "image": site.tiny, "command": ["sleep", "36000"], "egress": "none"}
