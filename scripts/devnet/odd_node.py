@@ -220,6 +220,16 @@ def _each_log(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Bend:
     return _results("eth_getLogs", lambda logs: [change(log) for log in logs])
 
 
+def _each_new_log(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Bend:
+    """Of those that are asked for block by block, as they are near the head."""
+    bend = _each_log(change)
+    return lambda exchange: bend(exchange) if any(map(_of_one_block, exchange.calls)) else None
+
+
+def _of_one_block(call: dict[str, Any]) -> bool:
+    return bool(call["method"] == "eth_getLogs" and "blockHash" in call["params"][0])
+
+
 def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda document: {name: value for name, value in document.items() if name not in names}
 
@@ -359,6 +369,8 @@ def _passing() -> Iterator[tuple[str, Bend]]:
     yield "logs that are an object", _results("eth_getLogs", lambda logs: {"logs": logs})
     yield "logs of another contract", _each_log(_with(address="0x" + "77" * 20))
     yield "logs of another block", _each_log(_with(blockNumber="0x7fffffff"))
+    yield "new logs of another block", _each_new_log(_with(blockNumber="0x7fffffff"))
+    yield "new logs of an older block", _each_new_log(_with(blockNumber="0x1"))
     yield "logs whose data is no hex", _each_log(_with(data="0xgg"))
     yield "logs whose data is cut", _each_log(lambda log: {**log, "data": log["data"][:-1]})
     yield "logs without topics", _each_log(_without("topics"))

@@ -264,6 +264,8 @@ class EventWatcher:
         for header, raw in zip(headers, answers, strict=True):
             if not raw:
                 self._doubt(header)
+            if any(int(log["blockNumber"], 16) != header.number for log in raw):
+                raise RpcUnavailable((f"block {header.number} is given with events of another block",))
             block = Block(header.number, header.hash, header.timestamp)
             times = {header.hash: header.timestamp}
             for log in raw:

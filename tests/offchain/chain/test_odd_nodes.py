@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,8 @@ from devnet.anvil import Anvil
 from devnet.odd_node import Kind, OddNode, Reply, kinds
 from devnet.patience import patient
 from devnet.pool import PoolChain
-from leasehold.chain import Deployment, Indexer, Pool, Rpc
+from leasehold.chain import Deployment, EventWatcher, Indexer, Pool, Rpc, _watcher
+from leasehold.chain._tables import place_of
 from leasehold.cli import _index
 from leasehold.errors import ChainError
 from leasehold_agent._chain_gate import PoolGate, follow
@@ -145,6 +147,64 @@ async def test_the_rows_are_those_of_a_rebuild(
                 with suppress(asyncio.CancelledError):
                     await following
     assert dump(path) == rebuilt
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if "logs" in name and "ranges" not in name])
+async def test_what_comes_event_by_event_is_that_of_a_rebuild(
+    chain: PoolChain, empty: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index at the head takes each block by itself, and commits it: a wrong one would stay."""
+    monkeypatch.setitem(EventWatcher.__init__.__kwdefaults__, "poll", 0.02)
+    monkeypatch.setattr(_watcher, "_LAST_RETRY", 0.05)
+    deployment = chain.deployment
+    live, anew = (Path(shutil.copy(empty, tmp_path / f"{each}.db")) for each in ("live", "anew"))
+    await approve_all(chain)
+    machine = await register(chain)
+    with OddNode(chain.anvil.url) as node:
+        async with Rpc([node.url], sleep=hurried) as rpc, Indexer(url_of(live), deployment) as index:
+            following = asyncio.create_task(follow(rpc, None, deployment, index, lambda: None, sleep=hurried))
+            try:
+                async with asyncio.timeout(patient(30)):
+                    await index.reached(chain.anvil.block_number)
+                    node.becomes(kinds()[name])
+                    lease, _ = await chain.pool(RENTER).open(wants(machine))
+                    await index.reached(chain.anvil.block_number)
+                    await chain.pool(OPERATOR).start(lease, b"e" * 32)
+                    await chain.pool(RENTER).close(lease)
+                    await index.reached(chain.anvil.block_number)
+            finally:
+                following.cancel()
+                with suppress(asyncio.CancelledError):
+                    await following
+    assert node.odd
+    async with Indexer(url_of(anew), deployment) as index:
+        await index_to_head(chain, index)
+    assert dump(live) == dump(anew)
+
+
+async def test_an_index_that_believed_a_lie_is_built_anew(
+    chain: PoolChain, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event stands where the next one belongs: the index failed at that block for ever, and the agent with it."""
+    monkeypatch.setitem(EventWatcher.__init__.__kwdefaults__, "poll", 0.02)
+    live, anew = (Path(shutil.copy(empty, tmp_path / f"{each}.db")) for each in ("live", "anew"))
+    await approve_all(chain)
+    lease, _ = await chain.pool(RENTER).open(wants(await register(chain)))
+    async with Indexer(url_of(live), chain.deployment) as index:
+        await index_to_head(chain, index)
+        with sqlite3.connect(live) as lie:
+            lie.execute("UPDATE chain_leases SET place = ?", (place_of(chain.anvil.block_number + 1, 0),))
+        lie.close()
+        await chain.pool(OPERATOR).start(lease, b"e" * 32)
+        rpc, wake = chain.rpc, lambda: None
+        following = asyncio.create_task(follow(rpc, None, chain.deployment, index, wake, sleep=hurried))
+        async with asyncio.timeout(patient(30)):
+            await index.reached(chain.anvil.block_number)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+    async with Indexer(url_of(anew), chain.deployment) as index:
+        await index_to_head(chain, index)
+    assert dump(live) == dump(anew)
 
 
 async def test_a_command_that_gets_nowhere_shows_why_and_ends(
