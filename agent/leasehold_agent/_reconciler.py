@@ -225,7 +225,8 @@ class Reconciler:
         try:
             await self._act(action)
             if isinstance(action, SendStart | Publish | Decline):
-                self._pause(work)  # the index will tell what came of it; one that is stuck must not spin the loop
+                # The index will tell what came of it; one that is stuck must not spin the loop.
+                self._pause(work)
             else:
                 work.backoff.failures = 0
         except Declined as error:

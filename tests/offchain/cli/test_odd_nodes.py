@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from devnet.anvil import Anvil
-from devnet.odd_node import OddNode, kinds
+from devnet.odd_node import Kind, OddNode, Reply, kinds
+from devnet.patience import patient
 from leasehold.chain import Deposited, Event, LeaseClosed, LeaseOpened, Rpc, Withdrawn, decode_log
 from leasehold.chain import Pool as Binding
-from leasehold.chain import _rpc as rpc_module
 from leasehold.cli import app
 
 from .conftest import Cli, Host, Pool
+from .test_access import read_until
 from .test_leases import IMAGE, PROVIDER, RENTER
 
 USUAL = frozenset(
@@ -47,6 +55,11 @@ SENDS: tuple[tuple[type[Event], tuple[str, ...]], ...] = (
     (LeaseClosed, (RENTER, "close", "1", "--yes")),
     (Withdrawn, (PROVIDER, "provider", "withdraw", "0.000001", "--yes")),
 )
+
+
+async def hurried(seconds: float) -> None:
+    """Stands in for `asyncio.sleep` where a node asks for patience."""
+    await asyncio.sleep(min(seconds, 0.01))
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +111,7 @@ def typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Typed]:
     """A lease runs, and the provider has earned something."""
-    monkeypatch.setattr(rpc_module, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(rpc_module, "_LAST_PAUSE", 0.02)
+    monkeypatch.setitem(Rpc.__init__.__kwdefaults__, "sleep", hurried)
     market(*RENT, wallet=RENTER)
     host.start()
     market("wallet", "deposit", "1", "--to", pool.anvil.accounts[2].address, "--yes", wallet=RENTER)
@@ -125,3 +137,47 @@ def test_each_command_ends_and_what_is_sent_happens_once(typed: Typed, name: str
         done = typed.count(kind) - before
         assert done <= 1, command
         assert done == 1 if code == 0 else done == 0 or "sent" in said, (command, code, said)
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["no terminal", "a terminal"])
+def test_a_node_that_never_answers_is_named_and_ctrl_c_ends_it(
+    market: Cli, pool: Pool, terminal: bool
+) -> None:
+    """Connections stand and nothing comes of them."""
+    over = threading.Event()
+    silent = Kind(lambda exchange: Reply(b"", 0) if over.wait() else None, lasts=True)
+    with OddNode(pool.anvil.url, silent) as node:
+        market.rpc = node.url
+        try:
+            with process(market, terminal, "leases") as (running, output):
+                read_until(output, bytearray(), b"Waiting for the node 127.0.0.1 to answer")
+                running.send_signal(signal.SIGINT)
+                said = bytearray()
+                read_until(output, said, b"Interrupted")
+                assert running.wait(patient(30)) == 130
+        finally:
+            over.set()
+    assert b"Traceback" not in said
+
+
+@contextmanager
+def process(cli: Cli, terminal: bool, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`leasehold command…` as the renter's process, and a descriptor of all that it says."""
+    ours, theirs = os.openpty() if terminal else os.pipe()
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(cli.home),
+        "TERM": "xterm",
+        **cli.environment(RENTER),
+    }
+    started = subprocess.Popen(
+        [str(Path(sys.executable).with_name("leasehold")), *command],
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment,
+    )  # fmt: skip
+    try:
+        yield started, ours
+    finally:
+        started.kill()
+        started.wait()
+        os.close(ours)
+        os.close(theirs)
