@@ -257,18 +257,22 @@ def _ranges_over(blocks: int, code: int, message: str) -> Bend:
     def bend(exchange: Exchange) -> Reply | None:
         answers, bent = exchange.answers(), False
         for at, call in enumerate(exchange.calls):
-            if call["method"] == "eth_getLogs" and "fromBlock" in call["params"][0]:
-                query = call["params"][0]
-                if int(query["toBlock"], 16) - int(query["fromBlock"], 16) >= blocks:
-                    answers[at] = {
-                        "jsonrpc": "2.0",
-                        "id": call["id"],
-                        "error": {"code": code, "message": message},
-                    }
-                    bent = True
+            asked = call["params"][0] if call["method"] == "eth_getLogs" else {}
+            if "fromBlock" in asked and _length(exchange, asked) > blocks:
+                error = {"code": code, "message": message}
+                answers[at], bent = {"jsonrpc": "2.0", "id": call["id"], "error": error}, True
         return Reply.of(exchange, answers) if bent else None
 
     return bend
+
+
+def _length(exchange: Exchange, query: Mapping[str, str]) -> int:
+    last = query["toBlock"]
+    if last == "latest":
+        last = exchange.node.ask([{"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}])[0][
+            "result"
+        ]
+    return int(last, 16) - int(query["fromBlock"], 16) + 1
 
 
 def _every(number: int, bend: Bend) -> Bend:

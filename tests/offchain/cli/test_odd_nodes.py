@@ -111,7 +111,9 @@ def typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Typed]:
     """A lease runs, and the provider has earned something."""
-    monkeypatch.setitem(Rpc.__init__.__kwdefaults__, "sleep", hurried)
+    monkeypatch.setattr(
+        Rpc.__init__, "__kwdefaults__", {**(Rpc.__init__.__kwdefaults__ or {}), "sleep": hurried}
+    )
     market(*RENT, wallet=RENTER)
     host.start()
     market("wallet", "deposit", "1", "--to", pool.anvil.accounts[2].address, "--yes", wallet=RENTER)
