@@ -219,7 +219,9 @@ def test_sealed_to_another_machines_key(site: Site) -> None:
     party("wallet", "new", "tenant", "--key-file", str(party.home / "key"))
     workload = load_workload({"version": 1, "image": site.tiny, "command": ["true"]})
     sealed = seal(workload, recipient_of(new_identity()))
-    site.agent(lambda agent: agent.put_workload(sealed), tenant.signer)  # IPFS might take longer than it has here
+    site.agent(
+        lambda agent: agent.put_workload(sealed), tenant.signer
+    )  # IPFS might take longer than it has here
     with nothing_lost(site, tenant.address):
         lease = tenant.open(sealed, deliver=False)
         site.until(lambda: tenant.lease(parse_lease(lease)).state is LeaseState.CANCELLED)

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 
 from devnet.patience import patient
+from leasehold.chain import format_lease
 from leasehold_agent._admission import Line
 from leasehold_agent._door import Door, DoorLimits, Visitor
 from leasehold_agent._rates import Buckets, Rate
