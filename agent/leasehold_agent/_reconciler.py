@@ -286,7 +286,11 @@ class Reconciler:
         record = self.host.record(action.lease)
         try:
             await self._act(action)
-            work.backoff.failures = 0
+            if isinstance(action, SendStart | Publish | Decline):
+                # The index will tell what came of it; one that is stuck must not spin the loop.
+                self._pause(work)
+            else:
+                work.backoff.failures = 0
         except Declined as error:
             self._note_failure(action, error, work)
         except ContractError as error:

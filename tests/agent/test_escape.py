@@ -20,6 +20,7 @@ import pytest
 from devnet import images
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
+from devnet.patience import patient
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, WorkloadError
 from leasehold.workload import Output, load_workload
@@ -159,7 +160,7 @@ def left_behind(
         container = client.containers.create(tiny.id, ["sh", "-c", script], name=NAME, network_mode="none")
         try:
             container.start()
-            container.wait(timeout=120)
+            container.wait(timeout=patient(30))
             yield host.parent
         finally:
             container.remove(force=True)

@@ -74,6 +74,21 @@ async def test_from_open_to_results(rig: Rig, tmp_path: Path) -> None:
     assert (await rig.handle(lease)).phase == "ended"
 
 
+async def test_what_the_index_does_not_hear_of_is_not_sent_without_a_pause(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that says the lease has started, and gives no event of it: `start` was looked at for ever, at once."""
+    heard: list[int] = []
+
+    async def start(lease: int, endpoint: bytes) -> None:
+        heard.append(lease)
+
+    monkeypatch.setattr(rig.host.chain, "start", start)
+    lease = await rig.open()
+    await rig.until(lambda: len(heard) == 3)
+    assert rig.reconciler._work[lease].backoff.failures >= 2
+
+
 async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: Path) -> None:
     lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
     assert await result(rig, lease, tmp_path) == "42\n"

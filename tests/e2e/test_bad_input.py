@@ -218,8 +218,12 @@ def test_sealed_to_another_machines_key(site: Site) -> None:
     (party.home / "key").write_text(tenant.key)
     party("wallet", "new", "tenant", "--key-file", str(party.home / "key"))
     workload = load_workload({"version": 1, "image": site.tiny, "command": ["true"]})
+    sealed = seal(workload, recipient_of(new_identity()))
+    site.agent(
+        lambda agent: agent.put_workload(sealed), tenant.signer
+    )  # IPFS might take longer than it has here
     with nothing_lost(site, tenant.address):
-        lease = tenant.open(seal(workload, recipient_of(new_identity())))
+        lease = tenant.open(sealed, deliver=False)
         site.until(lambda: tenant.lease(parse_lease(lease)).state is LeaseState.CANCELLED)
     shown = party.run("show", lease)
     assert "the agent could not open or read the workload: rent again" in " ".join(shown.stdout.split())

@@ -61,6 +61,8 @@ from ._streams import HeldResponse, cut, until
 _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
+VERSION: Final = version("leasehold")
+"""Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
 RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
@@ -195,7 +197,7 @@ def _public_routes(app: FastAPI, api: Api) -> None:
     @app.get("/v1/health", operation_id="health")
     async def health() -> Health:
         """That the agent answers, and its clock."""
-        return Health(version=version("leasehold"), time=api.context.now())
+        return Health(version=VERSION, time=api.context.now())
 
     @lru_cache(maxsize=1)
     def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:

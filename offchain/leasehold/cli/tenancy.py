@@ -94,6 +94,11 @@ async def extend(
             cost = format_amount(more.amount, money.decimals)
             call.out.answer({"cost": cost, "end": found.end + seconds, "dry_run": True})
             return
+        if found.tenant != session.account:
+            call.out.warn(
+                f"Lease {format_lease(number)} is {found.tenant}'s, who may take a larger share before this arrives "
+                "and close the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
+            )
         settle_allowance(call.out, renter, more, approve=approve)
         call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
         with call.out.working("Waiting for the transaction"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from devnet.patience import patient
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetUnavailable
 from leasehold.market import (
@@ -178,7 +179,7 @@ def _digests(count: int) -> list[bytes]:
 
 async def test_documents_that_nobody_serves_take_one_limit_together(tmp_path: Path) -> None:
     cache = DocumentCache(tmp_path, Gone(), timeout=0.5, parallel=2)
-    async with asyncio.timeout(10):  # 20 s, were each waited for
+    async with asyncio.timeout(patient(2)):  # 20 s, were each waited for
         missing = await cache.get_all(_digests(80))
     assert all(isinstance(each, DocumentUnavailable) for each in missing)
     assert "within 0.5 s" in str(missing[0])
@@ -188,7 +189,7 @@ async def test_what_nobody_gave_comes_last_the_next_time(tmp_path: Path) -> None
     now = 1_000.0
     blocks = Gone()
     await blocks.put_block(b"served")
-    cache = DocumentCache(tmp_path, blocks, timeout=0.2, parallel=2, clock=lambda: now)
+    cache = DocumentCache(tmp_path, blocks, timeout=0.5, parallel=2, clock=lambda: now)
     gone, served = _digests(2), sha256(b"served").digest()
     assert (await cache.get_all([*gone, served]))[-1] != b"served", "both slots waited for what is gone"
     assert (await cache.get_all([*gone, served]))[-1] == b"served"
