@@ -305,11 +305,6 @@ class Engine:
 
         await self._call(create, ignore=(_CONFLICT,))
 
-    async def put_files(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Put files into a container by their absolute paths."""
-        if files:
-            await self._call(lambda client: client.put_archive(name, "/", _archive(files)))
-
     async def make_folders(self, name: str, folders: Sequence[str]) -> None:
         """Make those of `folders` that the container has not, for every user in it to write to."""
 
@@ -576,22 +571,6 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
 
 def _nano(cpus: float) -> int:
     return int(cpus * 1_000_000_000)
-
-
-def _archive(files: Mapping[str, bytes]) -> bytes:
-    """A tar of `files`, for every user of the container to read, with the folders that lead to them."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        folders = {parent for path in files for parent in Path(path).parents if parent != Path("/")}
-        for folder in sorted(folders):
-            entry = tarfile.TarInfo(str(folder).lstrip("/"))
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(entry)
-        for path, data in sorted(files.items()):
-            entry = tarfile.TarInfo(path.lstrip("/"))
-            entry.size, entry.mode = len(data), 0o444
-            tar.addfile(entry, io.BytesIO(data))
-    return out.getvalue()
 
 
 def _folder(path: str) -> bytes:

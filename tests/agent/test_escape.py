@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.types import Mount
 
 from devnet import images
 from devnet.engine import Engine as DevEngine
@@ -28,6 +29,7 @@ from leasehold_agent._engine import Engine
 from leasehold_agent._errors import EngineRefused
 from leasehold_agent._image_archive import survey
 from leasehold_agent._lease_dir import LeaseDir, Notes
+from leasehold_agent._notice import prepare
 from leasehold_agent._outputs import collect
 
 NAME = "lht-escape"
@@ -326,8 +328,9 @@ def test_what_an_archive_holds(grounds: Grounds, attack: str, lenient: bool) -> 
 
 @pytest.mark.parametrize("attack", ["above", "absolute", "through a link", "root's program", "a device"])
 async def test_what_an_images_layer_holds(docker_engine: DevEngine, grounds: Grounds, attack: str) -> None:
-    """The engine unpacks it, as root; in a container of it the agent then writes secrets and makes folders."""
+    """The engine unpacks it, as root; in a container of it the agent then has secrets mounted and makes folders."""
     layer, target = grounds.lease / "layer.tar", grounds.lease / "image.tar"
+    folder = LeaseDir(grounds.lease.parent, int(grounds.lease.name))
     layer.write_bytes(archive([*ARCHIVES[attack](grounds.canary), member("run", _LINK, str(grounds.canary))]))
     image = images.archive_of(layer, "leasehold/hostile:1", {"Cmd": [attack]}, target)
     engine = Engine(docker_engine.url)
@@ -335,9 +338,12 @@ async def test_what_an_images_layer_holds(docker_engine: DevEngine, grounds: Gro
         try:
             with contextlib.suppress(EngineRefused):
                 await engine.load_image(survey(target, 1 << 30), "leasehold/ipfs:hostile")
-                client.containers.create(image, ["sh"], name="lht-hostile", network_mode="none")
-                await engine.put_files("lht-hostile", {"/run/secrets/escaped": b"escaped"})
+                secrets = Mount("/run/secrets", str(prepare(folder.secrets)), type="bind", read_only=True)
+                client.containers.create(
+                    image, ["sh"], name="lht-hostile", network_mode="none", mounts=[secrets]
+                )
                 await engine.make_folders("lht-hostile", ["/run/escaped", "/l/escaped"])
+                await engine.start("lht-hostile")  # mounted by now, whether there is a shell or not
         finally:
             await engine.remove("lht-hostile")
             engine.close()
