@@ -264,14 +264,18 @@ async def _check_volumes(host: Host, workload: Workload, image: str) -> None:
 
 
 def _check_disk(host: Host, workload: Workload, record: Record) -> None:
-    """A full disk would take down the leases that run already; and what is kept of others makes way for a new one.
+    """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
+    which begins meanwhile where there is anything left.
 
-    Raises NoRoom while something does, Declined where there is nothing that could.
+    Raises NoRoom while something makes way for the last of the room, Declined where there is nothing that could.
     """
-    room, record.wants = host.room(workload.disk or 0), None
-    if host.kept.get(room):
-        record.waiting, record.wants = "no-disk", workload.disk or 0
-        raise NoRoom(workload.disk or 0)
+    wants = workload.disk or 0
+    if not (room := host.room(wants)):
+        return
+    record.wants = wants
+    if room is Room.SHORT and host.kept.get(room):
+        record.waiting = "no-disk"
+        raise NoRoom(wants)
     if room is Room.SHORT:
         raise Declined("no-disk", "This host's disk is full.")
 

@@ -259,8 +259,13 @@ class Reconciler:
         if host.room(host.settings.disk_reserve):
             return Room.SHORT
         live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
-        wanted = (host.records[lease].wants for lease in live if lease in host.records)
-        return max((host.room(wants) for wants in wanted if wants is not None), default=Room.ENOUGH)
+        found = Room.ENOUGH
+        for record in (host.records[lease] for lease in live if lease in host.records):
+            if record.wants is not None and not (room := host.room(record.wants)):
+                record.wants = None  # it has what it bought, and fills it by itself
+            elif record.wants is not None:
+                found = max(found, room)
+        return found
 
     # ------------------------------------------------------------------------------------------------- acting
 
