@@ -43,7 +43,7 @@ class Visitor:
 
 
 class Silent:
-    """At most `places`, an eighth of them of one address."""
+    """At most `places`, half of them of one address."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -61,7 +61,7 @@ class Silent:
         """Who gives way for it, if somebody must."""
         own = self._of_address[visitor.network]
         gives_way = None
-        if 8 * len(own) >= max(8, self._places):
+        if 2 * len(own) >= max(2, self._places):
             gives_way = next(iter(own))
         elif len(self._all) >= self._places:
             gives_way = self.oldest()
