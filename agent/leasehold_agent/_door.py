@@ -2,10 +2,10 @@
 
 Whoever connects is a stranger until it has shown whose it is. Strangers wait on the porch (`_porch.py`), where they
 cost next to nothing, until their first words are there; then they are let in, no faster than the agent can hear them
-out: first whose network came least lately, and every other time one from where a tenant came lately. Who is let in
-has its place for `FAIR_SECONDS` at least, which is enough to show a lease; after that, when places are wanted, the
+out: first whose network was let in least lately, and every other time one from where a tenant came lately. Who is let
+in has its place for `FAIR_SECONDS` at least, which is enough to show a lease; after that, when places are wanted, the
 oldest of the address that holds most gives way. So no number of connections, silent, half open or new again and
-again, keeps a tenant out: the first that his network makes is let in before those of any network that came more.
+again, keeps a tenant out: he goes in before those of any network that has had more turns than his own.
 Who has shown a lease counts as that lease's, in places of its own (`_slots.py`).
 """
 
@@ -16,7 +16,7 @@ import select
 import socket
 import ssl
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +39,7 @@ SHUTDOWN_SECONDS: Final = 5.0
 FAIR_SECONDS: Final = 1.0
 SILENT_SECONDS: Final = 1.0
 """After which a client of a protocol in which the server may speak first is taken to wait for that."""
-ACCEPTS_A_TURN: Final = 512
+ACCEPTS_A_TURN: Final = 128
 SWEEP_SECONDS: Final = 0.25
 DEFER_SECONDS: Final = 5
 PAUSE_SECONDS: Final = 0.2
@@ -47,7 +47,8 @@ _LEAST_WAIT: Final = 0.01
 BACKLOG: Final = 4096
 LET_IN: Final = Rate(50, 0.5)
 LET_IN_A_TURN: Final = 4
-"""Each costs the loop some milliseconds, in which nobody else is served."""
+NEW_A_TURN: Final = 1
+"""Of them from where no tenant came lately. Each costs the loop some milliseconds, in which nobody else is served."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class DoorLimits:
     silent_seconds: float = SILENT_SECONDS
     rate: Rate = LET_IN
     a_turn: int = LET_IN_A_TURN
+    new_a_turn: int = NEW_A_TURN
 
     @property
     def places(self) -> int:
@@ -81,16 +83,16 @@ class Door:
         *,
         limits: DoorLimits | None = None,
         connections: Slots | None = None,
+        known: Known | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits or DoorLimits()
         self._connections = connections or Slots(CONNECTIONS_PER_LEASE)
         self._now = now
-        self._known = Known(now)
-        self._turns = Turns(now)
+        self._known = known or Known(now)
         self._pace = Buckets(self.limits.rate, now)
-        self._porch = Porch(self.limits.places, self._known)
-        self._inside: dict[Visitor, None] = {}
+        self._porch = Porch(self.limits.places, self._known, Turns(now))
+        self._inside: OrderedDict[Visitor, None] = OrderedDict()
         self._hears: select.epoll | None = None
         self._silent: dict[int, Visitor] = {}
         self._sweeping: asyncio.TimerHandle | None = None
@@ -203,13 +205,15 @@ class Door:
     def _admit(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
         accepted.setblocking(False)
         visitor = Visitor(accepted, peer, networks(peer[0]), came_at=self._now())
-        visitor.rank = self._turns.rank(visitor.networks)
         visitor.cut = partial(self._turn_away, visitor)
         self._all.add(visitor)
         self._visitors[peer] = visitor
         if (gives_way := self._porch.silent.add(visitor)) is not None:
             self._cut(gives_way)
-        self._listen_to(visitor)
+        if self._tls is None and self.is_known(visitor.network):
+            self._line_up(visitor)  # silent as it may be
+        else:
+            self._listen_to(visitor)
 
     # On the porch
 
@@ -295,14 +299,17 @@ class Door:
 
     def _let_in(self) -> None:
         self._next = None
+        new = 0
         for _ in range(self.limits.a_turn):
-            if not (first := self._porch.first()):
-                return
-            wait = self._pace.spend("", 0) or self._let_in_one_of(first)
-            if wait > 0:
+            first = self._porch.first(new=new < self.limits.new_a_turn)
+            if not first:
+                break
+            if (wait := self._pace.spend("", 0) or self._let_in_one_of(first)) > 0:
                 self._soon(wait)
                 return
-        self._soon()
+            new += not self.is_known(next(reversed(self._inside)).network)
+        if self._porch.lines:
+            self._soon()
 
     def _let_in_one_of(self, visitors: list[Visitor]) -> float:
         """The first for whom there is a place; or in how many seconds there may be one."""

@@ -13,6 +13,8 @@ MOST_LEASES: Final = 4096
 
 
 class Known:
+    """One for all doors."""
+
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._of: OrderedDict[int, OrderedDict[str, None]] = OrderedDict()

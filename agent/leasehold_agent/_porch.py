@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from leasehold_agent._turns import Networks, Rank
+from leasehold_agent._turns import Networks, Rank, Turns
 
 
 @dataclass(eq=False, slots=True)
@@ -27,7 +27,6 @@ class Visitor:
     socket: socket.socket
     peer: tuple[str, int]
     networks: Networks
-    rank: Rank = ()
     came_at: float = 0.0
     let_in_at: float = 0.0
     wanted: int = 0
@@ -44,12 +43,13 @@ class Visitor:
 
 
 class Silent:
-    """At most `places`, an eighth of them of one address."""
+    """At most `places`, half of them of one address."""
 
     def __init__(self, places: int) -> None:
         self._places = places
-        self._all: dict[Visitor, None] = {}
-        self._of_address: defaultdict[str, dict[Visitor, None]] = defaultdict(dict)
+        # The first of a dict that lost many is looked for among their remains.
+        self._all: OrderedDict[Visitor, None] = OrderedDict()
+        self._of_address: defaultdict[str, OrderedDict[Visitor, None]] = defaultdict(OrderedDict)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -61,7 +61,7 @@ class Silent:
         """Who gives way for it, if somebody must."""
         own = self._of_address[visitor.network]
         gives_way = None
-        if 8 * len(own) >= max(8, self._places):
+        if 2 * len(own) >= max(2, self._places):
             gives_way = next(iter(own))
         elif len(self._all) >= self._places:
             gives_way = self.oldest()
@@ -86,9 +86,10 @@ class Silent:
 class Porch:
     """`places` for each, the silent and either line. known: where tenants came from."""
 
-    def __init__(self, places: int, known: Container[str]) -> None:
+    def __init__(self, places: int, known: Container[str], turns: Turns) -> None:
         self._places = places
         self._known = known
+        self._turns = turns
         self.silent = Silent(places)
         self._tenants: dict[Visitor, Rank] = {}
         self._others: dict[Visitor, Rank] = {}
@@ -106,15 +107,21 @@ class Porch:
         """Its first words are there. Who is turned away for it, which may be itself."""
         self.silent.discard(visitor)
         line = self._tenants if visitor.network in self._known else self._others
-        line[visitor] = visitor.rank
+        line[visitor] = self._turns.rank(visitor.networks)
         return max(line, key=line.__getitem__) if len(line) > self._places else None
 
-    def first(self) -> list[Visitor]:
-        """The first of the line whose turn it is, and then of the other."""
-        lines = (self._tenants, self._others) if self._tenants_turn else (self._others, self._tenants)
-        return [min(line, key=line.__getitem__) for line in lines if line]
+    def first(self, *, new: bool) -> list[Visitor]:
+        """The first of the line whose turn it is, and then of the other. new: also from where no tenant came."""
+        lines = [self._tenants, *([self._others] if new else [])]
+        if not self._tenants_turn:
+            lines.reverse()
+        return [min(line, key=self._rank) for line in lines if line]
+
+    def _rank(self, visitor: Visitor) -> Rank:
+        return self._turns.rank(visitor.networks)
 
     def let_in(self, visitor: Visitor) -> None:
+        self._turns.took(visitor.networks)
         self._tenants_turn = visitor not in self._tenants
         self.leave(visitor)
 

@@ -69,7 +69,7 @@ class SshServer:
         self._host_key = context.ssh_host_key
         self.admission = admission or Admission()
         limits = replace(self.admission.door, rate=LET_IN)
-        self.door = Door(limits=limits, connections=self.admission.connections)
+        self.door = Door(limits=limits, connections=self.admission.connections, known=self.admission.known)
         self._options: asyncssh.SSHServerConnectionOptions | None = None
         self._connections: set[GuardedConnection] = set()
         self._live = 0

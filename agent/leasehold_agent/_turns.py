@@ -1,9 +1,9 @@
-"""Whose turn it is: networks that knocked least lately go first.
+"""Whose turn it is: networks that were let in least lately go first.
 
 Counted are an address, its /24 and its /16 (in IPv6 a /64, /48 and /32), and compared from the large to the small, in
-powers of two: where large networks came about as often, the smaller ones decide. So ten thousand addresses of one
-network are one caller beside a tenant of another, a tenant is ahead of the flood from his neighbour's address, and who
-comes for the first time is ahead of all who came before.
+powers of two: where large networks were let in about as often, the smaller ones decide. So ten thousand addresses of
+one network are one caller beside a tenant of another, a tenant is ahead of the flood from his neighbour's address, and
+whoever was turned away loses nothing by coming again.
 """
 
 from __future__ import annotations
@@ -17,33 +17,34 @@ from leasehold_agent._rates import network
 Networks = tuple[str, str, str]
 Rank = tuple[int, ...]
 
-FADE_SECONDS: Final = 10.0
+FADE_SECONDS: Final = 120.0
 MOST_COUNTED: Final = 65_536
 
 
 class Turns:
-    """How often networks came. All counts are halved every `FADE_SECONDS`, and when there are too many of them."""
+    """How often networks were let in. All counts are halved every `FADE_SECONDS`, and when there are too many."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._faded = now()
-        self._came: dict[str, int] = {}
+        self._had: dict[str, int] = {}
 
     def rank(self, networks: Networks) -> Rank:
-        """How often they came before, which is now once more. The lowest goes first."""
-        if self._now() - self._faded > FADE_SECONDS or len(self._came) > MOST_COUNTED:
-            self._fade()
-        came = self._came.get
+        """The lowest goes first."""
+        had = self._had.get
         large, middle, small = networks
-        first, second, third = came(large, 0), came(middle, 0), came(small, 0)
-        self._came[large] = first + 1
-        self._came[middle] = second + 1
-        self._came[small] = third + 1
-        return first.bit_length(), second.bit_length(), third.bit_length()
+        return had(large, 0).bit_length(), had(middle, 0).bit_length(), had(small, 0).bit_length()
+
+    def took(self, networks: Networks) -> None:
+        """One of them was let in."""
+        if self._now() - self._faded > FADE_SECONDS or len(self._had) > MOST_COUNTED:
+            self._fade()
+        for each in networks:
+            self._had[each] = self._had.get(each, 0) + 1
 
     def _fade(self) -> None:
         self._faded = self._now()
-        self._came = {key: count >> 1 for key, count in self._came.items() if count > 1}
+        self._had = {key: count >> 1 for key, count in self._had.items() if count > 1}
 
 
 def networks(address: str) -> Networks:

@@ -137,12 +137,12 @@ class Attack:
 
         self.again(once, threads)
 
-    def inside(self, script: str, threads: int = 1) -> None:
-        """A shell script in the thief's container, over and over."""
+    def inside(self, script: str, threads: int = 1, *, bites: bool = True) -> None:
+        """A shell script in the thief's container, over and over. bites: already by being run."""
 
         async def run(agent: AgentClient, lease: int) -> None:
             async with agent.exec(lease, ["sh", "-c", script]) as command:
-                self.bit()
+                self.bit(int(bites))
                 async for _ in command:
                     pass
 

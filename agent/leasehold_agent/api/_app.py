@@ -114,7 +114,9 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = Door(limits=self.admission.door, connections=self.admission.connections)
+        self.door = Door(
+            limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
+        )
 
     @property
     def domain(self) -> Domain:

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import socket
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -121,6 +122,62 @@ async def test_a_handshake_and_no_more(world: World) -> None:
     assert await served(world)
     assert len(world.server.api.door._inside) <= 8
     await hang_up(writers)
+
+
+FLOOD = """
+import itertools, socket, sys, time
+port, words, held = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), []
+for number in itertools.count():
+    source = f"127.{number % 199 + 1}.{number // 199 % 250}.{number % 241 + 1}"
+    try:
+        held.append(socket.create_connection(("127.0.0.1", port), 10, (source, 0)))
+        held[-1].sendall(words)
+    except OSError:
+        pass
+    if len(held) > 600:
+        held.pop(0).close()
+    if number == 200:
+        print(flush=True)
+    time.sleep(0.002)
+"""
+"""Connections without end, from everywhere: each says its words, stays for a while and is followed by the next. At an
+attacker's pace: an endless loop would be an attack on the machine that runs the tests.
+"""
+
+
+@contextlib.asynccontextmanager
+async def flooded(port: int, words: bytes) -> AsyncIterator[None]:
+    flood = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", FLOOD, str(port), words.hex(), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert flood.stdout is not None
+        assert await flood.stdout.readline()
+        yield
+    finally:
+        flood.kill()
+        await flood.communicate()
+
+
+@pytest.mark.parametrize("words", [b"", b"\x16", None], ids=["silent", "half a hello", "a whole one"])
+async def test_a_newcomer_is_served_in_a_flood(world: World, words: bytes | None) -> None:
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        world.tls.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    refused = 0
+    async with flooded(world.port, outgoing.read() if words is None else words):
+        for number in range(8):  # each time as if he had never come
+            here = f"127.{200 + number}.0.1"
+            transport = httpx.AsyncHTTPTransport(verify=world.tls, local_address=here, trust_env=False)
+            async with httpx.AsyncClient(
+                base_url=world.base, transport=transport, timeout=patient(10)
+            ) as http:
+                try:
+                    headers = await world.tenant.sign("GET", STATUS)
+                    assert (await http.get(STATUS, headers=headers)).is_success
+                except httpx.NetworkError:
+                    refused += 1
+    assert refused <= 1
 
 
 async def test_connections_of_one_lease_are_counted(world: World) -> None:
