@@ -17,6 +17,7 @@ import http.client
 import http.server
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -89,6 +90,13 @@ class Node:
         return [by_id[call["id"]] for call in calls]
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class OddNode:
     """Serves on a free port of the loopback until it is left. `odd` counts the answers that were bent."""
 
@@ -128,7 +136,7 @@ class OddNode:
 
             def log_message(self, format: str, *args: Any) -> None: ...
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self

@@ -14,7 +14,7 @@ from leasehold.chain._bloom import may_hold
 from leasehold.chain._rpc import BlockHeader
 
 _AT_ONCE = 4
-_LATER = (5.0, 30.0, 180.0)  # seconds after it was believed
+_LATER = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0)  # seconds after it was believed
 
 
 class Doubts:
