@@ -157,7 +157,7 @@ contract Faults is Companion, IFaults {
 
         // Interact, Log
         _charge(bond);
-        _hold(machine, _watches[machine]);
+        _hold(machine);
         emit Challenged(machine, id, actor, lease, bond);
     }
 
@@ -177,7 +177,7 @@ contract Faults is Companion, IFaults {
         _answers[machine][standing.challenger] = Answer(standing.bond, uint32(block.timestamp));
 
         // Interact, Log
-        _hold(machine, _watches[machine]);
+        _hold(machine);
         uint256 fee = standing.bond / ANSWER_DIVISOR;
         _pay(seen.provider, fee);
         _pay(_sink(_rules(standing.rules)), standing.bond - fee);
@@ -228,7 +228,7 @@ contract Faults is Companion, IFaults {
         (uint32 machine, uint16 revision, uint32 requestedAt, uint256 event_) = _committee().falseHardwareOf(round);
         Stake memory seen = _seen(machine);
         (, uint16 version) = _controller().termsOf(machine, revision);
-        if (seen.retiredAt != 0) event_ = Billing.min(event_, seen.retiredAt);
+        event_ = _inService(event_, seen.retiredAt);
         if (event_ + _rules(version).filingWindow < block.timestamp) revert OutageOutOfRange(event_, block.timestamp);
 
         // Effect, Interact. Who leases once it is asked for, or after it was found, shares in nothing.
@@ -338,14 +338,11 @@ contract Faults is Companion, IFaults {
         // Effect
         uint96 bond = fault.bond;
         fault.bond = 0;
-        fault.state = FaultState.Executed;
         address provider = _seen(fault.machine).provider;
         _remember(provider, fault.amount);
-        Watch storage watch = _watches[fault.machine];
-        watch.reserved -= fault.amount;
 
-        // Interact. Only inside the pool's ledger.
-        _settled(fault.machine, watch);
+        // Effect, Interact. Only inside the pool's ledger.
+        _conclude(fault, FaultState.Executed);
         _distribute(id, fault);
         _pay(provider, bond);
     }
@@ -448,7 +445,7 @@ contract Faults is Companion, IFaults {
         id = _watches[machine].running;
         if (id == 0) {
             // Whoever waits for an answer was right.
-            Standing memory standing = _challenges[machine];
+            Standing memory standing = _asked(machine);
             delete _challenges[machine];
             id = _begin(machine, FaultKind.Attested, from, version, reporter);
             if (seen.retiredAt != 0) _end(id, seen);
@@ -466,7 +463,7 @@ contract Faults is Companion, IFaults {
         fault.reporter = reporter;
         if (from < fault.from) {
             fault.from = uint32(from);
-            _hooks().setDown(machine, uint32(from));
+            _setDown(machine, from);
         }
         emit OutageAttested(id, machine, fault.from, reporter);
     }
@@ -479,7 +476,7 @@ contract Faults is Companion, IFaults {
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
         uint256 end = next == 0 ? to : Billing.min(to, _faults[next].from);
-        if (seen.retiredAt != 0) end = Billing.min(end, seen.retiredAt);
+        end = _inService(end, seen.retiredAt);
         if (begin >= end || to > block.timestamp || end + _rules(version).filingWindow < block.timestamp) {
             revert OutageOutOfRange(begin, end);
         }
@@ -501,7 +498,7 @@ contract Faults is Companion, IFaults {
         Watch storage watch = _watches[machine];
         _faults[id].previous = watch.last;
         watch.running = watch.last = uint48(id); // as it is counted
-        _hooks().setDown(machine, uint32(from)); // in the past
+        _setDown(machine, from);
     }
 
     function _create(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
@@ -516,7 +513,7 @@ contract Faults is Companion, IFaults {
         fault.from = from.toUint32();
         fault.rules = version;
         if (reporter != 0) fault.reporter = reporter;
-        _unsettled(machine, _watches[machine]);
+        _tell(machine, ++_watches[machine].unsettled);
         emit OutageOpened(id, machine, kind, uint32(from), version, reporter);
     }
 
@@ -525,10 +522,10 @@ contract Faults is Companion, IFaults {
     /// @dev The outage that runs ends now, or did when the machine retired.
     function _end(uint256 id, Stake memory seen) private {
         uint32 machine = _faults[id].machine;
-        uint256 to = seen.retiredAt == 0 ? block.timestamp : seen.retiredAt;
+        uint256 to = _inService(block.timestamp, seen.retiredAt);
         Watch storage watch = _watches[machine];
         watch.running = 0;
-        _hooks().setDown(machine, 0);
+        _setDown(machine, 0);
         _file(id, to, seen);
     }
 
@@ -548,20 +545,16 @@ contract Faults is Companion, IFaults {
         uint96 amount = uint96(Slashing.amount(seen.amount - watch.reserved, bps, charged));
         fault.bps = bps;
         fault.amount = amount;
-        if (amount == 0) {
-            fault.state = FaultState.Dropped;
-            _settled(machine, watch);
-        } else {
-            fault.state = FaultState.Filed;
-            watch.reserved += amount;
-        }
+        fault.state = FaultState.Filed;
+        watch.reserved += amount;
+        if (amount == 0) _conclude(fault, FaultState.Dropped);
         if (fault.kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;
             bool none = watch.heldUntil <= block.timestamp;
             if (none || from < watch.heldFrom) watch.heldFrom = from;
             if (none || to > watch.heldTo) watch.heldTo = uint32(to);
             if (watch.heldUntil < deadline) watch.heldUntil = deadline;
-            _hold(machine, watch);
+            _hold(machine);
         }
         emit FaultFiled(id, machine, fault.kind, fault.from, uint32(to), bps, amount);
     }
@@ -593,12 +586,9 @@ contract Faults is Companion, IFaults {
     function _drop(Fault storage fault, uint96 bond, address arbiter) private {
         uint32 machine = fault.machine;
         Stake memory seen = _seen(machine);
-        Watch storage watch = _watches[machine];
-        fault.state = FaultState.Dropped;
         fault.pot = 0;
-        _forget(fault, watch, seen.retiredAt);
-        watch.reserved -= fault.amount;
-        _settled(machine, watch);
+        _forget(fault, _watches[machine], seen.retiredAt);
+        _conclude(fault, FaultState.Dropped);
         _pay(seen.provider, bond);
         FaultKind kind = fault.kind;
         if (kind == FaultKind.FalseHardware) _committee().overturn(fault.round, arbiter);
@@ -625,8 +615,13 @@ contract Faults is Companion, IFaults {
         if (fault.kind == FaultKind.Challenged) to = Billing.min(to, from + Slashing.SHORT);
     }
 
+    /// @dev No later than the machine retired, if it has.
+    function _inService(uint256 time, uint256 retiredAt) private pure returns (uint256) {
+        return retiredAt == 0 ? time : Billing.min(time, retiredAt);
+    }
+
     function _today(uint256 retiredAt) private view returns (uint256) {
-        return (retiredAt == 0 ? block.timestamp : retiredAt) / 1 days;
+        return _inService(block.timestamp, retiredAt) / 1 days;
     }
 
     function _window(Watch storage watch, uint256 today) private view returns (uint256) {
@@ -634,7 +629,8 @@ contract Faults is Companion, IFaults {
     }
 
     /// @dev Tells the pool the hold of ended outages together with that of the challenge that stands.
-    function _hold(uint32 machine, Watch storage watch) private {
+    function _hold(uint32 machine) private {
+        Watch storage watch = _watches[machine];
         uint256 from = block.timestamp;
         uint256 to = from;
         uint256 until = from; // holds nothing
@@ -647,6 +643,11 @@ contract Faults is Companion, IFaults {
             to = until; // what is asked about has no end yet
         }
         _hooks().hold(machine, uint32(from), uint32(to), until.toUint32()); // in this order
+    }
+
+    /// @dev Tells the pool since when an outage runs, or, with 0, that none does.
+    function _setDown(uint32 machine, uint256 since) private {
+        _hooks().setDown(machine, uint32(since)); // never later than now
     }
 
     // --------------------------------------------------------------------------------------------- parts of its costs
@@ -709,14 +710,16 @@ contract Faults is Companion, IFaults {
         _slashed[provider] = Slashed(uint96(Billing.min(sum, type(uint96).max)), uint32(block.timestamp));
     }
 
-    function _unsettled(uint32 machine, Watch storage watch) private {
-        _tell(machine, ++watch.unsettled);
-    }
-
-    function _settled(uint32 machine, Watch storage watch) private {
+    /// @dev Nothing of the stake waits for the fault any more.
+    function _conclude(Fault storage fault, FaultState state) private {
+        uint32 machine = fault.machine;
+        Watch storage watch = _watches[machine];
+        fault.state = state;
+        watch.reserved -= fault.amount;
         _tell(machine, --watch.unsettled);
     }
 
+    /// @dev Tells the pool how many faults of the machine are to be settled.
     function _tell(uint32 machine, uint256 unsettled) private {
         _hooks().setPendingSlashes(machine, uint8(Billing.min(unsettled, type(uint8).max)));
     }
@@ -782,8 +785,13 @@ contract Faults is Companion, IFaults {
     }
 
     function _standing(uint32 machine) private view returns (Standing memory standing) {
-        standing = _challenges[machine];
+        standing = _asked(machine);
         if (standing.at == 0) revert NoChallenge(machine);
+    }
+
+    /// @dev The challenge that stands, or nothing.
+    function _asked(uint32 machine) private view returns (Standing memory) {
+        return _challenges[machine];
     }
 
     /// @dev Whether nobody has proven in time that it was not answered.
@@ -799,7 +807,7 @@ contract Faults is Companion, IFaults {
 
     /// @dev None that stands: one that is over goes.
     function _noChallenge(uint32 machine) private {
-        Standing memory standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         if (standing.at == 0) return;
         if (!_isOver(standing)) revert ChallengeStands(machine, standing.until);
         _dismiss(machine, standing);
