@@ -112,6 +112,8 @@ contract Committee is Companion, ICommittee {
     mapping(bytes32 signers => uint96 due) private _dues;
     mapping(bytes32 signers => mapping(address arbiter => uint256 time)) private _disowned;
     mapping(uint256 machine => mapping(bool byProvider => uint256 round)) private _lastRound;
+    /// @dev Of the rounds whose outcome the pool was told, when the latest was asked for.
+    mapping(uint256 machine => uint256 time) private _told;
     /// @dev A drawn seat's commitment, and, once it is revealed, the spec that it held.
     mapping(uint256 round => mapping(uint256 seat => bytes32)) private _sealed;
 
@@ -536,7 +538,8 @@ contract Committee is Companion, ICommittee {
     /// @dev Seats that have matured, have not exited and judge where `least` is asked.
     function _matured(uint96 least) private view returns (uint256 seats) {
         uint32 time = SafeCast.toUint32(block.timestamp - MATURITY);
-        for (uint256 i = 0; i < _levels.length; ++i) {
+        uint256 count = _levels.length;
+        for (uint256 i = 0; i < count; ++i) {
             Level storage level = _levels[i];
             if (level.price >= least) seats += (level.joins.upperLookupRecent(time) >> 32) - level.gone;
         }
@@ -561,10 +564,11 @@ contract Committee is Companion, ICommittee {
         return distinct == QUORUM_VALIDATORS;
     }
 
-    /// @dev Whether a seat may sign where `least` is asked.
+    /// @dev Whether a seat may sign where `least` is asked. One that leaves may not, or it would be gone when what it signed is
+    /// taken back.
     function _judges(Seat storage held, uint96 least) private view returns (bool) {
         uint96 level = held.level;
-        return held.validator != address(0) && level >= least && held.stake >= level
+        return held.validator != address(0) && level >= least && held.stake >= level && held.leavesAt == 0
             && block.timestamp >= held.joinedAt + MATURITY;
     }
 
@@ -762,13 +766,16 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @dev Tells the pool. That a machine passed is said of the revision that was measured; that it failed, also of a later
-    /// one, or its provider would set new terms in front of it, unless a later round has found that one right. Asked first, not tried and caught: whoever finalizes could
-    /// leave just too little gas for the telling.
+    /// one, or its provider would set new terms in front of it. Nothing is said after what a round found that was asked for
+    /// later, in whatever order they are finalized. Asked first, not tried and caught: whoever finalizes could leave just too
+    /// little gas for the telling.
     function _tell(Stored storage held, bool pass) private {
         uint32 machine = held.machine;
         MachineView memory seen = _machine(machine);
-        if (!_inService(seen)) return;
-        if (seen.revision != held.revision && (pass || seen.lastVerified > held.requestedAt)) return;
+        if (!_inService(seen) || (pass && seen.revision != held.revision)) return;
+        uint256 asked = held.requestedAt;
+        if (asked < _told[machine]) return;
+        _told[machine] = asked;
         IControllerHooks(address(_controller())).setVerified(machine, seen.revision, pass);
     }
 

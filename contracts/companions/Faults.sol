@@ -49,6 +49,9 @@ contract Faults is Companion, IFaults {
     uint256 private constant ROLL_AFTER = Slashing.LONG;
     /// @dev What a running attestation says, it says without a date: an old one must not open an outage that is long over.
     uint256 private constant ATTESTATION = 1 days;
+    /// @dev How far back a late word reaches: to where the scale ends. Further, whoever gives it would choose by which rules of
+    /// long ago a machine is judged, and by whose seats.
+    uint256 private constant REACH = Slashing.LONG + 1;
     /// @dev For whom it takes to see that a challenge was not answered, and to send `prove`.
     uint256 private constant PROVE_TIME = 1 hours;
     uint256 private constant BOND_MEMORY = 24 hours;
@@ -127,7 +130,7 @@ contract Faults is Companion, IFaults {
         // What is not in service cannot fail; and an operator's key must not hold up a stake on its way out.
         if (seen.retiredAt != 0) revert IControllerErrors.MachineRetiredAlready(machine);
         _noChallenge(machine);
-        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0);
+        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0, seen);
     }
 
     /// @inheritdoc IFaults
@@ -145,7 +148,9 @@ contract Faults is Companion, IFaults {
         // Effect
         uint16 version = _seen(machine).params;
         Judging memory rules = _rules(version);
-        uint96 bond = _bondOf(machine, actor, rules.bond);
+        // What the tenant's own rules ask is the most: else a provider could accept others in front of the question.
+        uint256 least = Billing.min(rules.bond, _rules(seen.params).bond);
+        uint96 bond = _bondOf(machine, actor, uint96(least));
         id = ++_challengeCount;
         Standing storage standing = _challenges[machine];
         standing.challenger = actor;
@@ -188,7 +193,7 @@ contract Faults is Companion, IFaults {
     function prove(uint32 machine) external returns (uint256 fault) {
         // Check
         Standing memory standing = _standing(machine);
-        if (block.timestamp <= standing.until) revert ChallengeStands(machine, standing.until);
+        if (block.timestamp <= standing.until) _stands(machine, standing);
         if (_isOver(standing)) {
             _dismiss(machine, standing);
             return 0;
@@ -200,8 +205,9 @@ contract Faults is Companion, IFaults {
         uint256 from = _later(standing.at, _lastEnd(machine));
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
             bytes32 challenger = bytes32(uint256(uint160(standing.challenger)));
-            fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger);
-            if (seen.retiredAt != 0) _end(fault, seen);
+            fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger, seen);
+        } else {
+            _hold(machine);
         }
         _pay(standing.challenger, standing.bond);
     }
@@ -261,7 +267,7 @@ contract Faults is Companion, IFaults {
         uint256 until = fault.from + ROLL_AFTER;
         if (block.timestamp <= until) revert OutageTooShort(until);
         _file(id, block.timestamp, seen);
-        _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter);
+        _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter, seen);
     }
 
     // ------------------------------------------------------------------------------------------------- what it costs
@@ -272,7 +278,7 @@ contract Faults is Companion, IFaults {
         FaultState state = fault.state;
         // One that cost nothing is taken off the bills all the same; one that the arbiter took back is not.
         if (state == FaultState.Running || (state == FaultState.Dropped && fault.amount != 0)) {
-            revert WrongFaultState(id, state);
+            _wrong(id, state);
         }
         bool registers = state < FaultState.Executed;
         uint256 cells = 8 * uint256(_seen(fault.machine).gpus);
@@ -332,7 +338,7 @@ contract Faults is Companion, IFaults {
         // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        if (state < FaultState.Filed || state > FaultState.Upheld) revert WrongFaultState(id, state);
+        if (state < FaultState.Filed || state > FaultState.Upheld) _wrong(id, state);
         if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
 
         // Effect
@@ -380,7 +386,7 @@ contract Faults is Companion, IFaults {
 
     /// @inheritdoc IFaults
     function challengeOf(uint32 machine) external view returns (Challenge memory) {
-        Standing storage standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         return Challenge(standing.challenger, standing.bond, standing.at, standing.id);
     }
 
@@ -417,7 +423,15 @@ contract Faults is Companion, IFaults {
             revert UnknownFault(after_);
         }
         begin = _later(from, _upSince(watch, after_));
+        uint256 end = _pastEnd(machine, after_, to); // 0 of one that runs
+        if (end > begin + REACH) begin = end - REACH;
         version = after_ != 0 && to == 0 ? known.rules : _controller().acceptedAt(machine, begin);
+    }
+
+    /// @dev Where a late word that says `to` ends: before the outage `next`, and when the machine retired.
+    function _pastEnd(uint32 machine, uint256 next, uint256 to) private view returns (uint256 end) {
+        end = next == 0 ? to : Billing.min(to, _faults[next].from);
+        return _inService(end, _seen(machine).retiredAt);
     }
 
     /// @dev When the outage before `next` ended, or, with 0, the last of all.
@@ -436,19 +450,17 @@ contract Faults is Companion, IFaults {
     {
         // From after the outage before, so that no word given before a recovery is good after it.
         uint256 most = Billing.min(ATTESTATION, _rules(version).filingWindow);
-        if (from <= _lastEnd(machine) || from > block.timestamp || from + most < block.timestamp) {
-            revert OutageOutOfRange(from, block.timestamp);
-        }
         Stake memory seen = _seen(machine);
-        if (seen.retiredAt != 0 && from >= seen.retiredAt) revert OutageOutOfRange(from, seen.retiredAt);
+        uint256 until = _inService(block.timestamp, seen.retiredAt);
+        bool late = from > until || from == seen.retiredAt;
+        if (late || from <= _lastEnd(machine) || from + most < block.timestamp) revert OutageOutOfRange(from, until);
 
         id = _watches[machine].running;
         if (id == 0) {
             // Whoever waits for an answer was right.
             Standing memory standing = _asked(machine);
             delete _challenges[machine];
-            id = _begin(machine, FaultKind.Attested, from, version, reporter);
-            if (seen.retiredAt != 0) _end(id, seen);
+            id = _begin(machine, FaultKind.Attested, from, version, reporter, seen);
             _pay(standing.challenger, standing.bond);
             return id;
         }
@@ -457,7 +469,7 @@ contract Faults is Companion, IFaults {
         Fault storage fault = _faults[id];
         FaultKind kind = fault.kind;
         if (kind == FaultKind.SelfReported || (kind == FaultKind.Attested && from >= fault.from)) {
-            revert AlreadyDown(machine, id);
+            _notDown(machine); // it is, and so reverts
         }
         fault.kind = FaultKind.Attested;
         fault.reporter = reporter;
@@ -475,8 +487,7 @@ contract Faults is Companion, IFaults {
     {
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
-        uint256 end = next == 0 ? to : Billing.min(to, _faults[next].from);
-        end = _inService(end, seen.retiredAt);
+        uint256 end = _pastEnd(machine, next, to);
         if (begin >= end || to > block.timestamp || end + _rules(version).filingWindow < block.timestamp) {
             revert OutageOutOfRange(begin, end);
         }
@@ -489,8 +500,8 @@ contract Faults is Companion, IFaults {
         _file(id, end, seen);
     }
 
-    /// @dev An outage that runs from now on.
-    function _begin(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
+    /// @dev An outage that runs from now on, or ended when the machine retired.
+    function _begin(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter, Stake memory seen)
         private
         returns (uint256 id)
     {
@@ -499,6 +510,7 @@ contract Faults is Companion, IFaults {
         _faults[id].previous = watch.last;
         watch.running = watch.last = uint48(id); // as it is counted
         _setDown(machine, from);
+        if (seen.retiredAt != 0) _end(id, seen);
     }
 
     function _create(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
@@ -573,7 +585,7 @@ contract Faults is Companion, IFaults {
             window = Slashing.withDowntime(window, today, from, to);
             (uint256 downtime,) = Slashing.total(window);
             // What is filed late may lie before the window: it is as long as it is.
-            if (downtime < to - from) downtime = to - from;
+            downtime = _later(downtime, to - from);
             full = Slashing.tier(kind != FaultKind.SelfReported, kind == FaultKind.Challenged ? 0 : downtime);
         }
         (, charged) = Slashing.total(window);
@@ -635,12 +647,13 @@ contract Faults is Companion, IFaults {
         uint256 to = from;
         uint256 until = from; // holds nothing
         if (until < watch.heldUntil) (from, to, until) = (watch.heldFrom, watch.heldTo, watch.heldUntil);
-        Standing storage standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         if (standing.at != 0) {
             from = Billing.min(from, standing.at);
             uint256 proven = standing.until + PROVE_TIME;
-            if (until < proven) until = proven;
-            to = until; // what is asked about has no end yet
+            // What is asked about has no end yet; if nobody proves it, nothing later was ever in question.
+            to = _later(to, proven);
+            until = _later(until, proven);
         }
         _hooks().hold(machine, uint32(from), uint32(to), until.toUint32()); // in this order
     }
@@ -729,7 +742,7 @@ contract Faults is Companion, IFaults {
     /// @dev What a challenge must hold: twice the last one's bond if that was answered within 24 hours.
     function _bondOf(uint32 machine, address challenger, uint96 least) private view returns (uint96) {
         Answer storage last = _answers[machine][challenger];
-        if (last.at == 0 || block.timestamp > last.at + BOND_MEMORY) return least;
+        if (block.timestamp > last.at + BOND_MEMORY) return least;
         uint256 twice = Billing.min(2 * uint256(last.bond), type(uint96).max);
         return twice > least ? uint96(twice) : least;
     }
@@ -781,7 +794,11 @@ contract Faults is Companion, IFaults {
 
     function _in(uint256 id, FaultState state) private view returns (Fault storage fault) {
         fault = _fault(id);
-        if (fault.state != state) revert WrongFaultState(id, fault.state);
+        if (fault.state != state) _wrong(id, fault.state);
+    }
+
+    function _wrong(uint256 id, FaultState state) private pure {
+        revert WrongFaultState(id, state);
     }
 
     function _standing(uint32 machine) private view returns (Standing memory standing) {
@@ -799,8 +816,13 @@ contract Faults is Companion, IFaults {
         return block.timestamp > standing.until + PROVE_TIME;
     }
 
+    function _stands(uint32 machine, Standing memory standing) private pure {
+        revert ChallengeStands(machine, standing.until);
+    }
+
     function _dismiss(uint32 machine, Standing memory standing) private {
         delete _challenges[machine];
+        _hold(machine);
         _pay(standing.challenger, standing.bond);
         emit ChallengeEnded(machine, standing.id);
     }
@@ -809,7 +831,7 @@ contract Faults is Companion, IFaults {
     function _noChallenge(uint32 machine) private {
         Standing memory standing = _asked(machine);
         if (standing.at == 0) return;
-        if (!_isOver(standing)) revert ChallengeStands(machine, standing.until);
+        if (!_isOver(standing)) _stands(machine, standing);
         _dismiss(machine, standing);
     }
 
