@@ -11,6 +11,7 @@ import {IControllerExt} from "./interfaces/IControllerExt.sol";
 import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
 import {IControllerMain} from "./interfaces/IControllerMain.sol";
 import {IControllerMoves} from "./interfaces/IControllerMoves.sol";
+import {LeaseView} from "./interfaces/IControllerTypes.sol";
 import {Groups} from "./libraries/Groups.sol";
 import {Signatures} from "./libraries/Signatures.sol";
 
@@ -140,6 +141,10 @@ contract Accounts is IAccounts, EIP712 {
         if (block.timestamp > delegation.expiry) revert DelegationExpired(delegation.expiry);
         bytes4 selector = bytes4(data);
         if (!_inScope(selector)) revert ScopeExceeded(selector);
+        // What a provider gives up by closing another's lease stands in nobody's ledger, so no cap bounds it.
+        if (selector == IControllerMain.close.selector && _leaseIn(pool, data).tenant != account) {
+            revert ScopeExceeded(selector);
+        }
         uint256 before = _measured(account, pool, data);
 
         // Interact
@@ -179,7 +184,12 @@ contract Accounts is IAccounts, EIP712 {
     /// @return what tells how much a call takes: the lease's escrow, in `resize`, or the account's ledger
     function _measured(address account, address pool, bytes calldata data) private view returns (uint256) {
         if (bytes4(data) != IControllerMoves.resize.selector) return IControllerMain(pool).balanceOf(account);
-        return IControllerExt(pool).leaseOf(uint256(bytes32(data[4:]))).deposit;
+        return _leaseIn(pool, data).deposit;
+    }
+
+    /// @dev The lease that a call's first argument names.
+    function _leaseIn(address pool, bytes calldata data) private view returns (LeaseView memory) {
+        return IControllerExt(pool).leaseOf(uint256(bytes32(data[4:])));
     }
 
     /// @return amount what a delegate's call took out of the ledger, whatever it put there

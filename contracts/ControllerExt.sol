@@ -197,6 +197,7 @@ contract ControllerExt is Hooks, IControllerExt {
         seen.state = LeaseState(head.state());
         seen.since = uint32(Billing.began(_bill(lease, head), head.start()));
         seen.end = body.end();
+        seen.params = body.params();
     }
 
     /// @inheritdoc IControllerExt

@@ -11,6 +11,8 @@ from pathlib import Path
 
 CONTRACTS = Path("contracts")
 CEILING = 22_528  # bytes of code that is deployed; a contract stays under it
+# What judges machines is to be read in an hour: whatever is put into it takes something out.
+LOWER = {"Faults": 20_500}
 LEFT_OUT = ("test", "interfaces")
 
 
@@ -33,9 +35,14 @@ def ours(root: Path = CONTRACTS) -> list[str]:
     return [name for path in files for name in re.findall(r"^contract (\w+)", path.read_text(), re.MULTILINE)]
 
 
-def too_large(sizes: dict[str, int], ceiling: int = CEILING) -> list[str]:
-    """The contracts that have reached the ceiling."""
-    return [f"{name}: {size:,} bytes" for name, size in sizes.items() if size >= ceiling]
+def too_large(sizes: dict[str, int]) -> list[str]:
+    """The contracts that have reached their ceiling."""
+    ceilings = {name: LOWER.get(name, CEILING) for name in sizes}
+    return [
+        f"{name}: {size:,} bytes, not under {ceilings[name]:,}"
+        for name, size in sizes.items()
+        if size >= ceilings[name]
+    ]
 
 
 def main() -> None:
@@ -44,7 +51,7 @@ def main() -> None:
     if not sizes:
         sys.exit(f"No contract in {CONTRACTS}: run this from the root of the checkout.")
     if found := too_large(sizes):
-        sys.exit(f"Not under {CEILING:,} bytes:\n  " + "\n  ".join(found))
+        sys.exit("Too large:\n  " + "\n  ".join(found))
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         print(f"{size:>7,}  {name}")
     print(f"All under {CEILING:,} bytes.")

@@ -189,7 +189,7 @@ abstract contract Leases is Opening, IControllerMain {
         _require(id, head, LeaseState.Active);
         if (_actor() == head.tenant()) _close(id, lease, head, body, false);
         else if (block.timestamp < body.end()) revert NotAuthorized(_actor());
-        else _closeOver(id, lease, head, body);
+        else _closeOver(id, lease, head, body, true);
     }
 
     /// @inheritdoc IControllerMain

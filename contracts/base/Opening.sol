@@ -48,7 +48,7 @@ abstract contract Opening is Settling {
             LeaseBody body = lease.body;
             if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) continue;
             if (head.machine() != machine) revert WrongMachine(id, head.machine());
-            _closeOver(id, lease, head, body);
+            _closeOver(id, lease, head, body, false);
         }
     }
 

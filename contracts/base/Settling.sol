@@ -62,12 +62,14 @@ abstract contract Settling is Outages {
     // ---------------------------------------------------------------------------------------------------------- ending
 
     /// @dev Ends a lease that others than its tenant may end now, or reverts. While it is disputed that is its provider, who
-    /// forgoes what is.
-    function _closeOver(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) internal {
+    /// forgoes what is, where he says so by `close`.
+    function _closeOver(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body, bool closes) internal {
         if (block.timestamp < body.end()) revert LeaseNotOver(id, body.end());
         uint256 until = _disputedUntil(head, body, _bill(lease, head));
         bool disputed = block.timestamp < until;
-        if (disputed && _actor() != _machines[head.machine()].head.provider()) revert LeaseNotOver(id, until);
+        if (disputed && !(closes && _actor() == _machines[head.machine()].head.provider())) {
+            revert LeaseNotOver(id, until);
+        }
         _close(id, lease, head, body, disputed);
     }
 

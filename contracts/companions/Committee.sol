@@ -70,14 +70,15 @@ contract Committee is Companion, ICommittee {
     }
 
     /// @dev The seats that were bought for one price. `places` numbers them: a seat keeps its place, and whoever joins where
-    /// one has exited gets both. `gone` counts those that exited or are weak, all of which had matured.
+    /// one has exited gets both. It is as long as ids go, so that eight share a slot and a draw reads few of them; only what is
+    /// written costs anything. `gone` counts those that exited or are weak, all of which had matured.
     struct Level {
         uint96 price;
         uint32 gone;
         /// At each time `joins so far << 32 | places so far`.
         Checkpoints.Trace224 joins;
         uint32[] free;
-        mapping(uint256 place => uint32 seat) places;
+        uint32[1 << 32] places;
     }
 
     /// @dev A round as it is stored. `namedAt` fixes, with `requestedAt` and the revision's rules, who may be drawn.
@@ -111,6 +112,8 @@ contract Committee is Companion, ICommittee {
     mapping(bytes32 signers => uint96 due) private _dues;
     mapping(bytes32 signers => mapping(address arbiter => uint256 time)) private _disowned;
     mapping(uint256 machine => mapping(bool byProvider => uint256 round)) private _lastRound;
+    /// @dev Of the rounds whose outcome the pool was told, when the latest was asked for.
+    mapping(uint256 machine => uint256 time) private _told;
     /// @dev A drawn seat's commitment, and, once it is revealed, the spec that it held.
     mapping(uint256 round => mapping(uint256 seat => bytes32)) private _sealed;
 
@@ -133,7 +136,7 @@ contract Committee is Companion, ICommittee {
             level.free.pop();
         } else {
             seat = ++_census.seats;
-            level.places[++places] = seat;
+            level.places[places++] = seat;
         }
         _seats[seat] = Seat(_actor(), stake, price, now_, 0, 0, version);
         level.joins.push(now_, SafeCast.toUint224(((before >> 32) + 1) << 32 | places));
@@ -184,10 +187,10 @@ contract Committee is Companion, ICommittee {
     /// @inheritdoc ICommittee
     function requestVerification(uint32 machine, uint16 revision) external returns (uint256 round) {
         // Check
-        MachineView memory seen = _controller().machineOf(machine);
+        MachineView memory seen = _machine(machine);
         if (!_inService(seen)) revert MachineNotInService(machine);
         if (revision != seen.revision) revert WrongRevision(seen.revision);
-        Params memory accepted = _controller().params(seen.params);
+        Params memory accepted = _rules(seen.params);
         bool byProvider = _actor() == seen.provider;
         _mayBeVerified(machine, byProvider, accepted.reverifyInterval);
         uint256 matured = _matured(accepted.seatStake);
@@ -299,8 +302,7 @@ contract Committee is Companion, ICommittee {
     // ---------------------------------------------------------------------------------------------- what was taken back
 
     modifier onlyFaults() {
-        (, address faults,,) = _controller().companions();
-        if (msg.sender != faults) revert NotAuthorized(msg.sender);
+        _onlyFaults();
         _;
     }
 
@@ -500,8 +502,22 @@ contract Committee is Companion, ICommittee {
         if (now_ != state) revert WrongRoundState(round, now_);
     }
 
+    /// @dev Apart from the modifier, whose code stands in each function that has it.
+    function _onlyFaults() private view {
+        (, address faults,,) = _controller().companions();
+        if (msg.sender != faults) revert NotAuthorized(msg.sender);
+    }
+
+    function _machine(uint32 machine) private view returns (MachineView memory) {
+        return _controller().machineOf(machine);
+    }
+
+    function _rules(uint16 version) private view returns (Params memory) {
+        return _controller().params(version);
+    }
+
     function _priceUnder(uint16 version) private view returns (uint96) {
-        return _controller().params(version).seatStake;
+        return _rules(version).seatStake;
     }
 
     function _fineOf(uint96 level) private pure returns (uint96) {
@@ -522,7 +538,8 @@ contract Committee is Companion, ICommittee {
     /// @dev Seats that have matured, have not exited and judge where `least` is asked.
     function _matured(uint96 least) private view returns (uint256 seats) {
         uint32 time = SafeCast.toUint32(block.timestamp - MATURITY);
-        for (uint256 i = 0; i < _levels.length; ++i) {
+        uint256 count = _levels.length;
+        for (uint256 i = 0; i < count; ++i) {
             Level storage level = _levels[i];
             if (level.price >= least) seats += (level.joins.upperLookupRecent(time) >> 32) - level.gone;
         }
@@ -547,10 +564,11 @@ contract Committee is Companion, ICommittee {
         return distinct == QUORUM_VALIDATORS;
     }
 
-    /// @dev Whether a seat may sign where `least` is asked.
+    /// @dev Whether a seat may sign where `least` is asked. One that leaves may not, or it would be gone when what it signed is
+    /// taken back.
     function _judges(Seat storage held, uint96 least) private view returns (bool) {
         uint96 level = held.level;
-        return held.validator != address(0) && level >= least && held.stake >= level
+        return held.validator != address(0) && level >= least && held.stake >= level && held.leavesAt == 0
             && block.timestamp >= held.joinedAt + MATURITY;
     }
 
@@ -599,7 +617,7 @@ contract Committee is Companion, ICommittee {
     {
         drawn = new uint32[](held.size);
         (uint256[] memory places, uint256 all) = _places(held, held.requestedAt - MATURITY);
-        address provider = _controller().machineOf(held.machine).provider;
+        address provider = _machine(held.machine).provider;
         for (uint256 i = 0; i < MAX_TRIES && found < drawn.length; ++i) {
             uint32 seat = _seatAt(places, uint256(keccak256(abi.encode(entropy, address(this), round, i))) % all);
             if (!_mayBeDrawn(_seats[seat], held, provider) || _holds(drawn, found, seat)) continue;
@@ -636,7 +654,7 @@ contract Committee is Companion, ICommittee {
         for (; index >= places[i]; ++i) {
             index -= places[i];
         }
-        return _levels[i].places[index + 1];
+        return _levels[i].places[index];
     }
 
     /// @return index of the seat among those drawn, for a call of its validator's
@@ -744,17 +762,20 @@ contract Committee is Companion, ICommittee {
     /// own, whom nobody has accepted but machines of his own.
     function _fineUnder(address arbiter, uint32 seat, uint256 time) private returns (uint96) {
         uint16 version = _seats[seat].version;
-        return version != 0 && _controller().params(version).arbiter == arbiter ? _fine(seat, time) : 0;
+        return version != 0 && _rules(version).arbiter == arbiter ? _fine(seat, time) : 0;
     }
 
     /// @dev Tells the pool. That a machine passed is said of the revision that was measured; that it failed, also of a later
-    /// one, or its provider would set new terms in front of it, unless a later round has found that one right. Asked first, not tried and caught: whoever finalizes could
-    /// leave just too little gas for the telling.
+    /// one, or its provider would set new terms in front of it. Nothing is said after what a round found that was asked for
+    /// later, in whatever order they are finalized. Asked first, not tried and caught: whoever finalizes could leave just too
+    /// little gas for the telling.
     function _tell(Stored storage held, bool pass) private {
         uint32 machine = held.machine;
-        MachineView memory seen = _controller().machineOf(machine);
-        if (!_inService(seen)) return;
-        if (seen.revision != held.revision && (pass || seen.lastVerified > held.requestedAt)) return;
+        MachineView memory seen = _machine(machine);
+        if (!_inService(seen) || (pass && seen.revision != held.revision)) return;
+        uint256 asked = held.requestedAt;
+        if (asked < _told[machine]) return;
+        _told[machine] = asked;
         IControllerHooks(address(_controller())).setVerified(machine, seen.revision, pass);
     }
 

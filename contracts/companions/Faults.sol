@@ -49,6 +49,9 @@ contract Faults is Companion, IFaults {
     uint256 private constant ROLL_AFTER = Slashing.LONG;
     /// @dev What a running attestation says, it says without a date: an old one must not open an outage that is long over.
     uint256 private constant ATTESTATION = 1 days;
+    /// @dev How far back a late word reaches: to where the scale ends. Further, whoever gives it would choose by which rules of
+    /// long ago a machine is judged, and by whose seats.
+    uint256 private constant REACH = Slashing.LONG + 1;
     /// @dev For whom it takes to see that a challenge was not answered, and to send `prove`.
     uint256 private constant PROVE_TIME = 1 hours;
     uint256 private constant BOND_MEMORY = 24 hours;
@@ -127,7 +130,7 @@ contract Faults is Companion, IFaults {
         // What is not in service cannot fail; and an operator's key must not hold up a stake on its way out.
         if (seen.retiredAt != 0) revert IControllerErrors.MachineRetiredAlready(machine);
         _noChallenge(machine);
-        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0);
+        fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0, seen);
     }
 
     /// @inheritdoc IFaults
@@ -145,7 +148,9 @@ contract Faults is Companion, IFaults {
         // Effect
         uint16 version = _seen(machine).params;
         Judging memory rules = _rules(version);
-        uint96 bond = _bondOf(machine, actor, rules.bond);
+        // What the tenant's own rules ask is the most: else a provider could accept others in front of the question.
+        uint256 least = Billing.min(rules.bond, _rules(seen.params).bond);
+        uint96 bond = _bondOf(machine, actor, uint96(least));
         id = ++_challengeCount;
         Standing storage standing = _challenges[machine];
         standing.challenger = actor;
@@ -157,7 +162,7 @@ contract Faults is Companion, IFaults {
 
         // Interact, Log
         _charge(bond);
-        _hold(machine, _watches[machine]);
+        _hold(machine);
         emit Challenged(machine, id, actor, lease, bond);
     }
 
@@ -177,7 +182,7 @@ contract Faults is Companion, IFaults {
         _answers[machine][standing.challenger] = Answer(standing.bond, uint32(block.timestamp));
 
         // Interact, Log
-        _hold(machine, _watches[machine]);
+        _hold(machine);
         uint256 fee = standing.bond / ANSWER_DIVISOR;
         _pay(seen.provider, fee);
         _pay(_sink(_rules(standing.rules)), standing.bond - fee);
@@ -188,7 +193,7 @@ contract Faults is Companion, IFaults {
     function prove(uint32 machine) external returns (uint256 fault) {
         // Check
         Standing memory standing = _standing(machine);
-        if (block.timestamp <= standing.until) revert ChallengeStands(machine, standing.until);
+        if (block.timestamp <= standing.until) _stands(machine, standing);
         if (_isOver(standing)) {
             _dismiss(machine, standing);
             return 0;
@@ -200,8 +205,9 @@ contract Faults is Companion, IFaults {
         uint256 from = _later(standing.at, _lastEnd(machine));
         if (seen.retiredAt == 0 || from < seen.retiredAt) {
             bytes32 challenger = bytes32(uint256(uint160(standing.challenger)));
-            fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger);
-            if (seen.retiredAt != 0) _end(fault, seen);
+            fault = _begin(machine, FaultKind.Challenged, from, standing.rules, challenger, seen);
+        } else {
+            _hold(machine);
         }
         _pay(standing.challenger, standing.bond);
     }
@@ -228,7 +234,7 @@ contract Faults is Companion, IFaults {
         (uint32 machine, uint16 revision, uint32 requestedAt, uint256 event_) = _committee().falseHardwareOf(round);
         Stake memory seen = _seen(machine);
         (, uint16 version) = _controller().termsOf(machine, revision);
-        if (seen.retiredAt != 0) event_ = Billing.min(event_, seen.retiredAt);
+        event_ = _inService(event_, seen.retiredAt);
         if (event_ + _rules(version).filingWindow < block.timestamp) revert OutageOutOfRange(event_, block.timestamp);
 
         // Effect, Interact. Who leases once it is asked for, or after it was found, shares in nothing.
@@ -261,7 +267,7 @@ contract Faults is Companion, IFaults {
         uint256 until = fault.from + ROLL_AFTER;
         if (block.timestamp <= until) revert OutageTooShort(until);
         _file(id, block.timestamp, seen);
-        _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter);
+        _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter, seen);
     }
 
     // ------------------------------------------------------------------------------------------------- what it costs
@@ -272,7 +278,7 @@ contract Faults is Companion, IFaults {
         FaultState state = fault.state;
         // One that cost nothing is taken off the bills all the same; one that the arbiter took back is not.
         if (state == FaultState.Running || (state == FaultState.Dropped && fault.amount != 0)) {
-            revert WrongFaultState(id, state);
+            _wrong(id, state);
         }
         bool registers = state < FaultState.Executed;
         uint256 cells = 8 * uint256(_seen(fault.machine).gpus);
@@ -332,20 +338,17 @@ contract Faults is Companion, IFaults {
         // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        if (state < FaultState.Filed || state > FaultState.Upheld) revert WrongFaultState(id, state);
+        if (state < FaultState.Filed || state > FaultState.Upheld) _wrong(id, state);
         if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
 
         // Effect
         uint96 bond = fault.bond;
         fault.bond = 0;
-        fault.state = FaultState.Executed;
         address provider = _seen(fault.machine).provider;
         _remember(provider, fault.amount);
-        Watch storage watch = _watches[fault.machine];
-        watch.reserved -= fault.amount;
 
-        // Interact. Only inside the pool's ledger.
-        _settled(fault.machine, watch);
+        // Effect, Interact. Only inside the pool's ledger.
+        _conclude(fault, FaultState.Executed);
         _distribute(id, fault);
         _pay(provider, bond);
     }
@@ -383,7 +386,7 @@ contract Faults is Companion, IFaults {
 
     /// @inheritdoc IFaults
     function challengeOf(uint32 machine) external view returns (Challenge memory) {
-        Standing storage standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         return Challenge(standing.challenger, standing.bond, standing.at, standing.id);
     }
 
@@ -420,7 +423,15 @@ contract Faults is Companion, IFaults {
             revert UnknownFault(after_);
         }
         begin = _later(from, _upSince(watch, after_));
+        uint256 end = _pastEnd(machine, after_, to); // 0 of one that runs
+        if (end > begin + REACH) begin = end - REACH;
         version = after_ != 0 && to == 0 ? known.rules : _controller().acceptedAt(machine, begin);
+    }
+
+    /// @dev Where a late word that says `to` ends: before the outage `next`, and when the machine retired.
+    function _pastEnd(uint32 machine, uint256 next, uint256 to) private view returns (uint256 end) {
+        end = next == 0 ? to : Billing.min(to, _faults[next].from);
+        return _inService(end, _seen(machine).retiredAt);
     }
 
     /// @dev When the outage before `next` ended, or, with 0, the last of all.
@@ -439,19 +450,17 @@ contract Faults is Companion, IFaults {
     {
         // From after the outage before, so that no word given before a recovery is good after it.
         uint256 most = Billing.min(ATTESTATION, _rules(version).filingWindow);
-        if (from <= _lastEnd(machine) || from > block.timestamp || from + most < block.timestamp) {
-            revert OutageOutOfRange(from, block.timestamp);
-        }
         Stake memory seen = _seen(machine);
-        if (seen.retiredAt != 0 && from >= seen.retiredAt) revert OutageOutOfRange(from, seen.retiredAt);
+        uint256 until = _inService(block.timestamp, seen.retiredAt);
+        bool late = from > until || from == seen.retiredAt;
+        if (late || from <= _lastEnd(machine) || from + most < block.timestamp) revert OutageOutOfRange(from, until);
 
         id = _watches[machine].running;
         if (id == 0) {
             // Whoever waits for an answer was right.
-            Standing memory standing = _challenges[machine];
+            Standing memory standing = _asked(machine);
             delete _challenges[machine];
-            id = _begin(machine, FaultKind.Attested, from, version, reporter);
-            if (seen.retiredAt != 0) _end(id, seen);
+            id = _begin(machine, FaultKind.Attested, from, version, reporter, seen);
             _pay(standing.challenger, standing.bond);
             return id;
         }
@@ -460,13 +469,13 @@ contract Faults is Companion, IFaults {
         Fault storage fault = _faults[id];
         FaultKind kind = fault.kind;
         if (kind == FaultKind.SelfReported || (kind == FaultKind.Attested && from >= fault.from)) {
-            revert AlreadyDown(machine, id);
+            _notDown(machine); // it is, and so reverts
         }
         fault.kind = FaultKind.Attested;
         fault.reporter = reporter;
         if (from < fault.from) {
             fault.from = uint32(from);
-            _hooks().setDown(machine, uint32(from));
+            _setDown(machine, from);
         }
         emit OutageAttested(id, machine, fault.from, reporter);
     }
@@ -478,8 +487,7 @@ contract Faults is Companion, IFaults {
     {
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
-        uint256 end = next == 0 ? to : Billing.min(to, _faults[next].from);
-        if (seen.retiredAt != 0) end = Billing.min(end, seen.retiredAt);
+        uint256 end = _pastEnd(machine, next, to);
         if (begin >= end || to > block.timestamp || end + _rules(version).filingWindow < block.timestamp) {
             revert OutageOutOfRange(begin, end);
         }
@@ -492,8 +500,8 @@ contract Faults is Companion, IFaults {
         _file(id, end, seen);
     }
 
-    /// @dev An outage that runs from now on.
-    function _begin(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
+    /// @dev An outage that runs from now on, or ended when the machine retired.
+    function _begin(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter, Stake memory seen)
         private
         returns (uint256 id)
     {
@@ -501,7 +509,8 @@ contract Faults is Companion, IFaults {
         Watch storage watch = _watches[machine];
         _faults[id].previous = watch.last;
         watch.running = watch.last = uint48(id); // as it is counted
-        _hooks().setDown(machine, uint32(from)); // in the past
+        _setDown(machine, from);
+        if (seen.retiredAt != 0) _end(id, seen);
     }
 
     function _create(uint32 machine, FaultKind kind, uint256 from, uint16 version, bytes32 reporter)
@@ -516,7 +525,7 @@ contract Faults is Companion, IFaults {
         fault.from = from.toUint32();
         fault.rules = version;
         if (reporter != 0) fault.reporter = reporter;
-        _unsettled(machine, _watches[machine]);
+        _tell(machine, ++_watches[machine].unsettled);
         emit OutageOpened(id, machine, kind, uint32(from), version, reporter);
     }
 
@@ -525,10 +534,10 @@ contract Faults is Companion, IFaults {
     /// @dev The outage that runs ends now, or did when the machine retired.
     function _end(uint256 id, Stake memory seen) private {
         uint32 machine = _faults[id].machine;
-        uint256 to = seen.retiredAt == 0 ? block.timestamp : seen.retiredAt;
+        uint256 to = _inService(block.timestamp, seen.retiredAt);
         Watch storage watch = _watches[machine];
         watch.running = 0;
-        _hooks().setDown(machine, 0);
+        _setDown(machine, 0);
         _file(id, to, seen);
     }
 
@@ -548,20 +557,16 @@ contract Faults is Companion, IFaults {
         uint96 amount = uint96(Slashing.amount(seen.amount - watch.reserved, bps, charged));
         fault.bps = bps;
         fault.amount = amount;
-        if (amount == 0) {
-            fault.state = FaultState.Dropped;
-            _settled(machine, watch);
-        } else {
-            fault.state = FaultState.Filed;
-            watch.reserved += amount;
-        }
+        fault.state = FaultState.Filed;
+        watch.reserved += amount;
+        if (amount == 0) _conclude(fault, FaultState.Dropped);
         if (fault.kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;
             bool none = watch.heldUntil <= block.timestamp;
             if (none || from < watch.heldFrom) watch.heldFrom = from;
             if (none || to > watch.heldTo) watch.heldTo = uint32(to);
             if (watch.heldUntil < deadline) watch.heldUntil = deadline;
-            _hold(machine, watch);
+            _hold(machine);
         }
         emit FaultFiled(id, machine, fault.kind, fault.from, uint32(to), bps, amount);
     }
@@ -580,7 +585,7 @@ contract Faults is Companion, IFaults {
             window = Slashing.withDowntime(window, today, from, to);
             (uint256 downtime,) = Slashing.total(window);
             // What is filed late may lie before the window: it is as long as it is.
-            if (downtime < to - from) downtime = to - from;
+            downtime = _later(downtime, to - from);
             full = Slashing.tier(kind != FaultKind.SelfReported, kind == FaultKind.Challenged ? 0 : downtime);
         }
         (, charged) = Slashing.total(window);
@@ -593,12 +598,9 @@ contract Faults is Companion, IFaults {
     function _drop(Fault storage fault, uint96 bond, address arbiter) private {
         uint32 machine = fault.machine;
         Stake memory seen = _seen(machine);
-        Watch storage watch = _watches[machine];
-        fault.state = FaultState.Dropped;
         fault.pot = 0;
-        _forget(fault, watch, seen.retiredAt);
-        watch.reserved -= fault.amount;
-        _settled(machine, watch);
+        _forget(fault, _watches[machine], seen.retiredAt);
+        _conclude(fault, FaultState.Dropped);
         _pay(seen.provider, bond);
         FaultKind kind = fault.kind;
         if (kind == FaultKind.FalseHardware) _committee().overturn(fault.round, arbiter);
@@ -625,8 +627,13 @@ contract Faults is Companion, IFaults {
         if (fault.kind == FaultKind.Challenged) to = Billing.min(to, from + Slashing.SHORT);
     }
 
+    /// @dev No later than the machine retired, if it has.
+    function _inService(uint256 time, uint256 retiredAt) private pure returns (uint256) {
+        return retiredAt == 0 ? time : Billing.min(time, retiredAt);
+    }
+
     function _today(uint256 retiredAt) private view returns (uint256) {
-        return (retiredAt == 0 ? block.timestamp : retiredAt) / 1 days;
+        return _inService(block.timestamp, retiredAt) / 1 days;
     }
 
     function _window(Watch storage watch, uint256 today) private view returns (uint256) {
@@ -634,19 +641,26 @@ contract Faults is Companion, IFaults {
     }
 
     /// @dev Tells the pool the hold of ended outages together with that of the challenge that stands.
-    function _hold(uint32 machine, Watch storage watch) private {
+    function _hold(uint32 machine) private {
+        Watch storage watch = _watches[machine];
         uint256 from = block.timestamp;
         uint256 to = from;
         uint256 until = from; // holds nothing
         if (until < watch.heldUntil) (from, to, until) = (watch.heldFrom, watch.heldTo, watch.heldUntil);
-        Standing storage standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         if (standing.at != 0) {
             from = Billing.min(from, standing.at);
             uint256 proven = standing.until + PROVE_TIME;
-            if (until < proven) until = proven;
-            to = until; // what is asked about has no end yet
+            // What is asked about has no end yet; if nobody proves it, nothing later was ever in question.
+            to = _later(to, proven);
+            until = _later(until, proven);
         }
         _hooks().hold(machine, uint32(from), uint32(to), until.toUint32()); // in this order
+    }
+
+    /// @dev Tells the pool since when an outage runs, or, with 0, that none does.
+    function _setDown(uint32 machine, uint256 since) private {
+        _hooks().setDown(machine, uint32(since)); // never later than now
     }
 
     // --------------------------------------------------------------------------------------------- parts of its costs
@@ -709,14 +723,16 @@ contract Faults is Companion, IFaults {
         _slashed[provider] = Slashed(uint96(Billing.min(sum, type(uint96).max)), uint32(block.timestamp));
     }
 
-    function _unsettled(uint32 machine, Watch storage watch) private {
-        _tell(machine, ++watch.unsettled);
-    }
-
-    function _settled(uint32 machine, Watch storage watch) private {
+    /// @dev Nothing of the stake waits for the fault any more.
+    function _conclude(Fault storage fault, FaultState state) private {
+        uint32 machine = fault.machine;
+        Watch storage watch = _watches[machine];
+        fault.state = state;
+        watch.reserved -= fault.amount;
         _tell(machine, --watch.unsettled);
     }
 
+    /// @dev Tells the pool how many faults of the machine are to be settled.
     function _tell(uint32 machine, uint256 unsettled) private {
         _hooks().setPendingSlashes(machine, uint8(Billing.min(unsettled, type(uint8).max)));
     }
@@ -726,7 +742,7 @@ contract Faults is Companion, IFaults {
     /// @dev What a challenge must hold: twice the last one's bond if that was answered within 24 hours.
     function _bondOf(uint32 machine, address challenger, uint96 least) private view returns (uint96) {
         Answer storage last = _answers[machine][challenger];
-        if (last.at == 0 || block.timestamp > last.at + BOND_MEMORY) return least;
+        if (block.timestamp > last.at + BOND_MEMORY) return least;
         uint256 twice = Billing.min(2 * uint256(last.bond), type(uint96).max);
         return twice > least ? uint96(twice) : least;
     }
@@ -778,12 +794,21 @@ contract Faults is Companion, IFaults {
 
     function _in(uint256 id, FaultState state) private view returns (Fault storage fault) {
         fault = _fault(id);
-        if (fault.state != state) revert WrongFaultState(id, fault.state);
+        if (fault.state != state) _wrong(id, fault.state);
+    }
+
+    function _wrong(uint256 id, FaultState state) private pure {
+        revert WrongFaultState(id, state);
     }
 
     function _standing(uint32 machine) private view returns (Standing memory standing) {
-        standing = _challenges[machine];
+        standing = _asked(machine);
         if (standing.at == 0) revert NoChallenge(machine);
+    }
+
+    /// @dev The challenge that stands, or nothing.
+    function _asked(uint32 machine) private view returns (Standing memory) {
+        return _challenges[machine];
     }
 
     /// @dev Whether nobody has proven in time that it was not answered.
@@ -791,17 +816,22 @@ contract Faults is Companion, IFaults {
         return block.timestamp > standing.until + PROVE_TIME;
     }
 
+    function _stands(uint32 machine, Standing memory standing) private pure {
+        revert ChallengeStands(machine, standing.until);
+    }
+
     function _dismiss(uint32 machine, Standing memory standing) private {
         delete _challenges[machine];
+        _hold(machine);
         _pay(standing.challenger, standing.bond);
         emit ChallengeEnded(machine, standing.id);
     }
 
     /// @dev None that stands: one that is over goes.
     function _noChallenge(uint32 machine) private {
-        Standing memory standing = _challenges[machine];
+        Standing memory standing = _asked(machine);
         if (standing.at == 0) return;
-        if (!_isOver(standing)) revert ChallengeStands(machine, standing.until);
+        if (!_isOver(standing)) _stands(machine, standing);
         _dismiss(machine, standing);
     }
 

@@ -200,6 +200,7 @@ struct LeaseView {
 
 /// @notice Of a lease, whose it is and what of the machine it has had since when: what an outage may have cost.
 /// @param since when its share was last changed, else its start
+/// @param params the version that it was opened by
 struct Tenancy {
     address tenant;
     uint32 machine;
@@ -207,6 +208,7 @@ struct Tenancy {
     LeaseState state;
     uint32 since;
     uint32 end;
+    uint16 params;
 }
 
 /// @notice What a provider's leases have left on its account.

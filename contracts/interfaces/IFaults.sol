@@ -130,7 +130,8 @@ interface IFaults is ICompanion {
     /// @notice More than two thirds of the matured seats that the accepted rules admit, of at least five validators, signed
     /// `Outage(account, machine, from, to)`. With `to` 0 the machine is still down: opens an outage, or turns a challenged one into an
     /// attested one, perhaps from an earlier time; that word is good for a day after `from`. Else files what of it lies in one
-    /// gap between outages that are known: one word is sent once for each of its gaps, as long as they may be filed.
+    /// gap between outages that are known, of a longer one its last 120 hours and a second: one word is sent once for each of
+    /// its gaps, as long as they may be filed. Seats that leave sign nothing.
     /// @param next the outage right after the gap, or 0: the gap ends with the outage that runs, or now
     function attest(
         uint32 machine,
@@ -173,7 +174,8 @@ interface IFaults is ICompanion {
     /// @notice The machine's running outage, or 0.
     function runningFault(uint32 machine) external view returns (uint256 fault);
     function challengeOf(uint32 machine) external view returns (Challenge memory);
-    /// @notice What a challenge of `challenger` must hold: twice the last one if that was answered within 24 hours.
+    /// @notice The most that a challenge of `challenger` must hold: twice the last one if that was answered within 24 hours.
+    /// It is less where the rules of the lease for which it asks had a smaller bond than those accepted now.
     function bondOf(uint32 machine, address challenger) external view returns (uint96);
     /// @notice Downtime and basis points charged over the last seven whole days and today.
     function windowOf(uint32 machine) external view returns (uint256 downtime, uint256 chargedBps);

@@ -22,6 +22,9 @@ library Rules {
     uint256 internal constant MAX_APPEAL = 14 days;
     uint256 internal constant MIN_APPEAL_WINDOW = 1 days;
     uint256 internal constant MIN_RULING_WINDOW = 1 days;
+    /// @dev Longer than anything of an older version takes to be filed, or to be asked and proven, once a machine has retired:
+    /// less than five days, and less than eight. What is filed holds the stake by itself.
+    uint256 internal constant MIN_UNSTAKE_DELAY = 8 days;
     uint256 internal constant MAX_UNSTAKE_DELAY = 90 days;
     /// @dev Of what a seat was bought for: its fine.
     uint256 internal constant FINE_DIVISOR = 10;
@@ -53,7 +56,8 @@ library Rules {
         if (params.rulingWindow < MIN_RULING_WINDOW) return "rulingWindow";
         if (uint256(params.appealWindow) + params.rulingWindow > MAX_APPEAL) return "rulingWindow";
         uint256 open = uint256(params.filingWindow) + params.challengeWindow + params.appealWindow + params.rulingWindow;
-        if (params.unstakeDelay < open || params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";
+        if (params.unstakeDelay < open || params.unstakeDelay < MIN_UNSTAKE_DELAY) return "unstakeDelay";
+        if (params.unstakeDelay > MAX_UNSTAKE_DELAY) return "unstakeDelay";
         if (params.bond > params.minStakePerGpu) return "bond";
         // Else a quorum that judges machines would cost less than what it judges.
         if (params.seatStake < params.minStakePerGpu) return "seatStake";

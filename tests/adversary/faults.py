@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from . import arithmetic
-from .arithmetic import SHORT, Window
+from .arithmetic import LONG, SHORT, Window
 from .book import BURNT, Book, Refused
 from .leasing import Leasing, Machine
 from .rules import DAY, FALSE_TIME, Mends, Rules
@@ -82,8 +82,8 @@ class Faults:
         self._file(number, self._book.now)
 
     def attest(self, machine: int, begin: int, to: int, reporters: list[Reporter], rules: Rules) -> int:
-        """An outage that is over, after all that are known."""
-        begin = max(begin, self._last_end(machine))
+        """An outage that is over, after all that are known, and as long as the scale has steps."""
+        begin = max(begin, self._last_end(machine), to - LONG - 1)
         if begin >= to or to > self._book.now or to + rules.filing_window < self._book.now:
             raise Refused("out of range")
         if self.running(machine) is not None:

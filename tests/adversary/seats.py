@@ -129,7 +129,7 @@ class Seats:
 
     def is_quorum(self, numbers: list[int], accepted: Rules) -> bool:
         judging = set(self.judging(accepted))
-        signing = judging & set(numbers)
+        signing = {n for n in judging & set(numbers) if not self.seats[n].leaves_at}
         validators = {self.seats[n].validator for n in signing}
         return 3 * len(signing) > 2 * len(judging) and len(validators) >= QUORUM_VALIDATORS
 

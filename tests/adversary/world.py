@@ -316,7 +316,8 @@ class World:
                 self.at(when, lambda m=machine: self._request(self._funded("requester", 5 * UNIT), m))
 
     def _act_attest(self, act: Act) -> None:
-        own = [n for n in self.pool.seats.seats if self._is_own(n) and self._matured(n)]
+        seats = self.pool.seats.seats
+        own = [n for n in seats if self._is_own(n) and self._matured(n) and not seats[n].leaves_at]
         lasts = (10 * MINUTE, 3 * HOUR, 50 * HOUR, 130 * HOUR)[act.b % 4]
 
         def attest(machine: int) -> None:

@@ -38,6 +38,8 @@ pytestmark = pytest.mark.deep
 
 PRICE = 24 * 10**17
 STAKE = 100 * TOKEN
+SEAT = 550  # a seat's price and the tenth that a fine takes first
+BURNT = "0x000000000000000000000000000000000000dEaD"
 _numbers = itertools.count(1)
 
 
@@ -62,9 +64,11 @@ def operator(site: Site) -> Party:
 
 @pytest.fixture
 def judge(site: Site, owner: Party) -> Party:
-    """Whom the pool's owner has named as arbiter."""
+    """Whom the rules name as arbiter that the machine's provider has accepted."""
     party = somebody(site, "judge")
-    owner("pool", "arbiter", address(party), "--yes")
+    owner("pool", "propose", f"arbiter={address(party)}", "--yes")
+    site.world.anvil.advance(2 * DAY + 1)
+    site.provider("provider", "terms", str(site.machine), "--price", "2.4", "--yes")
     return party
 
 
@@ -103,19 +107,20 @@ def filed(site: Site, count: int) -> FaultFiled:
 
 
 def test_the_agent_answers_and_ends_an_outage_and_an_appeal_is_won(
-    site: Site, owner: Party, operator: Party, judge: Party, books: Account
+    site: Site, operator: Party, judge: Party, books: Account
 ) -> None:
     renter, provider, machine = site.renter, site.provider, str(site.machine)
-    seller, treasury = address(provider), address(owner)
+    seller = address(provider)
     lease = site.rent()
-    earned, fees = books.ledger(seller), books.ledger(treasury)
+    earned, burnt = books.ledger(seller), books.ledger(BURNT)
 
-    # The running agent answers without being told: a tenth of the bond is the provider's, the rest the treasury's.
+    # The running agent answers without being told: a tenth of the bond is the provider's, the rest nobody's, for these
+    # rules name no sink.
     asked = renter("challenge", machine, "--yes")
     site.until(lambda: site.here(Answered))
     assert (asked["lease"], asked["bond"], site.here(Challenged)[-1].bond) == (lease, "5", 5 * TOKEN)
     assert books.ledger(seller) - earned == TOKEN // 2
-    assert books.ledger(treasury) - fees == 9 * TOKEN // 2
+    assert books.ledger(BURNT) - burnt == 9 * TOKEN // 2
     assert renter("faults", machine) == []
 
     # The operator takes the host down and says so first; the agent that is started after that ends the outage.
@@ -171,11 +176,11 @@ def test_without_its_agent_a_machine_pays_for_its_silence(
     judge("pool", "rule", str(fault), "--stands", "--yes")
     refused(owner, 4, "after that", "pool", "execute", str(fault), "--yes")
     anvil.advance(2 * DAY)
-    fees = books.ledger(treasury)
+    fees, burnt = books.ledger(treasury), books.ledger(BURNT)
     assert owner("pool", "execute", str(fault), "--yes")["state"] == "executed"
     (done,) = [each for each in site.here(FaultExecuted) if each.fault == fault]
-    assert (done.pot, done.reported, done.to_treasury) == (2 * TOKEN, TOKEN * 4 // 10, TOKEN * 16 // 10)
-    assert books.ledger(treasury) - fees == done.to_treasury
+    assert (done.pot, done.reported, done.rest) == (2 * TOKEN, TOKEN * 4 // 10, TOKEN * 16 // 10)
+    assert (books.ledger(BURNT) - burnt, books.ledger(treasury) - fees) == (done.rest, 0)
     settled = renter("compensate", str(fault), "--yes")
     assert (steps(settled), settled["gained"]) == (["compensate"], "2")
     assert books.ledger(tenant) - had == done.reported + done.pot
@@ -199,7 +204,7 @@ def test_without_its_agent_a_machine_pays_for_its_silence(
 
 def test_five_validators_verify_a_machine_and_attest_its_outage(site: Site, books: Account) -> None:
     renter, anvil, machine = site.renter, site.world.anvil, str(site.machine)
-    people = [somebody(site, f"validator-{number}", tokens=500) for number in range(5)]
+    people = [somebody(site, f"validator-{number}", tokens=SEAT) for number in range(5)]
 
     def all_of_them(act: Callable[[Party], Any]) -> list[Any]:
         """What `act` gives for each, all at the same time."""
@@ -259,6 +264,9 @@ def test_five_validators_verify_a_machine_and_attest_its_outage(site: Site, book
     assert (steps(settled), settled["gained"]) == (["execute", "compensate"], "4")
     (paid,) = [each for each in site.events(Compensated, lease) if each.fault == found.fault]
     assert (paid.tenant, paid.amount) == (address(renter), found.amount // 2)
+
+    # Anyone has the tenth credited to who signed, by what each seat cost: here to all alike.
+    renter("validator", "collect", str(found.fault), "--yes")
     for account, had in ledgers.items():
         assert books.ledger(account) - had == found.amount // 50
     renter("close", lease, "--yes")

@@ -82,7 +82,7 @@ contract CommitteeGasTest is CommitteeOfPool {
         skip(1);
         uint256 round = _requestOnce();
         _drawOnce(round);
-        _log("draw_of_none", 1_500_000);
+        _log("draw_of_none", 1_250_000);
         vm.assertEq(committee.roundOf(round).misses, 1);
     }
 }

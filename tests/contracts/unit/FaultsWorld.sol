@@ -139,7 +139,7 @@ contract FaultsPool {
     function tenancyOf(uint256 id) external view returns (Tenancy memory) {
         LeaseView storage seen = _leases[id];
         uint32 since = seen.segmentStart == 0 ? seen.start : seen.segmentStart;
-        return Tenancy(seen.tenant, seen.machine, seen.placement, seen.state, since, seen.end);
+        return Tenancy(seen.tenant, seen.machine, seen.placement, seen.state, since, seen.end, seen.params);
     }
 
     function termsOf(uint32, uint16) external pure returns (Terms memory terms, uint16 version) {
@@ -288,6 +288,7 @@ abstract contract FaultsWorld {
         lease.state = LeaseState.Active;
         lease.start = uint32(start);
         lease.end = uint32(end);
+        lease.params = 1;
         pool.setLease(id, lease);
     }
 

@@ -188,6 +188,9 @@ contract ParamsTest is PoolFixture {
         p = _params();
         p.unstakeDelay = 9 days + 10 minutes - 1;
         _invalid(p, "unstakeDelay");
+        (p.filingWindow, p.unstakeDelay) = (0, 8 days - 1); // of older rules something may come for so long
+        _invalid(p, "unstakeDelay");
+        p = _params();
         p.unstakeDelay = 90 days + 1;
         _invalid(p, "unstakeDelay");
         p = _params();
@@ -238,7 +241,7 @@ contract ParamsTest is PoolFixture {
         p.filingWindow = 5 days - 1;
         p.appealWindow = 1 days;
         p.rulingWindow = 1 days;
-        p.unstakeDelay = 7 days + 10 minutes - 1;
+        p.unstakeDelay = 8 days;
         p.bond = STAKE;
         p.seatStake = STAKE;
         p.verificationFee = STAKE / 10;

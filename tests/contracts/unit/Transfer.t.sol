@@ -88,7 +88,7 @@ contract TransferTest is GroupFixture, LeasesFixture {
         // Nor has anybody whom he lets act for himself.
         vm.prank(tenant);
         accounts.setDelegate(address(pool), THIEF, 1e18, 1 days, uint40(NOW + 30 days));
-        _expect(abi.encodeWithSelector(NotAuthorized.selector, tenant));
+        _expect(abi.encodeWithSelector(IAccounts.ScopeExceeded.selector, pool.close.selector));
         vm.prank(THIEF);
         accounts.executeAsDelegate(tenant, address(pool), abi.encodeCall(pool.close, (lease)));
 

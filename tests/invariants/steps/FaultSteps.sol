@@ -237,7 +237,9 @@ abstract contract FaultSteps is Steps {
             Fault storage f = _faults[_faultsOf[id][i]];
             if (f.kind != FaultKind.FalseHardware) lastEnd = _max(lastEnd, f.to);
         }
-        return pool.params(pool.acceptedAt(id, _max(from, lastEnd))).seatStake;
+        uint256 begin = _max(from, lastEnd);
+        if (to > begin + 120 hours) begin = to - 120 hours - 1; // so far back it is filed
+        return pool.params(pool.acceptedAt(id, begin)).seatStake;
     }
 
     function _attestation(uint32 id, uint256 from, uint256 to, uint256 most, uint96 least)
@@ -253,7 +255,8 @@ abstract contract FaultSteps is Steps {
     function _judges(uint32 seat, uint96 least) private view returns (bool) {
         StakedSeat memory held = committee.seatOf(seat);
         bool matured = vm.getBlockTimestamp() >= uint256(held.joinedAt) + 3 days;
-        return _keys[held.validator] != 0 && matured && held.stake >= held.level && held.level >= least;
+        bool stays = held.leavesAt == 0;
+        return _keys[held.validator] != 0 && matured && stays && held.stake >= held.level && held.level >= least;
     }
 
     /// @dev Each says `outage` in his own name.

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from leasehold.chain import ZERO_ADDRESS
+from leasehold.chain.typed import Outage
+from leasehold.cli.validator.attest import Gap
+
 from .conftest import Cli, Host, Pool
 from .test_moving import PROVIDER, RENTER, WISH, add_wallet
 
@@ -233,6 +237,15 @@ def test_what_the_arbiter_takes_back_costs_those_who_signed_it(
     seats = seated("validator", "list", "--json").json["seats"]
     assert [each["stake"] for each in seats] == ["500"] * 5
     assert "to lose" in seated("validator", "fine", "1", "--yes", wallet=RENTER, ok=False).err
+
+
+def test_a_late_word_reaches_as_far_back_as_the_scale() -> None:
+    """Of a month that a machine was dark its last 120 hours and a second are filed."""
+    month = 30 * 86_400
+    word = Outage(account=ZERO_ADDRESS, machine=1, from_=1, to=month)
+    assert Gap.of(word, []) == Gap(0, month - 120 * 3_600 - 1, month)
+    hour = Outage(account=ZERO_ADDRESS, machine=1, from_=month - 3_600, to=month)
+    assert Gap.of(hour, []) == Gap(0, month - 3_600, month)
 
 
 @pytest.mark.parametrize(

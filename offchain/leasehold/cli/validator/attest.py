@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +34,7 @@ app = typer.Typer(
     help="Sign that a machine was down, and send a quorum's signatures.",
 )
 
+REACH = 120 * 3_600 + 1  # seconds: so far back a late word is filed, which is where the scale ends
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="What `attest sign` wrote, of each validator.")
 ]
@@ -150,7 +151,9 @@ class Gap:
         for each in sorted(outages, key=lambda each: each.from_):
             gaps.append(cls(each.fault, begin, min(outage.to, each.from_)))
             begin = max(begin, each.to or outage.to)
-        return max(reversed([*gaps, cls(0, begin, outage.to)]), key=lambda gap: gap.end - gap.begin)
+        gaps.append(cls(0, begin, outage.to))
+        within = [replace(gap, begin=max(gap.begin, gap.end - REACH)) for gap in reversed(gaps)]
+        return max(within, key=lambda gap: gap.end - gap.begin)
 
 
 @dataclass(frozen=True)
@@ -276,7 +279,7 @@ async def _rules_of(call: Invocation, session: Session, outage: Outage) -> int:
 
 
 async def _seats_of(call: Invocation, session: Session, version: int, validator: str) -> list[SeatRecord]:
-    """The validator's seats whose word counts under these rules: matured, as dear as they ask, and not weak."""
+    """The validator's seats whose word counts by these rules: matured, as dear as they ask, not weak, not leaving."""
     index, now = await indexed(session, call.out), await session.now()
     least = (await session.pool.params(version)).seat_stake
     return [
@@ -284,6 +287,7 @@ async def _seats_of(call: Invocation, session: Session, version: int, validator:
         for each in await index.seats()
         if each.validator.lower() == validator.lower()
         and not each.exited
+        and not each.leaves_at
         and each.joined_at + MATURITY <= now
         and each.stake >= each.level >= least
     ]
