@@ -135,7 +135,11 @@ class Host:
         )
 
     def datasets_in_use(self) -> set[str]:
-        return {name for folder in lease_dirs(self.leases_root).values() for name in folder.load().datasets}
+        """Those of leases that run, or that a reorganisation may bring back: others are kept while there is room."""
+        final = self.snapshot.block - self.settings.confirmations
+        noted = (folder.load() for folder in lease_dirs(self.leases_root).values())
+        back = (notes for notes in noted if notes.gone_block is None or notes.gone_block > final)
+        return {name for notes in back for name in notes.datasets}
 
     def room(self, wanted: int = 0) -> Room:
         """What the engine's disk has left, for a lease that wants so many bytes. One elsewhere keeps its own watch."""

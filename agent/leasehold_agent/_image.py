@@ -56,7 +56,7 @@ class Images:
         self._limit = limit
         self._disk = disk
         self._promised = 0
-        self._pulls = 0
+        self._pulls = self._begun = 0
         self._alone = asyncio.Lock()
 
     async def ensure(self, image: str) -> str:
@@ -91,10 +91,12 @@ class Images:
 
     async def _pull(self, image: str) -> None:
         """Where several take the disk's last room at once nobody knows which it was: each then has it to itself."""
+        self._begun += 1
+        mine, beside = self._begun, self._pulls > 0
         try:
             await self._pull_beside_others(image)
         except NoRoom:
-            if not self._pulls:
+            if not beside and self._begun == mine:
                 raise
             async with self._alone:
                 await self._pull_beside_others(image)

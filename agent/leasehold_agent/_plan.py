@@ -159,9 +159,10 @@ def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, ro
     """
     order: list[tuple[bool, int, int]] = []
     for lease, actual in here.items() if chain.current else ():
-        desired, notes = chain.leases.get(lease), actual.notes
+        desired, notes, container = chain.leases.get(lease), actual.notes, actual.container
         over = desired is None or not desired.live_at(chain.now)
-        if not over or actual.container is None or notes.gone_at is None or notes.gone_block is None:
+        stopped = container is not None and not (container.running or container.paused)
+        if not over or not stopped or notes.gone_at is None or notes.gone_block is None:
             continue
         owes, kept = _owes_outputs(desired, actual), chain.now - notes.gone_at
         beyond = kept - surely_kept(notes, rules)

@@ -13,6 +13,7 @@ import sys
 import tarfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -296,3 +297,33 @@ async def test_the_reserve_of_the_disk_ends_a_pull(
         await finder(
             engine, tmp_path, reference, limit=LIMIT, disk=docker_engine.folder / "data", reserve=1 << 60
         ).ensure(reference)
+
+
+class Narrow:
+    """Stands in for an engine whose disk has room for one image at a time."""
+
+    def __init__(self) -> None:
+        self.at_once = 0
+        self.had: list[str] = []
+
+    async def image_size(self, image: str) -> int | None:
+        return 1 if image in self.had else None
+
+    async def pull(self, image: str, limit: int, room: object) -> None:
+        self.at_once += 1
+        try:
+            for _ in range(5):
+                await asyncio.sleep(0)
+                if self.at_once > 1 or "bomb" in image:
+                    raise NoRoom
+            self.had.append(image)
+        finally:
+            self.at_once -= 1
+
+
+async def test_whose_image_it_was_that_took_the_room_is_found_out(tmp_path: Path) -> None:
+    engine, names = Narrow(), [f"127.0.0.1:1/{name}" for name in ("one", "bomb", "two")]
+    images = finder(cast(Engine, engine), tmp_path, names[0])
+    found = await asyncio.gather(*map(images.ensure, names), return_exceptions=True)
+    assert [found[0], found[2]] == [names[0], names[2]]
+    assert isinstance(found[1], NoRoom)

@@ -134,12 +134,18 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     assert published not in await rig.ipfs.pins()
 
 
-async def test_what_is_kept_makes_way_for_who_comes(rig: Rig) -> None:
+async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) -> None:
     """Filled, closed, rented again: what the former lease left is gone before the next one is declined for it."""
-    first = await rig.open(rig.workload(grace=0))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "one").write_text("1")
+    cid = (await rig.ipfs.add_folder(tmp_path / "data")).cid
+    first = await rig.open(rig.workload(grace=0, datasets=[{"cid": cid, "path": "/data"}]))
     await running(rig, first)
+    assert rig.host.datasets_in_use() == {cid}
     await rig.chain.pool(TENANT).close(first)
     await stopped(rig, first)
+    await rig.until(lambda: rig.host.folder(first).load().gone_block is not None)
+    assert rig.host.datasets_in_use() == set()
 
     async def network_is_gone() -> bool:
         return rig.host.names.network(first) not in await rig.host.engine.networks(rig.host.names.filter)

@@ -349,5 +349,7 @@ def test_nothing_makes_way_that_may_come_back() -> None:
     assert order(Room.SHORT, fresh) == []
     chain = ChainSnapshot(current=False, block=100, now=NOW, leases=OTHERS)
     assert gives_way(chain, {1 << 16: kept(60, 600)}, RULES, Room.SHORT) == []
+    dying = replace(kept(60, 600), container=container("running"))
+    assert order(Room.SHORT, dying) == [], "it has its grace"
     alive = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ACTIVE})
     assert gives_way(alive, {LEASE: kept(60, 600)}, RULES, Room.SHORT) == []
