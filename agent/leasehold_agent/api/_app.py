@@ -32,6 +32,7 @@ from leasehold.market.wire import (
     Container,
     DigestMismatch,
     Health,
+    Kept,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -351,7 +352,14 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
         notice=Notice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
+        kept=_kept(handle),
     )
+
+
+def _kept(handle: LeaseHandle) -> Kept | None:
+    if handle.kept_until is None or handle.paid_until is None:
+        return None
+    return Kept(until=handle.kept_until, paid_until=handle.paid_until)
 
 
 def _lease(text: str) -> int:

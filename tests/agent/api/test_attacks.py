@@ -259,7 +259,7 @@ async def test_a_path_that_is_no_ascii(world: World) -> None:
 @contextlib.asynccontextmanager
 async def opened_raw(world: World) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(10)):
         yield reader, writer
     await hang_up([writer])
 
@@ -282,7 +282,7 @@ async def test_a_stream_ends_with_its_session(world: World) -> None:
         assert b"up" in await socket.recv()
         response, pieces = await follow(world)
         world.clock.at += 61
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(10)):
             with pytest.raises(ConnectionClosed):
                 await socket.recv()
             assert [piece async for piece in pieces] == []
@@ -306,7 +306,7 @@ async def test_a_stream_ends_with_the_approval_of_a_contract(world: World) -> No
     await world.leases.say(LEASE, b"two\n")
     assert await anext(pieces) == b"two\n"
     api.authorizer._is_authorized = always(False)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(10)):
         assert [piece async for piece in pieces] == []
     await response.aclose()
     await gone(world)
@@ -329,7 +329,7 @@ async def raw(socket: ClientConnection, frame: Frame, count: int) -> None:
 
 
 async def cut_off(socket: ClientConnection) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patient(10)):
         await socket.wait_closed()
 
 
@@ -346,11 +346,11 @@ async def test_pings_whose_answers_nobody_reads(world: World) -> None:
         socket.transport.pause_reading()
         connections = world.server._server.server_state.connections  # type: ignore[union-attr]
         (server,) = [each for each in connections if hasattr(each, "writable")]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patient(10)):
             while server.writable.is_set():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await raw(socket, Frame(Opcode.PING, b"x" * 100), 10_000)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patient(10)):
             while not server.disconnected:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         socket.transport.abort()
@@ -360,7 +360,7 @@ async def test_many_tiny_frames_arrive_whole(world: World) -> None:
     async with opened(world, sh("wc -c")) as socket:
         await raw(socket, Frame(Opcode.BINARY, b"\0x"), 20_000)
         await socket.send('{"eof": true}')
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patient(20)):
             assert (await socket.recv())[1:].strip() == b"20000"
         assert await served(world)
 

@@ -41,7 +41,7 @@ async def test_a_header_that_never_ends(world: World, context: ServeContext) -> 
 
 async def test_a_second_header_that_never_ends(world: World, context: ServeContext) -> None:
     server = await ApiServer.open(context)
-    world.port = await server.start("127.0.0.1", 0, header_seconds=0.1)
+    world.port = await server.start("127.0.0.1", 0, header_seconds=1)  # in which the first must have come
     answer = await raw(world, b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/health HTTP")
     assert answer.count(b"HTTP/1.1 200") == 1
     await server.close()
