@@ -282,8 +282,8 @@ def bombs_at_their_end(attack: Attack) -> None:
 
 
 def outputs_without_end(attack: Attack) -> None:
-    """Folders in folders, and more entries than anybody reads; they are packed once the command has ended."""
-    attack.leases(3, {"program": _DEEP}, {"program": _MANY}, runs=True)
+    """Folders in folders, and more entries than anybody reads; they are packed once the lease is over."""
+    attack.leases(3, *({"program": f"{each}; {_WAIT}"} for each in (_DEEP, _MANY)), runs=True)
 
 
 def the_disk_full(attack: Attack) -> None:
