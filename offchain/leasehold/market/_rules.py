@@ -166,9 +166,10 @@ def check_params(params: Params, money: Money) -> None:
             low = format_param(name, least, money)
             bounds = f"at least {low}" if most is None else f"{low} to {format_param(name, most, money)}"
             raise say(name, bounds)
-    longest = params.filing_window + params.challenge_window + params.appeal_window + params.ruling_window
-    if not longest <= params.unstake_delay <= 90 * DAY:
-        raise say("unstake_delay", f"{whole(longest)} (all four windows together) to {whole(90 * DAY)}")
+    windows = params.filing_window + params.challenge_window + params.appeal_window + params.ruling_window
+    least, why = (windows, " (all four windows together)") if windows > 8 * DAY else (8 * DAY, "")
+    if not least <= params.unstake_delay <= 90 * DAY:
+        raise say("unstake_delay", f"{whole(least)}{why} to {whole(90 * DAY)}")
     if params.bond > params.min_stake_per_gpu:
         raise say("bond", f"at most {money.show(params.min_stake_per_gpu)}, the least stake of a GPU")
     if not 3 <= params.committee_size <= 15 or params.committee_size % 2 == 0:

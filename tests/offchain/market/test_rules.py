@@ -71,7 +71,8 @@ def test_parameters_are_written_as_people_write_them() -> None:
         ("start_window", 86_401), ("notice_seconds", 30 * 86_400 + 1), ("challenge_window", 599), ("claim_lag", 899),
         ("claim_lag", 604_801), ("filing_window", 432_000), ("appeal_window", 86_399),
         ("appeal_window", 13 * 86_400 + 1), ("ruling_window", 86_399), ("ruling_window", 12 * 86_400 + 1),
-        ("unstake_delay", 345_600 + 600 + 172_800 + 259_200 - 1), ("unstake_delay", 90 * 86_400 + 1),
+        ("unstake_delay", 345_600 + 600 + 172_800 + 259_200 - 1), ("unstake_delay", 8 * 86_400 - 1),
+        ("unstake_delay", 90 * 86_400 + 1),
         ("bond", 100_000_001), ("committee_size", 4), ("committee_size", 17), ("committee_size", 1),
         ("seat_stake", 99_999_999), ("penalty_seconds", 1 << 24), ("verification_fee", 50_000_001),
     ],
@@ -101,5 +102,5 @@ def test_the_bounds_have_the_contracts_values() -> None:
         "MAX_NOTICE": 30 * 86_400, "MIN_CHALLENGE_WINDOW": 600, "MAX_CLAIM_LAG": 7 * 86_400,
         "TIMELOCK": 2 * 86_400, "MATURITY": 3 * 86_400, "LEAVE_DELAY": 21 * 86_400, "MAX_APPEAL": 14 * 86_400,
         "FINE_DIVISOR": 10, "MIN_APPEAL_WINDOW": 86_400, "MIN_RULING_WINDOW": 86_400,
-        "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
+        "MIN_UNSTAKE_DELAY": 8 * 86_400, "MAX_UNSTAKE_DELAY": 90 * 86_400, "MIN_COMMITTEE": 3, "MAX_COMMITTEE": 15,
     }  # fmt: skip
