@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from leasehold_agent._door import DoorLimits
+from leasehold_agent._known import Known
 from leasehold_agent._rates import Buckets, Rate
 from leasehold_agent._ration import Ration
 from leasehold_agent._slots import CONNECTIONS_PER_LEASE, STREAMS_PER_LEASE, Budget, Room, Slots
@@ -78,6 +79,7 @@ class Admission:
     opening: Opening = field(default_factory=Opening)
 
     def __post_init__(self) -> None:
+        self.known = Known(time.monotonic)
         self.streams = Slots(STREAMS_PER_LEASE, self.room)
         self.connections = Slots(CONNECTIONS_PER_LEASE, self.room)
         self.channels = Slots(CHANNELS_PER_LEASE)

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import hashlib
 import re
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -26,11 +25,12 @@ from leasehold_agent._container import check_fits, check_tenant, choose_ports, s
 from leasehold_agent._desired import Desired
 from leasehold_agent._endings import how_it_ended
 from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._errors import CommandEnded, Declined, DeclineReason, EngineRefused, NotRunning
+from leasehold_agent._errors import CommandEnded, Declined, DeclineReason, EngineRefused, NoRoom, NotRunning
 from leasehold_agent._etc import write_etc
 from leasehold_agent._identity import write_private
 from leasehold_agent._netns import busy_ports, connect
 from leasehold_agent._notice import MOUNT, prepare
+from leasehold_agent._plan import Room
 
 if TYPE_CHECKING:
     from leasehold_agent._host import Host, Record
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger("leasehold_agent")
 _PORT_ATTEMPTS = 5
+_SECRETS = "/run/secrets"
 _PORT_TAKEN = ("port is already allocated", "address already in use")
 _PROBE_SECONDS = 10.0
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9])[ \r]")
@@ -188,12 +189,14 @@ async def _create(
         if notes.image is None:  # what ran before a resize has what its cells come to now
             check_fits(workload, desired.placement, share, host.facts, host.settings)
         record.waiting, record.progress = "image-unknown", "fetching the image"
-        _check_disk(host)
+        _check_disk(host, workload, record)
         log_step(desired.lease, "image")
-        image = notes.image or await host.images.ensure(workload.image)
+        image = notes.image or await _image(host, workload, record)
         await _check_volumes(host, workload, image)
         mounts = await _datasets(host, desired, workload, folder, notes, record)
         mounts.append((prepare(folder.told), MOUNT))
+        if workload.secrets:
+            mounts.append((prepare(folder.secrets), _SECRETS))
         record.waiting, record.progress = "start-failed", "creating the container"
         log_step(desired.lease, "create")
         taken = {port for c in await host.engine.containers(host.names.filter) for _, _, port in c.ports}
@@ -210,7 +213,7 @@ async def _create(
             settings=host.settings,
         )
         spec = replace(spec, mounts=[*mounts, *write_etc(folder.etc, spec.hostname, spec.dns)])
-        await host.engine.ensure_network(spec.network, host.names.bridge(desired.lease), spec.labels)
+        await _network(host, desired)
         try:
             notes.placement = desired.placement
             folder.save(notes)
@@ -220,9 +223,20 @@ async def _create(
             full = "no space left" in str(error)
             reason: DeclineReason = "no-disk" if full else "start-failed"
             raise Declined(reason, f"The container cannot be made: {error}") from error
+    else:
+        await _network(host, desired)
+        await host.engine.join(name, host.names.network(desired.lease))
+    _put_secrets(folder, workload if desired.author == desired.tenant else None)
     if existing is None or existing.state == "created":
-        await host.engine.put_files(name, secret_files(workload))
         await host.engine.make_folders(name, output_folders(workload))
+
+
+async def _network(host: Host, desired: Desired) -> None:
+    """The lease's network, which goes when the container has stopped: one that comes back needs it anew."""
+    names, lease = host.names, desired.lease
+    await host.engine.ensure_network(
+        names.network(lease), names.bridge(lease), names.labels(lease, desired.machine)
+    )
 
 
 async def _free_ports(host: Host, workload: Workload, taken: set[int]) -> dict[tuple[int, str], int]:
@@ -249,16 +263,41 @@ async def _check_volumes(host: Host, workload: Workload, image: str) -> None:
             )
 
 
-def _check_disk(host: Host) -> None:
-    """A full disk would take down the leases that run already. An engine elsewhere keeps its own watch."""
-    root = host.facts.root
-    if root.is_dir() and shutil.disk_usage(root).free < host.settings.disk_reserve:
+def _check_disk(host: Host, workload: Workload, record: Record) -> None:
+    """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
+    which begins meanwhile where there is anything left.
+
+    Raises NoRoom while something makes way for the last of the room, Declined where there is nothing that could.
+    """
+    wants = workload.disk or 0
+    if not (room := host.room(wants)):
+        return
+    record.wants = wants
+    if room is Room.SHORT and host.kept.get(room):
+        record.waiting = "no-disk"
+        raise NoRoom(wants)
+    if room is Room.SHORT:
         raise Declined("no-disk", "This host's disk is full.")
 
 
-def secret_files(workload: Workload) -> dict[str, bytes]:
-    """Where a container finds its secrets; never in its environment, which `docker inspect` shows."""
-    return {f"/run/secrets/{name}": value.encode() for name, value in workload.secrets.items()}
+async def _image(host: Host, workload: Workload, record: Record) -> str:
+    """The image; what is kept of leases before makes way for it, too."""
+    try:
+        return await host.images.ensure(workload.image)
+    except NoRoom as error:
+        if not host.kept.get(Room.WANTED):
+            raise Declined("no-disk", "This host's disk has no room for the image.") from error
+        record.waiting, record.wants = "no-disk", max(error.wants, host.settings.disk_reserve)
+        raise
+
+
+def _put_secrets(folder: LeaseDir, workload: Workload | None) -> None:
+    """Where a container finds its secrets: never in its environment, which `docker inspect` shows, nor in its own
+    files, which stay when the lease is somebody else's.
+    """
+    folder.forget_secrets()
+    for name, value in (workload.secrets if workload else {}).items():
+        write_private(prepare(folder.secrets) / name, value.encode(), mode=0o444)
 
 
 def output_folders(workload: Workload) -> list[str]:

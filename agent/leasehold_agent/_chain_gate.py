@@ -39,6 +39,7 @@ from leasehold_agent._witness import Witnesses
 _log = structlog.get_logger("leasehold_agent")
 _BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
 _RETRY_SECONDS = 2.0
+_FAILURES = 5  # of no known kind and without a commit between, after which an index is built anew
 
 
 class PoolGate:
@@ -135,6 +136,14 @@ class PoolGate:
         if self._witnesses is None or not self._witnesses.enough:
             return True
         return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
+
+    async def has_workload(self, lease: int, workload: bytes) -> bool:
+        if self._witnesses is None or not self._witnesses.enough:
+            return True
+        since = await self._index.workload_since(lease)
+        return since is not None and await self._witnesses.agree_on_workload(
+            lease, workload, since, self._seen_time
+        )
 
     async def start(self, lease: int, endpoint: bytes) -> None:
         if await self._state(lease) is LeaseState.OPENED:
@@ -289,8 +298,11 @@ async def follow(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Keep the index at the head for ever, and wake the loop with each commit."""
+    failures = 0
 
     async def committed(_: object) -> None:
+        nonlocal failures
+        failures = 0
         wake()
 
     while True:
@@ -298,16 +310,24 @@ async def follow(
             sources = await Pool(rpc, deployment).event_sources()
             async with EventWatcher(rpc, ws, sources, deployment.block) as watcher:
                 await index.run(watcher, committed)
-        except IndexBroken as error:  # a node kept something back; the chain has it all
-            _log.warning("index", problem=str(error), next="it is built anew")
-            await index.clear()
+        except IndexBroken as error:  # a node kept something back, or made it up; the chain has it all
+            await _build_anew(index, str(error))
             await sleep(_RETRY_SECONDS)
         except (ChainError, *DISK_TROUBLE) as error:
             _log.warning("index", problem=str(error))
             await sleep(_RETRY_SECONDS)
         except Exception:  # noqa: BLE001 - nothing that a node says may end the agent, and its sentinel with it
             _log.exception("index")
+            failures += 1
+            if failures % _FAILURES == 0:  # what it fails at may be what it holds
+                await _build_anew(index, "it fails at the same block again and again")
             await sleep(_RETRY_SECONDS)
+
+
+async def _build_anew(index: Indexer, problem: str) -> None:
+    _log.warning("index", problem=problem, next="it is built anew")
+    with contextlib.suppress(*DISK_TROUBLE):  # else the next time
+        await index.clear()
 
 
 def authorizer(rpc: Rpc, deployment: Deployment) -> Callable[[str, bytes, bytes], Awaitable[bool]]:

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from leasehold._fields import in_words
 from leasehold.errors import SettingsError
+from leasehold_agent._subnets import BITS, DEFAULT
 
 
 def _listed(value: object) -> object:
@@ -45,6 +46,7 @@ Seconds = Annotated[int, Field(ge=0)]
 ByteCount = Annotated[int, Field(ge=0)]
 Network = IPv4Network | IPv6Network
 GIB = 1 << 30
+_PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 DAY = 86_400
 
 
@@ -89,6 +91,8 @@ class AgentSettings(BaseSettings):
     """Free space below which no dataset, image or container is accepted."""
     pids_limit: Annotated[int, Field(ge=16)] = 4_096
     output_limit: ByteCount = 64 * GIB
+    image_limit: ByteCount = 32 * GIB
+    """The most that one image may come to, unpacked, its archive counted."""
     dataset_cache: ByteCount = 200 * GIB
 
     registries: Texts = (
@@ -114,6 +118,14 @@ class AgentSettings(BaseSettings):
     connections_limit: Annotated[int, Field(ge=16)] = 4_096
     """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: Texts = ("1.1.1.1", "9.9.9.9")
+    lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = DEFAULT
+    """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
+    engine has given out, is passed over."""
+
+    answer_cost: Annotated[int, Field(ge=1)] = 10**17
+    """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
+    stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
+    """
 
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
@@ -128,6 +140,18 @@ class AgentSettings(BaseSettings):
         for server in servers:
             ip_address(server)
         return servers
+
+    @field_validator("lease_networks")
+    @classmethod
+    def _private(cls, networks: tuple[IPv4Network, ...]) -> tuple[IPv4Network, ...]:
+        for network in networks:
+            if not any(network.subnet_of(private) for private in _PRIVATE):
+                raise ValueError(f"{network} is no private range (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16)")
+            if network.prefixlen > BITS:
+                raise ValueError(f"{network} is smaller than the /{BITS} that one lease needs")
+        if not networks:
+            raise ValueError("name at least one range")
+        return networks
 
     @model_validator(mode="after")
     def _ranges(self) -> AgentSettings:

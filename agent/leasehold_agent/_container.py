@@ -51,6 +51,9 @@ class Names:
     def label(self, lease: int, machine: int) -> str:
         return f"eip155:{self.chain_id}/{self.controller}/{lease}@{machine}"
 
+    def labels(self, lease: int, machine: int) -> dict[str, str]:
+        return {LEASE_LABEL: self.label(lease, machine), GENESIS_LABEL: self.genesis}
+
     def lease_of(self, labels: Mapping[str, str]) -> tuple[int, int] | None:
         """The lease and the machine that a container's labels name, or None if it is not one of this pool on this
         chain.
@@ -176,11 +179,7 @@ def spec_of(
         name=names.container(desired.lease),
         image=image,
         network=names.network(desired.lease),
-        labels={
-            LEASE_LABEL: names.label(desired.lease, desired.machine),
-            GENESIS_LABEL: names.genesis,
-            WORKLOAD_LABEL: desired.workload.hex(),
-        },
+        labels={**names.labels(desired.lease, desired.machine), WORKLOAD_LABEL: desired.workload.hex()},
         command=workload.command,
         environment={
             **workload.env,

@@ -18,6 +18,7 @@ from leasehold_agent._host import Host, Record
 from leasehold_agent._lease_dir import Notes
 from leasehold_agent._netns import connect
 from leasehold_agent._notice import notice_of
+from leasehold_agent._plan import kept_until
 from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPort
 from leasehold_agent._workloads import UploadedWorkloads
@@ -49,6 +50,7 @@ class DockerRuntime:
         phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = desired is None or desired.author == desired.tenant
+        kept = kept_until(desired, notes, self._reconciler.rules()) if container is not None else (None, None)
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
@@ -67,6 +69,8 @@ class DockerRuntime:
             result_cid=notes.result,
             notice=notice_of(desired) if desired is not None else None,
             kept_log=notes.cleared and host.folder(lease).log.exists(),
+            kept_until=kept[0],
+            paid_until=kept[1],
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

@@ -26,12 +26,17 @@ from urllib.parse import urlsplit
 import docker
 import requests
 import structlog
+from docker import auth
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.types import DeviceRequest, EndpointConfig, IPAMConfig, LogConfig, Mount, Ulimit
+from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent._engine_facts import EngineFacts, read_facts
+from leasehold_agent._engine_networks import find_network, join, make_network
 from leasehold_agent._errands import Errands
 from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
+from leasehold_agent._image_archive import Surveyed, survey
+from leasehold_agent._pull import pull
+from leasehold_agent._subnets import Blocks
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -45,13 +50,11 @@ _CONFLICT, _NOT_FOUND, _NOT_PAUSED = 409, 404, 500
 _EVENTS_SECONDS = 10
 _DYING_SECONDS = 5
 _LOG_LINES = 512
+OURS = "leasehold/ipfs:"
+"""What images are called that came in archives and have no other name."""
 _ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
-_NAMED = re.compile(r"^(?:Loaded image:|The image) (\S+)", re.MULTILINE)
-"""What the engine says of a name: that it was given, and before that, that it was taken from another
-image.
-"""
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,16 @@ KEPT_CAPABILITIES = (
 
 class Engine:
     """One Docker engine. Every method raises EngineUnavailable while it does not answer, EngineRefused when
-    it answers that something cannot be done."""
+    it answers that something cannot be done.
 
-    def __init__(self, url: str) -> None:
+    blocks: finds addresses for networks.
+    """
+
+    def __init__(self, url: str, blocks: Blocks | None = None) -> None:
         self.url = url
         self._client: Client | None = None
-        self._loading = threading.Lock()
+        self._blocks = blocks or Blocks()
+        self._networking = threading.Lock()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
@@ -185,73 +192,77 @@ class Engine:
         found = await self._call(ask)
         return sorted((i, tag) for i, tag in found if "<none>" not in tag)
 
-    async def load_image(self, archive: Path, name: str) -> str:
-        """Load a stranger's image archive. Returns the id of the one image in it; EngineRefused for none
-        or several.
+    async def survey(self, archive: Path, limit: int) -> Surveyed:
+        """Look at all of an archive, beside whatever else takes long. Raises what `survey` does."""
+        given_up = threading.Event()
+        looking = asyncio.get_running_loop().run_in_executor(
+            self._long, survey, archive, limit, given_up.is_set
+        )
+        try:
+            return await looking
+        finally:
+            given_up.set()  # nobody waits any more: the thread ends with the next bytes
 
-        The names in it are a stranger's as well: those that images had before they keep, and the others
-        go. An image without one is then called `name`.
-        """
+    async def load_image(self, archive: Surveyed, name: str) -> str:
+        """Load an archive's image; its id. It is called `name` unless it has one by which it is known here."""
 
         def load(client: Client) -> str:
-            with self._loading:
-                before, had = _tags(client), {image["Id"] for image in client.images()}
-                with open(archive, "rb") as file:
-                    said = "\n".join(str(line.get("stream", "")) for line in client.load_image(file))
-                found = {_id_of(client, each) for each in _LOADED.findall(said)} - {None}
-                if len(found) == 1:
-                    (only,) = found
-                    client.tag(
-                        only, *name.rsplit(":", 1)
-                    )  # before the others go, and the image with the last
-                    _restore(client, before, _NAMED.findall(said))
-                    if len([tag for tag, image in _tags(client).items() if image == only]) > 1:
-                        client.remove_image(name)
-                    return str(only)
-                _restore(client, before, _NAMED.findall(said))
-                for each in found - had:
-                    with contextlib.suppress(APIError):  # gone with its last name, or part of another
-                        client.remove_image(each)
-                raise EngineRefused(f"the archive holds {len(found)} images, not one")
+            said = "\n".join(str(line.get("stream", "")) for line in client.load_image(archive.stream()))
+            loaded = _LOADED.findall(said)
+            if len(loaded) != 1:
+                raise EngineRefused("the engine has made no image of it")
+            found = client.inspect_image(loaded[0])
+            if not found.get("RepoTags"):
+                client.tag(found["Id"], *name.rsplit(":", 1))
+            return str(found["Id"])
 
         return await self._call(load, long=True)
 
-    async def pull(self, reference: str) -> None:
-        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image."""
+    async def forget_image(self, image: str) -> bool:
+        """Remove an image, unless a container needs it or its owner has given it a name. Whether it is gone."""
 
-        def pull(client: Client) -> None:
-            for line in client.pull(reference, stream=True, decode=True):
-                if "error" in line:
-                    raise EngineRefused(str(line["error"]))
-                if given_up.is_set():
-                    return
+        def forget(client: Client) -> bool:
+            found = _inspected(client, image)
+            if found is None:
+                return True
+            by_id = image == found["Id"]
+            if by_id and any(not tag.startswith(OURS) for tag in found.get("RepoTags") or ()):
+                return False
+            try:
+                client.remove_image(image, force=by_id)
+            except APIError as error:
+                if error.response is None or error.response.status_code != _CONFLICT:
+                    raise
+                return False
+            return True
 
-        given_up = threading.Event()
-        try:
-            await self._call(pull, long=True)
-        finally:
-            given_up.set()  # nobody waits any more: the thread ends with the next word of the registry
+        return await self._call(forget)
+
+    async def pull(self, reference: str, limit: int, room: Callable[[], int]) -> None:
+        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image; ImageTooLarge, NoRoom once
+        `room` says that nothing is left.
+        """
+        registry, _ = auth.resolve_repository_name(reference)
+        key = await self._call(lambda client: auth.get_config_header(client, registry))
+        await pull(self.url, reference, key, limit, room)
 
     # ------------------------------------------------------------------------------------------ networks
 
     async def ensure_network(self, name: str, bridge: str, labels: Mapping[str, str]) -> None:
-        """A bridge network of the lease's own, with the bridge's name fixed so that rules can be written
-        first.
+        """A bridge network of the lease's own, with the bridge's name fixed so that rules can be written first, and
+        addresses that nothing else here has. Raises NetworkError where none are left.
         """
 
         def ensure(client: Client) -> None:
-            if client.networks(names=[name]):
-                return
-            client.create_network(
-                name,
-                driver="bridge",
-                check_duplicate=True,
-                labels=dict(labels),
-                options={"com.docker.network.bridge.name": bridge},
-                ipam=IPAMConfig(),
-            )
+            with self._networking:
+                if find_network(client, name) is None:
+                    make_network(client, name, bridge, labels, self._blocks)
 
         await self._call(ensure, ignore=(_CONFLICT,))
+
+    async def join(self, name: str, network: str) -> None:
+        """Put a container that does not run on the network that has this name now."""
+        await self._call(lambda client: join(client, name, network))
 
     async def remove_network(self, name: str) -> None:
         await self._call(lambda client: client.remove_network(name), ignore=(_NOT_FOUND,))
@@ -293,11 +304,6 @@ class Engine:
             client.create_container(labels=labels, **options)
 
         await self._call(create, ignore=(_CONFLICT,))
-
-    async def put_files(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Put files into a container by their absolute paths."""
-        if files:
-            await self._call(lambda client: client.put_archive(name, "/", _archive(files)))
 
     async def make_folders(self, name: str, folders: Sequence[str]) -> None:
         """Make those of `folders` that the container has not, for every user in it to write to."""
@@ -481,26 +487,10 @@ class Engine:
                 ) from error
 
 
-def _tags(client: Client) -> dict[str, str]:
-    """Ids of the local images by each of their names."""
-    return {tag: image["Id"] for image in client.images() for tag in image.get("RepoTags") or ()}
-
-
-def _id_of(client: Client, reference: str) -> str | None:
-    try:
-        return str(client.inspect_image(reference)["Id"])
-    except ImageNotFound:
-        return None
-
-
-def _restore(client: Client, before: Mapping[str, str], names: Sequence[str]) -> None:
-    """Give `names` back to the images that had them `before`, or to none."""
-    now = _tags(client)
-    for tag in set(names) & set(now):
-        if tag not in before:
-            client.remove_image(tag)
-        elif before[tag] != now[tag]:
-            client.tag(before[tag], *tag.rsplit(":", 1), force=True)
+def _inspected(client: Client, image: str) -> dict[str, Any] | None:
+    with contextlib.suppress(ImageNotFound):
+        return dict(client.inspect_image(image))
+    return None
 
 
 def _container_facts(raw: Mapping[str, Any]) -> ContainerFacts:
@@ -581,22 +571,6 @@ def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
 
 def _nano(cpus: float) -> int:
     return int(cpus * 1_000_000_000)
-
-
-def _archive(files: Mapping[str, bytes]) -> bytes:
-    """A tar of `files`, for every user of the container to read, with the folders that lead to them."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        folders = {parent for path in files for parent in Path(path).parents if parent != Path("/")}
-        for folder in sorted(folders):
-            entry = tarfile.TarInfo(str(folder).lstrip("/"))
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(entry)
-        for path, data in sorted(files.items()):
-            entry = tarfile.TarInfo(path.lstrip("/"))
-            entry.size, entry.mode = len(data), 0o444
-            tar.addfile(entry, io.BytesIO(data))
-    return out.getvalue()
 
 
 def _folder(path: str) -> bytes:

@@ -23,7 +23,7 @@ class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
     is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
     the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
-    `containerd_images`: containerd keeps its images. `network_bits`: how long the prefix of a network is that it makes.
+    `containerd_images`: containerd keeps its images.
     """
 
     quota: bool
@@ -34,7 +34,6 @@ class EngineFacts:
     live_restore: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
     containerd_images: bool = False
-    network_bits: int = 28
 
     @property
     def run(self) -> str:
@@ -66,7 +65,6 @@ def read_facts(client: Any) -> EngineFacts:
         id=str(info.get("ID", "")),
         live_restore=bool(info.get("LiveRestoreEnabled")),
         versions={part["Name"]: part["Version"] for part in client.version().get("Components") or ()},
-        network_bits=min((int(pool["Size"]) for pool in info.get("DefaultAddressPools") or ()), default=16),
         containerd_images="io.containerd.snapshotter.v1" in str(info.get("DriverStatus")),
     )
 

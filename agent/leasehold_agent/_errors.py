@@ -6,7 +6,9 @@ AgentError
 │   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── StoreFull           too many uploads that no lease has claimed
+├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
+├── NoRoom              the disk is full of what can go: it goes first
 ├── GasKept             the operator's last gas is for answers
 ├── NetworkError        the firewall refused a rule
 ├── WrongDeployment     the state folder belongs to another chain or pool
@@ -44,6 +46,15 @@ class OutputTooLarge(EngineRefused):
     """An output is larger than what this host packs for its lease."""
 
 
+class ImageTooLarge(AgentError):
+    """An image comes to more, unpacked, than this host takes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"it comes to more than the {limit:,} bytes that this host takes of one (`image_limit`)."
+        )
+
+
 class ImageDelayed(AgentError):
     """A registry did not answer this host's engine. What exactly went wrong stays in the host's log: a tenant chose the
     name, and would learn from it what else answers here.
@@ -51,6 +62,14 @@ class ImageDelayed(AgentError):
 
     def __init__(self, registry: str) -> None:
         super().__init__(f"This host's engine has no answer from {registry} yet; it is tried again.")
+
+
+class NoRoom(AgentError):
+    """This host's disk has no room for `wants` bytes now. What leases before have left makes way, then this goes on."""
+
+    def __init__(self, wants: int = 0) -> None:
+        super().__init__("This host's disk has no room for it now.")
+        self.wants = wants
 
 
 class GasKept(AgentError):

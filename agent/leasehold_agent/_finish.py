@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+from collections.abc import Collection
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from leasehold_agent._lease_dir import Notes, lease_dirs
 from leasehold_agent._notice import notice_of, write_notice
 from leasehold_agent._outputs import collect
 from leasehold_agent._plan import Decline, Stop
+from leasehold_agent._trees import remove_tree
 
 if TYPE_CHECKING:
     from leasehold_agent._host import Host, Record
@@ -77,7 +79,9 @@ async def decline(host: Host, action: Decline) -> None:
 
 
 async def stop(host: Host, action: Stop, desired: Desired | None, record: Record) -> None:
-    """Note that it is over, then stop the container. What still runs on the chain is left alone."""
+    """Note that it is over, then stop the container and remove its network. What still runs on the chain is left
+    alone.
+    """
     if await host.chain.is_live(action.lease):
         return
     folder = host.folder(action.lease)
@@ -94,6 +98,8 @@ async def stop(host: Host, action: Stop, desired: Desired | None, record: Record
     folder.save(notes)
     if container is not None and running:
         await _end(host, action.lease, container)
+    folder.forget_secrets()
+    await host.engine.remove_network(host.names.network(action.lease))  # the host has so many, and no more
     record.ready = False
     _log.info("stopped", lease=format_lease(action.lease), why=action.why)
 
@@ -115,12 +121,13 @@ async def publish(host: Host, desired: Desired) -> None:
     folder = host.folder(desired.lease)
     notes, workload = folder.load(), host.workload(desired.lease)
     mine = desired.author == desired.tenant  # or they would be sealed to somebody whose lease it is no more
-    if workload is not None and workload.outputs and mine and not notes.outputs_packed:
+    unpacked = not notes.outputs_packed or notes.lacked is not None
+    if workload is not None and workload.outputs and mine and unpacked:
         log_step(desired.lease, "pack")
-        left = await _collect(host, desired, workload)
+        left = await _collect(host, desired, workload, notes)
         if left:
             _log.warning("outputs", lease=format_lease(desired.lease), left=left)
-            notes.failure_detail = " ".join(left)
+        notes.failure_detail = " ".join(left)
         notes.result = await host.pack(folder.outputs, workload.outputs, format_lease(desired.lease))
         notes.outputs_packed = True
         folder.save(notes)
@@ -130,34 +137,42 @@ async def publish(host: Host, desired: Desired) -> None:
         _log.warning("outputs", lease=format_lease(desired.lease), problem="a result stands that is not ours")
     elif notes.result is not None and desired.result != cid_to_bytes(notes.result):
         log_step(desired.lease, "publish")
-        notes.results = (*notes.results, notes.result)
+        forgotten = notes.remember(notes.result)
         folder.save(notes)
+        await _unpin(host, desired.lease, forgotten)
         await host.chain.publish(desired.lease, cid_to_bytes(notes.result))
     notes.published = True
     folder.save(notes)
+    if notes.lacked is None:  # IPFS has them
+        await asyncio.to_thread(remove_tree, folder.outputs)
 
 
-async def _collect(host: Host, desired: Desired, workload: Workload) -> list[str]:
+async def _collect(host: Host, desired: Desired, workload: Workload, notes: Notes) -> list[str]:
     """Take the outputs out of the container; a sentence for each that is left behind.
 
     One lease at a time, so that what is free on the disk counts once. What this host has no room for is left as what
-    is larger than it packs: copying it again and again would publish nothing, and keep the small from being published.
+    is larger than it packs, until there is much more of it: copying it again and again would publish nothing, and keep
+    the small from being published.
     """
     name, folder = host.names.container(desired.lease), host.folder(desired.lease)
     # More than the lease's disk holds can only be holes: sparse files that fill up when they are copied.
     holds = host.share(desired).disk_bytes if host.facts.quota else host.settings.output_limit
     limit, reserve = min(host.settings.output_limit, holds), host.settings.disk_reserve
     async with host.packing:
+        room, notes.lacked = host.room_for_outputs(), None
         try:
             return await collect(host.engine, name, workload.outputs, folder.outputs, limit, reserve)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
+            notes.lacked = room
             return [error.strerror or "This host's disk is full."]
 
 
 async def replace(host: Host, desired: Desired, record: Record) -> None:
     """Make way for another workload: the old one's outputs are published, then its container goes."""
+    if not await host.chain.has_workload(desired.lease, desired.workload):
+        raise NodesDisagree(f"The nodes do not agree what lease {format_lease(desired.lease)} is to run.")
     folder = host.folder(desired.lease)
     notes, name = folder.load(), host.names.container(desired.lease)
     container = await host.engine.inspect(name)
@@ -185,14 +200,15 @@ async def replace(host: Host, desired: Desired, record: Record) -> None:
 
 
 async def hand_over(host: Host, desired: Desired) -> None:
-    """Note the new tenant. The container runs on; what the former tenant's keys opened is closed by who serves it.
-    Until it is noted nobody is let in.
+    """Note the new tenant. The container runs on, without the former tenant's secrets; what his keys opened is closed
+    by who serves it. Until it is noted nobody is let in.
     """
     if not await host.chain.is_tenant(desired.lease, desired.tenant):
         raise NodesDisagree(f"The nodes do not agree whose lease {format_lease(desired.lease)} is.")
     folder = host.folder(desired.lease)
     notes = folder.load()
     log_step(desired.lease, "hand-over")
+    folder.forget_secrets()
     notes.tenant = desired.tenant
     folder.save(notes)
 
@@ -271,5 +287,17 @@ async def delete(host: Host, lease: int) -> None:
     await host.engine.remove(host.names.container(lease))
     await host.engine.forget(_kept(host, lease))
     await host.engine.remove_network(host.names.network(lease))
-    host.folder(lease).remove()
+    folder = host.folder(lease)
+    await _unpin(host, lease, folder.load().published_here)
+    folder.remove()
     host.records.pop(lease, None)
+
+
+async def _unpin(host: Host, lease: int, results: Collection[str]) -> None:
+    """Let the host's IPFS node drop what nothing here needs: it would keep the results of every lease for ever."""
+    others = (other.load() for number, other in lease_dirs(host.leases_root).items() if number != lease)
+    for cid in set(results).difference(*(notes.published_here for notes in others)):
+        try:
+            await host.data.unpin(cid)
+        except (DatasetError, TimeoutError) as error:
+            _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))

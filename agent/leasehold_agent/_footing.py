@@ -9,12 +9,22 @@ from pathlib import Path
 from leasehold_agent._engine_facts import EngineFacts
 
 DESCRIPTORS = 16_384
-NETWORK_BITS = 26
-"""A container may ask for each address of its network, and the kernel remembers a thousand neighbours for all."""
+SHARED = {
+    "fs.inotify.max_user_instances": 1 << 20,
+    "fs.inotify.max_user_watches": 1 << 24,
+    "fs.aio-max-nr": 1 << 24,
+    "kernel.pty.max": 1 << 16,
+}
+"""What the kernel counts over all containers, since root in each is the same user to it, and the least that one lease
+does not take from the others before its own memory is used up.
+"""
+_SYSCTLS = Path("/proc/sys")
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 
 
-def lacks(facts: EngineFacts, *, most_files: Callable[[], int] | None = None) -> list[str]:
+def lacks(
+    facts: EngineFacts, *, most_files: Callable[[], int] | None = None, sysctls: Path = _SYSCTLS
+) -> list[str]:
     """A sentence for each, which says what to do. most_files: the most open files that this process may have."""
     found = []
     if not facts.live_restore:
@@ -22,20 +32,24 @@ def lacks(facts: EngineFacts, *, most_files: Callable[[], int] | None = None) ->
             "The Docker engine ends its containers whenever it restarts, and each begins anew: "
             'set "live-restore": true in /etc/docker/daemon.json and reload the engine.'
         )
-    if facts.network_bits < NETWORK_BITS:
-        found.append(
-            f"The Docker engine gives each lease a network of {2 ** (32 - facts.network_bits):,} addresses: by asking "
-            "for all of them a tenant crowds the host's own neighbours out of the kernel's table, and after some "
-            'thirty leases no network is left. Set "default-address-pools": [{"base": "10.201.0.0/16", "size": 28}], '
-            "or another base that is free with you, in /etc/docker/daemon.json and restart the engine."
-        )
     files = (most_files or _most_files)()
     if files < DESCRIPTORS:
         found.append(
             f"The agent may open {files} files only, connections counted: "
             f"set LimitNOFILE={4 * DESCRIPTORS} in its unit, or `ulimit -n` where it is started by hand."
         )
+    if few := [name for name, least in SHARED.items() if not _is_at_least(sysctls, name, least)]:
+        found.append(
+            f"One lease can take from all others what the kernel counts for all of them ({', '.join(few)}): copy "
+            "agent/leasehold-sysctl.conf to /etc/sysctl.d/60-leasehold.conf and run `sysctl --system`."
+        )
     return found
+
+
+def _is_at_least(sysctls: Path, name: str, least: int) -> bool:
+    """What the kernel does not have, it does not count."""
+    path = sysctls / name.replace(".", "/")
+    return not path.exists() or int(path.read_text()) >= least
 
 
 def lacks_at_work(facts: EngineFacts) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from leasehold_agent._inventory import Inventory, Share, share_of
 from leasehold_agent._lease_dir import LeaseDir, lease_dirs
 from leasehold_agent._network import Firewall, HostPolicy, LeasePolicy
 from leasehold_agent._outputs import PackOutputs
+from leasehold_agent._plan import Room
 from leasehold_agent._stream import EngineStreams
 from leasehold_agent._workloads import UploadedWorkloads
 
@@ -35,7 +37,8 @@ class Record:
     """What this process knows of a lease beyond the notes; lost at a restart and worked out anew.
 
     ready: it answered. waiting: what it would be declined for now. progress: what is being waited for,
-    for people. trouble: why the last attempt failed.
+    for people. trouble: why the last attempt failed. wants: bytes that the disk did not have
+    for it.
     """
 
     ready: bool = False
@@ -43,6 +46,7 @@ class Record:
     progress: str | None = None
     trouble: str | None = None
     workload: tuple[str, Workload] | None = None
+    wants: int | None = None
     again: Backoff = field(default_factory=Backoff)
     end: tuple[str, float] | None = None
     killed: bool = False
@@ -53,7 +57,7 @@ class Record:
 class Host:
     """This host. `boot_id` changes when it reboots; `estranged` says why its leases may run elsewhere: then nothing is
     done with them here. `reachable` says whether it listens to tenants; `clock` is monotonic seconds, `sleep`
-    waits that long.
+    waits that long. `kept`: leases that are over and would make way, by how much room there is.
     """
 
     settings: AgentSettings
@@ -80,6 +84,7 @@ class Host:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     packing: asyncio.Lock = field(default_factory=asyncio.Lock)
     records: dict[int, Record] = field(default_factory=dict)
+    kept: Mapping[Room, Sequence[int]] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
 
     @property
@@ -130,7 +135,24 @@ class Host:
         )
 
     def datasets_in_use(self) -> set[str]:
-        return {name for folder in lease_dirs(self.leases_root).values() for name in folder.load().datasets}
+        """Those of leases that run, or that a reorganisation may bring back: others are kept while there is room."""
+        final = self.snapshot.block - self.settings.confirmations
+        noted = (folder.load() for folder in lease_dirs(self.leases_root).values())
+        back = (notes for notes in noted if notes.gone_block is None or notes.gone_block > final)
+        return {name for notes in back for name in notes.datasets}
+
+    def room(self, wanted: int = 0) -> Room:
+        """What the engine's disk has left, for a lease that wants so many bytes. One elsewhere keeps its own watch."""
+        if not self.facts.root.is_dir():
+            return Room.ENOUGH
+        free, reserve = shutil.disk_usage(self.facts.root).free, self.settings.disk_reserve
+        if free < reserve:
+            return Room.SHORT
+        return Room.WANTED if free < reserve + wanted else Room.ENOUGH
+
+    def room_for_outputs(self) -> int:
+        """Bytes that may be taken out of containers now."""
+        return max(0, shutil.disk_usage(self.settings.state_dir).free - self.settings.disk_reserve)
 
     async def guard(self) -> None:
         """Put the firewall in place for every lease that has a folder here."""

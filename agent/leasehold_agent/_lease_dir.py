@@ -14,6 +14,9 @@ from leasehold_agent._errors import DeclineReason
 from leasehold_agent._identity import write_private
 from leasehold_agent._trees import remove_tree
 
+_MOST_RESULTS = 64
+"""A tenant who sets workloads again and again has many. What stands on the chain is one of the last."""
+
 
 @dataclass
 class Notes:
@@ -25,7 +28,8 @@ class Notes:
     host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
     as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
-    published: the result's CID stands on the chain. results: every CID that was published for the lease from here.
+    lacked: bytes that there were for outputs when one of them did not fit.
+    published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then.
@@ -45,6 +49,7 @@ class Notes:
     failure: DeclineReason | None = None
     failure_detail: str = ""
     outputs_packed: bool = False
+    lacked: int | None = None
     result: str | None = None
     published: bool = False
     results: tuple[str, ...] = ()
@@ -54,6 +59,17 @@ class Notes:
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None
+
+    @property
+    def published_here(self) -> set[str]:
+        """What the host's IPFS node keeps for the lease."""
+        return {cid for cid in (*self.results, self.result) if cid is not None}
+
+    def remember(self, result: str) -> tuple[str, ...]:
+        """It is about to be published from here; returns what is remembered no longer."""
+        known = (*(each for each in self.results if each != result), result)
+        self.results = known[-_MOST_RESULTS:]
+        return known[:-_MOST_RESULTS]
 
 
 class LeaseDir:
@@ -75,6 +91,16 @@ class LeaseDir:
     def told(self) -> Path:
         """What the container hears of its lease (`_notice`)."""
         return self.path / "told"
+
+    @property
+    def secrets(self) -> Path:
+        """What its container finds at /run/secrets."""
+        return self.path / "secrets"
+
+    def forget_secrets(self) -> None:
+        """They vanish from a container that runs, too. The folder stays, since it is mounted there."""
+        for entry in list(self.secrets.iterdir()) if self.secrets.is_dir() else ():
+            entry.unlink()
 
     @property
     def log(self) -> Path:

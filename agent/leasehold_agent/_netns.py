@@ -15,9 +15,11 @@ import errno
 import os
 import socket
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TypeVar
 
+T = TypeVar("T")
 _CLONE_NEWNET = 0x40000000
 
 
@@ -58,7 +60,14 @@ def busy_ports(ports: Collection[int], netns: Path | None) -> set[int]:
 
 def socket_in(netns: Path, kind: int = socket.SOCK_STREAM) -> socket.socket:
     """An IPv4 socket of that namespace, TCP unless `kind` says otherwise. Raises OSError."""
-    made: list[socket.socket | OSError] = []
+    return inside(netns, lambda: socket.socket(socket.AF_INET, kind))
+
+
+def inside(netns: Path | None, ask: Callable[[], T]) -> T:
+    """What `ask` finds in that network namespace; None is the process's own. Raises OSError."""
+    if netns is None:
+        return ask()
+    made: list[T | OSError] = []
 
     def step_over() -> None:
         try:
@@ -66,7 +75,7 @@ def socket_in(netns: Path, kind: int = socket.SOCK_STREAM) -> socket.socket:
                 libc = ctypes.CDLL(None, use_errno=True)
                 if libc.setns(there.number, _CLONE_NEWNET) != 0:
                     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(netns))
-            made.append(socket.socket(socket.AF_INET, kind))
+            made.append(ask())
         except OSError as error:
             made.append(error)
 

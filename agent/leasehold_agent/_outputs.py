@@ -87,7 +87,9 @@ async def collect(
     for index, output in enumerate(outputs):
         if index in ledger.taken:
             continue
-        room = max(0, shutil.disk_usage(target).free - reserve)
+        # IPFS will hold a copy beside, of what has been taken as well.
+        taken_so_far = sum(taken.size for taken in ledger.taken.values())
+        room = max(0, shutil.disk_usage(target).free - reserve - taken_so_far) // 2
         try:
             taken = await _take(engine, container, output, target / str(index), min(limit, room))
         except OutputTooLarge as error:

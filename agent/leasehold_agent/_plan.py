@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Literal
 
 from leasehold.chain import LeaseState
@@ -70,7 +71,7 @@ class Tell(Action):
 
 @dataclass(frozen=True)
 class Stop(Action):
-    """The lease is over: note it, and stop its container with grace."""
+    """The lease is over: note it, stop its container with grace, and give its network back."""
 
     why: StopReason
 
@@ -95,7 +96,8 @@ class Actual:
     """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
     process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
     somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
-    `resting` says that it is too early to start that again."""
+    `resting` says that it is too early to start that again. `networked`: its network is here.
+    `roomier`: an output did not fit, and may by now."""
 
     notes: Notes
     container: ContainerFacts | None = None
@@ -105,6 +107,16 @@ class Actual:
     killed: bool = False
     restart: Restart = Restart.NEVER
     resting: bool = False
+    networked: bool = False
+    roomier: bool = False
+
+
+class Room(IntEnum):
+    """What the host's disk has left: enough; less than a lease has bought that begins now; next to nothing."""
+
+    ENOUGH = 0
+    WANTED = 1
+    SHORT = 2
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,7 @@ class Rules:
     start_margin: int
     retention_min: int
     retention_max: int
+    room: Room = Room.ENOUGH
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -132,7 +145,32 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
             action = _when_over(lease, desired, actual, chain, rules) if chain.current else None
         if action is not None:
             actions.append(action)
+    if rules.room and (given := gives_way(chain, here, rules, rules.room)):
+        # One at a time: the next look tells whether that was enough.
+        actions = [each for each in actions if each.lease != given[0]] + [Delete(given[0])]
     return sorted(actions, key=lambda action: not isinstance(action, Stop | Clear | Delete))
+
+
+def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, room: Room) -> list[int]:
+    """Leases that are over and whose containers are still kept, in the order in which they make room.
+
+    First whoever has been kept longest beyond what was paid for, and last those whose results are not published yet.
+    Nobody's data goes before it is his no more: while it is paid for, it yields only where the disk is short.
+    """
+    order: list[tuple[bool, int, int]] = []
+    for lease, actual in here.items() if chain.current else ():
+        desired, notes, container = chain.leases.get(lease), actual.notes, actual.container
+        over = desired is None or not desired.live_at(chain.now)
+        stopped = container is not None and not (container.running or container.paused)
+        if not over or not stopped or notes.gone_at is None or notes.gone_block is None:
+            continue
+        owes, kept = _owes_outputs(desired, actual), chain.now - notes.gone_at
+        beyond = kept - surely_kept(notes, rules)
+        if owes and kept < min(_PUBLISH_SECONDS, notes.billed):
+            continue
+        if chain.block >= notes.gone_block + rules.confirmations and (beyond >= 0 or room is Room.SHORT):
+            order.append((owes, -beyond, lease))
+    return [lease for _, _, lease in sorted(order)]
 
 
 def finished(actual: Actual, boot: str) -> bool:
@@ -201,7 +239,7 @@ def _when_finished(desired: Desired, actual: Actual) -> Action | None:
     if desired.state is LeaseState.OPENED:
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
-    return None if actual.notes.published else Publish(desired.lease)
+    return None if actual.notes.published and not actual.roomier else Publish(desired.lease)
 
 
 def _when_over(
@@ -212,11 +250,11 @@ def _when_over(
         return (
             None  # never ours to run: an old lease of the machine, or one declined before anything was made
         )
-    up = container is not None and (container.running or container.paused)
+    up = actual.networked or (container is not None and (container.running or container.paused))
     if notes.gone_at is None or notes.gone_block is None or up:
         return Stop(lease, _why(desired))
     owes = _owes_outputs(desired, actual)
-    keep = max(_retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
+    keep = max(retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
     final = chain.block >= notes.gone_block + rules.confirmations
     if notes.failure is not None and not notes.billed and chain.now < notes.gone_at + TELL_SECONDS:
         return None if notes.cleared else Clear(lease)
@@ -237,14 +275,28 @@ def _owes_outputs(desired: Desired | None, actual: Actual) -> bool:
     """Results are published for leases that ran, while the chain still takes them."""
     if desired is None or desired.state not in (LeaseState.ACTIVE, LeaseState.ENDED):
         return False
-    return actual.container is not None and actual.notes.launched and not actual.notes.published
+    owed = not actual.notes.published or actual.roomier
+    return actual.container is not None and actual.notes.launched and owed
 
 
-def _retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:
-    """As long as the lease was billed, within the host's bounds; nothing for what never ran.
+def retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:
+    """As long as the lease was billed, within the host's bounds; nothing for what never ran. Less, where the host needs
+    the room.
 
     A lease that is gone without a trace was reorganised away and may come back with its data.
     """
     if not notes.launched or (desired is not None and desired.state is LeaseState.CANCELLED):
         return 0
-    return max(rules.retention_min, min(notes.billed, rules.retention_max))
+    return max(rules.retention_min, surely_kept(notes, rules))
+
+
+def kept_until(desired: Desired | None, notes: Notes, rules: Rules) -> tuple[int | None, int | None]:
+    """Until when a container that is over is kept where there is room, and where there is little; unix seconds."""
+    if notes.gone_at is None:
+        return None, None
+    return notes.gone_at + retention(desired, notes, rules), notes.gone_at + surely_kept(notes, rules)
+
+
+def surely_kept(notes: Notes, rules: Rules) -> int:
+    """What was paid for: a minute of a lease buys no day of the host's disk."""
+    return min(notes.billed, rules.retention_max)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 
@@ -36,10 +37,12 @@ from leasehold_agent._plan import (
     Publish,
     Replace,
     Resize,
+    Room,
     Rules,
     SendStart,
     Stop,
     Tell,
+    gives_way,
     plan,
 )
 from leasehold_agent._sentinel import Told
@@ -47,6 +50,10 @@ from leasehold_agent._sentinel import Told
 _log = structlog.get_logger("leasehold_agent")
 _HEALTHY_SECONDS = 10
 """A command that ran so long is started again at once when it ends."""
+_MORE = 64 << 20
+"""Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
+_CLEARING_SECONDS = 10
+"""Before another lease makes way: file systems give the room of what was removed back in their own time."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -68,9 +75,12 @@ class Reconciler:
     host: Host
     told: Told = field(default_factory=Told)
     containers: dict[int, ContainerFacts] = field(default_factory=dict)
+    networks: set[str] = field(default_factory=set)
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _engine_down: bool = False
+    _clearing_until: float = float("-inf")
+    _forgetting: asyncio.Task[bool] | None = None
     _duties: Duties = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +128,11 @@ class Reconciler:
         if self._engine_down:
             _log.info("engine", problem=None)
         self._engine_down = False
-        actions = plan(host.snapshot, self._actual(), self._rules())
+        here, rules = self._actual(), replace(self.rules(), room=self._forget_images(self._room()))
+        actions = plan(host.snapshot, here, rules)
+        if rules.room and gives_way(host.snapshot, here, rules, rules.room):
+            self._clearing_until = host.clock() + _CLEARING_SECONDS
+        host.kept = {room: gives_way(host.snapshot, here, rules, room) for room in (Room.WANTED, Room.SHORT)}
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
@@ -151,6 +165,7 @@ class Reconciler:
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
                 found[named[0]] = container
         self.containers = found
+        self.networks = set(await self.host.engine.networks(self.host.names.filter))
 
     async def _judge(self) -> None:
         """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
@@ -177,8 +192,9 @@ class Reconciler:
         folders = lease_dirs(self.host.leases_root)
         for lease in folders.keys() | self.containers.keys():
             record, workload = self.host.record(lease), self.host.workload(lease)
+            notes = self.host.folder(lease).load()
             here[lease] = Actual(
-                notes=self.host.folder(lease).load(),
+                notes=notes,
                 container=self.containers.get(lease),
                 told=read_notice(self.host.folder(lease).told),
                 ready=record.ready,
@@ -186,13 +202,16 @@ class Reconciler:
                 killed=record.killed,
                 restart=workload.restart if workload is not None else Restart.NEVER,
                 resting=self.host.clock() < record.again.until,
+                roomier=notes.lacked is not None and self.host.room_for_outputs() > 2 * notes.lacked + _MORE,
+                networked=self.host.names.network(lease) in self.networks,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.records:
                 here[lease] = Actual(self.host.folder(lease).load(), waiting=self.host.record(lease).waiting)
         return here
 
-    def _rules(self) -> Rules:
+    def rules(self) -> Rules:
+        """The host's part of the decision, where it has room enough."""
         settings = self.host.settings
         return Rules(
             boot=self.host.boot,
@@ -202,6 +221,52 @@ class Reconciler:
             retention_max=settings.retention_max,
         )
 
+    def _forget_images(self, room: Room) -> Room:
+        """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
+        if self._forgetting is None:
+            if room:
+                self._forgetting = asyncio.create_task(self._forget_image())
+            return Room.ENOUGH
+        if not self._forgetting.done():
+            return Room.ENOUGH
+        gone, self._forgetting = self._forgetting.result(), None
+        if gone:
+            self._clearing_until = self.host.clock() + _CLEARING_SECONDS
+        return Room.ENOUGH if gone else room
+
+    async def _forget_image(self) -> bool:
+        try:
+            return await self.host.images.forget_unused(self._images())
+        except (LeaseholdError, OSError) as error:
+            _log.warning("images", problem=str(error))
+            return False
+
+    def _images(self) -> set[str]:
+        """Those that live leases need, whether they have a container yet or not."""
+        live = {
+            lease for lease, each in self.host.snapshot.leases.items() if each.live_at(self.host.snapshot.now)
+        }
+        workloads = (self.host.workload(lease) for lease in live)
+        return {workload.image for workload in workloads if workload is not None}
+
+    def _room(self) -> Room:
+        """What the disk has left, for those that begin too. It is short before the last of it goes, and what was
+        removed takes a while to be room.
+        """
+        host, snapshot = self.host, self.host.snapshot
+        if host.clock() < self._clearing_until:
+            return Room.ENOUGH
+        if host.room(host.settings.disk_reserve):
+            return Room.SHORT
+        live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
+        found = Room.ENOUGH
+        for record in (host.records[lease] for lease in live if lease in host.records):
+            if record.wants is not None and not (room := host.room(record.wants)):
+                record.wants = None  # it has what it bought, and fills it by itself
+            elif record.wants is not None:
+                found = max(found, room)
+        return found
+
     # ------------------------------------------------------------------------------------------------- acting
 
     def _begin(self, action: Action) -> None:
@@ -209,7 +274,9 @@ class Reconciler:
         same = type(work.action) is type(action)
         if work.busy:
             cut_off = isinstance(work.action, BringUp | SendStart) and not same
-            if cut_off and not isinstance(action, BringUp | SendStart) and work.task is not None:
+            cut_off = cut_off and not isinstance(action, BringUp | SendStart)
+            # Nor do outputs that never get anywhere hold the disk.
+            if (cut_off or (isinstance(work.action, Publish) and isinstance(action, Delete))) and work.task:
                 work.task.cancel()
             return
         if not same:
@@ -224,7 +291,11 @@ class Reconciler:
         record = self.host.record(action.lease)
         try:
             await self._act(action)
-            work.backoff.failures = 0
+            if isinstance(action, SendStart | Publish | Decline):
+                # The index will tell what came of it; one that is stuck must not spin the loop.
+                self._pause(work)
+            else:
+                work.backoff.failures = 0
         except Declined as error:
             self._note_failure(action, error, work)
         except ContractError as error:
@@ -299,7 +370,10 @@ class Reconciler:
                 del self._work[lease]
 
     async def _drop_all(self) -> None:
-        tasks = [work.task for work in self._work.values() if work.busy and work.task is not None]
+        tasks: list[asyncio.Task[Any]] = [
+            work.task for work in self._work.values() if work.busy and work.task
+        ]
+        tasks += [self._forgetting] if self._forgetting is not None else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -45,7 +45,8 @@ class LeaseHandle:
     or code that says why the lease is not running, `progress` what is being waited for, `container_state`
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
-    end of its log is here though its container is not. `ssh_keys` are OpenSSH
+    end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
+    where the host has the room, and where it has little. `ssh_keys` are OpenSSH
     public keys; `outputs` is their path inside the container, if any.
     """
 
@@ -65,6 +66,8 @@ class LeaseHandle:
     result_cid: str | None = None
     notice: Notice | None = None
     kept_log: bool = False
+    kept_until: int | None = None
+    paid_until: int | None = None
 
 
 class ExecStream(Protocol):

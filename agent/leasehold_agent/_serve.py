@@ -46,6 +46,7 @@ from leasehold_agent._sentinel import Told
 from leasehold_agent._ssh import SshServer
 from leasehold_agent._status import write_status
 from leasehold_agent._stream import EngineStreams
+from leasehold_agent._subnets import Blocks
 from leasehold_agent._versions import concerns
 from leasehold_agent._witness import Witnesses
 from leasehold_agent._workloads import UploadedWorkloads
@@ -108,7 +109,7 @@ async def make_host(
     ipfs: Ipfs,
 ) -> Host:
     """This host with all its parts; what they hold open is closed with `stack`."""
-    engine = Engine(settings.docker)
+    engine = Engine(settings.docker, Blocks(settings.lease_networks, settings.engine_netns))
     stack.callback(engine.close)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
     if estranged := other_engine(settings.state_dir, facts):
@@ -144,6 +145,8 @@ async def make_host(
             wait=settings.fetch_seconds,
             reserve=settings.disk_reserve,
             registries=settings.registries,
+            limit=settings.image_limit,
+            disk=facts.root,
         ),
         pack=packer(ipfs),
         age_identity=identity.age_identity,

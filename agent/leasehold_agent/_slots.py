@@ -19,7 +19,7 @@ from leasehold.market.wire import TooManyRequests
 
 MOST_DESCRIPTORS: Final = 65_536
 """Enough for every door at its widest; a limit above it is left as it is."""
-MOST_STRANGERS: Final = 256
+MOST_STRANGERS: Final = 512
 MOST_FOR_LEASES: Final = 4096
 PART: Final = 8
 FIRST: Final = 2
@@ -46,7 +46,7 @@ class Budget:
 
     @property
     def strangers(self) -> int:
-        return min(MOST_STRANGERS, self.limit // 8)
+        return min(MOST_STRANGERS, self.limit * 3 // 16)
 
     @property
     def leases(self) -> int:

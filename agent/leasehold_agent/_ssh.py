@@ -14,6 +14,7 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, cast
 
@@ -26,6 +27,7 @@ from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._admission import Admission
 from leasehold_agent._door import Door, Visitor
+from leasehold_agent._rates import Rate
 from leasehold_agent._runtime import ExecStream, LeaseRuntime, ServeContext
 from leasehold_agent._sftp import ContainerSftp
 from leasehold_agent._ssh_guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
@@ -35,6 +37,8 @@ _log = structlog.get_logger("leasehold_agent.ssh")
 LOGIN_SECONDS: Final = 30
 CLOSE_SECONDS: Final = 5.0
 RECHECK_SECONDS: Final = 3.0
+LET_IN: Final = Rate(50, 1.0)
+"""A key exchange and a look at a key cost twice what TLS and a request do."""
 TRIES: Final = 20  # keys that one connection may offer
 CHUNK: Final = 64 * 1024
 OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -64,7 +68,8 @@ class SshServer:
         self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
         self.admission = admission or Admission()
-        self.door = Door(limits=self.admission.door, connections=self.admission.connections)
+        limits = replace(self.admission.door, rate=LET_IN)
+        self.door = Door(limits=limits, connections=self.admission.connections, known=self.admission.known)
         self._options: asyncssh.SSHServerConnectionOptions | None = None
         self._connections: set[GuardedConnection] = set()
         self._live = 0

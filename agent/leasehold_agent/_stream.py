@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import struct
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
@@ -19,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpx
 
 from leasehold_agent._errors import EngineUnavailable, NotRunning
+from leasehold_agent._processes import end_process_of
 
 _HEADER = 8  # stream type, three zero bytes, length of the frame
 _FRAME = struct.Struct(">B3xI")
@@ -52,7 +52,7 @@ class EngineStreams:
         env: Mapping[str, str],
         size: tuple[int, int] | None,
     ) -> DockerExec:
-        """Start `command` in a container. Raises NotRunning, EngineUnavailable."""
+        """Start `command` in a container, named by its full id. Raises NotRunning, EngineUnavailable."""
         created = await self._post(
             f"/containers/{quote(container)}/exec",
             {
@@ -67,7 +67,7 @@ class EngineStreams:
         name = str(created["Id"])
         start: dict[str, object] = {"Detach": False, "Tty": tty}
         reader, writer = await self._take_over(f"/exec/{name}/start", start)
-        stream = DockerExec(self, name, reader, writer, tty)
+        stream = DockerExec(self, container, name, reader, writer, tty)
         try:
             if size is not None and tty:
                 await stream.resize(*size)
@@ -185,12 +185,14 @@ class DockerExec:
     def __init__(
         self,
         engine: EngineStreams,
+        container: str,
         name: str,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         tty: bool,
     ) -> None:
         self._engine = engine
+        self._container = container
         self._name = name
         self._reader = reader
         self._writer = writer
@@ -243,8 +245,7 @@ class DockerExec:
         with contextlib.suppress(EngineUnavailable, NotRunning):
             running, _, pid = await self._engine.inspect_exec(self._name)
             if running and pid > 1:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+                end_process_of(self._container, pid)
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
 

@@ -59,6 +59,21 @@ class Witnesses:
         said = [look for look in looks if look is not None and abs(look.now - at) <= _CLOCKS_APART]
         return sum(so(look) for look in said) >= _NEEDED
 
+    async def agree_on_workload(self, lease: int, workload: bytes, since: int, at: int) -> bool:
+        """Whether two nodes say that it was set last, by what has happened since that block."""
+        said = await asyncio.gather(*(self._workload(node, lease, since) for node in self._nodes))
+        so = [each for each in said if each is not None and abs(each[1] - at) <= _CLOCKS_APART]
+        return sum(found == workload for found, _ in so) >= _NEEDED
+
+    async def _workload(self, node: Rpc, lease: int, since: int) -> tuple[bytes | None, int] | None:
+        try:
+            await node.check_chain(self._deployment)
+            found = await Pool(node, self._deployment).workload_of(lease, since)
+            head = await node.header("latest")
+        except ChainError:
+            return None
+        return None if head is None else (found, head.timestamp)
+
     async def _look(self, node: Rpc, lease: int) -> Look | None:
         try:
             await node.check_chain(self._deployment)

@@ -44,7 +44,7 @@ class UploadedWorkloads:
         self._sources: dict[str, str] = {}
         self._clock = clock
         self._ask_again = float("-inf")
-        self._arrived: dict[bytes, asyncio.Event] = {}
+        self._awaited: dict[bytes, set[asyncio.Event]] = {}
 
     async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
         """Keep `sealed` from the address `source`. Raises ValueError if it is not what `digest` names, StoreFull."""
@@ -53,7 +53,7 @@ class UploadedWorkloads:
         if hashlib.sha256(sealed).digest() != digest:
             raise ValueError("the bytes are not those that the digest names")
         await asyncio.to_thread(self._put, digest, sealed, source)
-        if (event := self._arrived.pop(digest, None)) is not None:
+        for event in self._awaited.get(digest, ()):
             event.set()
 
     async def get(self, digest: bytes) -> bytes | None:
@@ -61,9 +61,17 @@ class UploadedWorkloads:
 
     async def wait(self, digest: bytes) -> bytes:
         """The workload, now or when it is uploaded; the caller sets the time limit."""
-        while (sealed := await self.get(digest)) is None:
-            await self._arrived.setdefault(digest, asyncio.Event()).wait()
-        return sealed
+        arrived, waiting = asyncio.Event(), self._awaited.setdefault(digest, set())
+        waiting.add(arrived)  # before the look: what comes in between is not missed
+        try:
+            while (sealed := await self.get(digest)) is None:
+                await arrived.wait()
+                arrived.clear()
+            return sealed
+        finally:  # most leases are cut off here: what they waited for is remembered no longer
+            waiting.discard(arrived)
+            if not waiting:
+                self._awaited.pop(digest, None)
 
     async def sweep(self, standbys: Standbys) -> None:
         """Drop what no lease has claimed in time. What `standbys` keeps is asked about again after a tenth of it."""

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine
-from typing import Annotated, TextIO, cast
+from typing import Annotated, Any, TextIO, cast
 
 import structlog
 import typer
@@ -136,7 +136,7 @@ def status(as_json: Json = False) -> None:
     table = Table("lease", "machine", "phase", "container", "ports", "why")
     for lease in found["leases"]:
         ports = ", ".join(f"{port['host']}→{port['container']}" for port in lease["ports"])
-        why = lease["reason"] or lease["progress"] or ""
+        why = lease["reason"] or lease["progress"] or _kept(lease)
         row = (
             lease["lease"],
             str(lease["machine"]),
@@ -150,6 +150,14 @@ def status(as_json: Json = False) -> None:
         console.print(table)
     if found["gas"] and found["gas"]["warning"]:
         console.print(found["gas"]["warning"], style="yellow", markup=False)
+
+
+def _kept(lease: dict[str, Any]) -> str:
+    """Until when what is over is kept."""
+    if not lease.get("kept_until"):
+        return ""
+    until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(lease["kept_until"]))
+    return f"kept until {until}, or until its room is wanted"
 
 
 @app.command()

@@ -137,12 +137,12 @@ class Attack:
 
         self.again(once, threads)
 
-    def inside(self, script: str, threads: int = 1) -> None:
-        """A shell script in the thief's container, over and over."""
+    def inside(self, script: str, threads: int = 1, *, bites: bool = True) -> None:
+        """A shell script in the thief's container, over and over. bites: already by being run."""
 
         async def run(agent: AgentClient, lease: int) -> None:
             async with agent.exec(lease, ["sh", "-c", script]) as command:
-                self.bit()
+                self.bit(int(bites))
                 async for _ in command:
                     pass
 
@@ -179,19 +179,19 @@ class Attack:
             sealed = self.ground.site.seal(tenant.workload(dataset, **fields))
             lease = parse_lease(tenant.open(sealed, share=1, duration=3_600))
             try:
-                if runs:
-                    self._wait_for(tenant, lease)
-                self.bit()
+                self.bit(int(not runs or self._runs(tenant, lease)))
             finally:
                 tenant.pool(lambda pool: pool.close(lease))
 
         self.again(one)
 
-    def _wait_for(self, tenant: Tenant, lease: int) -> None:
+    def _runs(self, tenant: Tenant, lease: int) -> bool:
+        """Waits until it is billed, or never will be."""
         while (state := tenant.lease(lease).state) is LeaseState.OPENED:
             time.sleep(_TELL)
         if state is not LeaseState.ACTIVE:
             self.tally.note(self.name, f"met {state.name}")
+        return state is LeaseState.ACTIVE
 
     def connect(self, to: tuple[str, int], *, first: bytes = b"", tls: bool = False) -> socket.socket:
         """From one of many addresses."""

@@ -241,7 +241,7 @@ def its_own_memory(attack: Attack) -> None:
 def connections_to_everywhere(attack: Attack) -> None:
     """The kernel remembers each for minutes, and only so many for the whole host."""
     spray = f"for i in $(seq 200); do timeout 1 nslookup name {_PUBLIC} & done; wait"
-    attack.inside(f"({spray}) >/dev/null 2>&1")
+    attack.inside(f"({spray}) >/dev/null 2>&1", bites=False)
 
     def count() -> None:
         listed = subprocess.run(
@@ -250,9 +250,7 @@ def connections_to_everywhere(attack: Attack) -> None:
             text=True,
             check=True,
         )
-        attack.tally.note(
-            attack.name, "remembered", sum(f"dst={_PUBLIC} " in line for line in listed.stdout.splitlines())
-        )
+        attack.bit(sum(f"dst={_PUBLIC} " in line for line in listed.stdout.splitlines()))
 
     attack.again(count)
 
@@ -284,8 +282,8 @@ def bombs_at_their_end(attack: Attack) -> None:
 
 
 def outputs_without_end(attack: Attack) -> None:
-    """Folders in folders, and more entries than anybody reads; they are packed once the command has ended."""
-    attack.leases(3, {"program": _DEEP}, {"program": _MANY}, runs=True)
+    """Folders in folders, and more entries than anybody reads; they are packed once the lease is over."""
+    attack.leases(3, *({"program": f"{each}; {_WAIT}"} for each in (_DEEP, _MANY)), runs=True)
 
 
 def the_disk_full(attack: Attack) -> None:

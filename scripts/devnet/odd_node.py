@@ -17,6 +17,7 @@ import http.client
 import http.server
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -89,6 +90,13 @@ class Node:
         return [by_id[call["id"]] for call in calls]
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are no news."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class OddNode:
     """Serves on a free port of the loopback until it is left. `odd` counts the answers that were bent."""
 
@@ -105,6 +113,11 @@ class OddNode:
     def url(self) -> str:
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def ws_url(self) -> str:
+        """Where it gives no subscriptions."""
+        return self.url.replace("http", "ws", 1)
 
     def __enter__(self) -> Self:
         odd = self
@@ -123,7 +136,7 @@ class OddNode:
 
             def log_message(self, format: str, *args: Any) -> None: ...
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self
@@ -134,6 +147,11 @@ class OddNode:
         assert self._server is not None
         self._server.shutdown()
         self._server.server_close()
+
+    def becomes(self, kind: Kind | None) -> None:
+        """Another kind of node from now on; None is one that does nothing odd."""
+        with self._lock:
+            self.kind, self.odd, self.asked = kind, 0, 0
 
     def reply(self, body: Any) -> Reply:
         batch = isinstance(body, list)
@@ -210,6 +228,16 @@ def _each_log(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Bend:
     return _results("eth_getLogs", lambda logs: [change(log) for log in logs])
 
 
+def _each_new_log(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Bend:
+    """Of those that are asked for block by block, as they are near the head."""
+    bend = _each_log(change)
+    return lambda exchange: bend(exchange) if any(map(_of_one_block, exchange.calls)) else None
+
+
+def _of_one_block(call: dict[str, Any]) -> bool:
+    return bool(call["method"] == "eth_getLogs" and "blockHash" in call["params"][0])
+
+
 def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda document: {name: value for name, value in document.items() if name not in names}
 
@@ -237,18 +265,22 @@ def _ranges_over(blocks: int, code: int, message: str) -> Bend:
     def bend(exchange: Exchange) -> Reply | None:
         answers, bent = exchange.answers(), False
         for at, call in enumerate(exchange.calls):
-            if call["method"] == "eth_getLogs" and "fromBlock" in call["params"][0]:
-                query = call["params"][0]
-                if int(query["toBlock"], 16) - int(query["fromBlock"], 16) >= blocks:
-                    answers[at] = {
-                        "jsonrpc": "2.0",
-                        "id": call["id"],
-                        "error": {"code": code, "message": message},
-                    }
-                    bent = True
+            asked = call["params"][0] if call["method"] == "eth_getLogs" else {}
+            if "fromBlock" in asked and _length(exchange, asked) > blocks:
+                error = {"code": code, "message": message}
+                answers[at], bent = {"jsonrpc": "2.0", "id": call["id"], "error": error}, True
         return Reply.of(exchange, answers) if bent else None
 
     return bend
+
+
+def _length(exchange: Exchange, query: Mapping[str, str]) -> int:
+    last = query["toBlock"]
+    if last == "latest":
+        last = exchange.node.ask([{"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}])[0][
+            "result"
+        ]
+    return int(last, 16) - int(query["fromBlock"], 16) + 1
 
 
 def _every(number: int, bend: Bend) -> Bend:
@@ -349,6 +381,8 @@ def _passing() -> Iterator[tuple[str, Bend]]:
     yield "logs that are an object", _results("eth_getLogs", lambda logs: {"logs": logs})
     yield "logs of another contract", _each_log(_with(address="0x" + "77" * 20))
     yield "logs of another block", _each_log(_with(blockNumber="0x7fffffff"))
+    yield "new logs of another block", _each_new_log(_with(blockNumber="0x7fffffff"))
+    yield "new logs of an older block", _each_new_log(_with(blockNumber="0x1"))
     yield "logs whose data is no hex", _each_log(_with(data="0xgg"))
     yield "logs whose data is cut", _each_log(lambda log: {**log, "data": log["data"][:-1]})
     yield "logs without topics", _each_log(_without("topics"))

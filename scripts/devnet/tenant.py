@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -77,7 +78,9 @@ class Tenant(Account):
 
     def dataset(self, answer: str, size: int = 1 << 16) -> str:
         """A folder in the renter's IPFS node with `answer` and `size` bytes of ballast; its CID."""
-        folder = self.site.renter.home / f"dataset-{next(_numbers)}"
+        folder = (
+            self.site.renter.home / f"dataset-{os.getpid()}-{next(_numbers)}"
+        )  # attackers are copies of a process
         folder.mkdir()
         (folder / "answer").write_text(answer)
         (folder / "ballast").write_bytes(random.Random(answer).randbytes(size))

@@ -171,6 +171,27 @@ class TestAnotherTenant:
         assert after is not None
         assert after.pid == before.pid
 
+    async def test_the_former_tenants_secrets_do_not_pass_on(self, rig: Rig) -> None:
+        """Neither in the container that runs on, nor in its files, nor where it is made anew."""
+        lease = await rig.open(rig.workload(grace=0, secrets={"token": "hush"}))
+        before = await running(rig, lease)
+        read = "cat /run/secrets/token"
+        assert await rig.inside(lease, read) == (0, "hush")
+        assert (await rig.inside(lease, "echo mine > /run/secrets/token; rm /run/secrets/token"))[0] != 0
+        seen(rig, tenant=rig.chain.address(OTHER))
+        await rig.until(lambda: rig.host.folder(lease).load().tenant == rig.chain.address(OTHER))
+        assert (await rig.inside(lease, read))[0] != 0
+        written = await rig.host.engine._call(lambda client: client.diff(before.name))
+        assert not [each["Path"] for each in written or () if "token" in each["Path"]]
+        await rig.host.engine.remove(before.name)
+
+        async def back() -> bool:
+            container = await rig.container(lease)
+            return container is not None and container.running
+
+        await rig.until(back)
+        assert (await rig.inside(lease, read))[0] != 0
+
     async def test_a_container_that_is_gone_comes_back_for_the_new_tenant(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0).for_tenant(rig.chain.address(TENANT)))
         before = await running(rig, lease)

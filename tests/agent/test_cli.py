@@ -264,14 +264,28 @@ async def _answers(rig: Rig, port: int) -> None:
 
 def test_what_a_host_lacks_is_said_with_what_to_do(tmp_path: Path) -> None:
     well = EngineFacts(True, ("runc",), tmp_path, live_restore=True)
-    assert lacks(well, most_files=lambda: 65_536) == []
-    (networks,) = lacks(replace(well, network_bits=16), most_files=lambda: 65_536)
-    assert "65,536 addresses" in networks
-    assert "default-address-pools" in networks
-    (engine, files) = lacks(replace(well, live_restore=False), most_files=lambda: 1_024)
+    assert lacks(well, most_files=lambda: 65_536, sysctls=tmp_path) == []
+    (engine, files) = lacks(replace(well, live_restore=False), most_files=lambda: 1_024, sysctls=tmp_path)
     assert '"live-restore": true' in engine
     assert "1024 files" in files
     assert "LimitNOFILE=65536" in files
+
+
+def test_what_one_lease_could_take_from_all_is_named(tmp_path: Path) -> None:
+    """With the kernel's defaults one container has all 128 watchers, and every other's `inotify_init` fails."""
+    well = EngineFacts(True, ("runc",), tmp_path, live_restore=True)
+    shipped = (Path(__file__).parents[2] / "agent" / "leasehold-sysctl.conf").read_text()
+    for line in shipped.splitlines():
+        if "=" in line:
+            name, _, value = line.partition(" = ")
+            path = tmp_path / name.replace(".", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{value}\n")
+    assert lacks(well, most_files=lambda: 65_536, sysctls=tmp_path) == []
+    (tmp_path / "fs/inotify/max_user_instances").write_text("128\n")
+    (said,) = lacks(well, most_files=lambda: 65_536, sysctls=tmp_path)
+    assert "(fs.inotify.max_user_instances)" in said
+    assert "leasehold-sysctl.conf" in said
 
 
 def test_the_unit_gives_what_the_agent_stands_on() -> None:

@@ -89,6 +89,26 @@ class TestExec:
         await stream.close()
         await rig.until(lambda: _sees_not(rig, lease, "sleep 4321"))
 
+    async def test_a_number_that_is_another_s_by_now_ends_nobody(
+        self, rig: Rig, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The command has ended, its number has been given out again, and the engine has not heard of it yet."""
+        lease = await running(rig)
+        other = await asyncio.create_subprocess_exec("sleep", "600")
+        stream = await rig.runtime.exec(lease, ["true"])
+
+        async def behind(_: str) -> tuple[bool, int | None, int]:
+            return True, None, other.pid
+
+        monkeypatch.setattr(rig.host.streams, "inspect_exec", behind)
+        try:
+            await stream.close()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(other.wait(), 0.2)
+        finally:
+            other.kill()
+            await other.wait()
+
     async def test_a_command_that_is_not_there(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["/no/such/command"])

@@ -6,17 +6,22 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._door import Door, DoorLimits, Visitor
+from leasehold_agent._hello import NoHello, missing
 from leasehold_agent._rates import Buckets, Rate, network
 from leasehold_agent._slots import Budget, Room, Slots
+from leasehold_agent._turns import Turns, networks
 
-GENEROUS = Rate(1e6, 1)
+EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000, new_a_turn=1_000)
+"""Lets in whoever comes, and whom its places are for: what comes after may take them at once."""
 
 
 @pytest.mark.parametrize(
@@ -31,6 +36,75 @@ GENEROUS = Rate(1e6, 1)
 )
 def test_what_an_address_is_counted_as(address: str, counted: str) -> None:
     assert network(address) == counted
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", ("192.0", "192.0.2", "192.0.2.7")),
+        ("::ffff:192.0.2.7", ("192.0", "192.0.2", "192.0.2.7")),
+        ("2001:db8:1:2:3::4", ("2001:db8::/32", "2001:db8:1::/48", "2001:db8:1:2::/64")),
+    ],
+)
+def test_networks_large_to_small(address: str, counted: tuple[str, str, str]) -> None:
+    assert networks(address) == counted
+
+
+def test_ten_thousand_addresses_of_a_network_are_one_caller() -> None:
+    now = 0.0
+    turns = Turns(lambda: now)
+    flood = [networks(f"10.0.{number // 250}.{number % 250}") for number in range(10_000)]
+    for each in flood:
+        turns.took(each)
+    worst = min(turns.rank(each) for each in flood)
+    assert turns.rank(networks("192.0.2.7")) == (0, 0, 0)
+    assert turns.rank(networks("10.0.200.1")) < worst  # a tenant in the flood's own /16
+    assert turns.rank(networks("10.0.3.251")) < worst  # and in its /24
+    for _ in range(20):
+        now += 121
+        turns.took(networks("192.0.2.8"))
+    assert turns.rank(networks("10.0.3.1")) == (0, 0, 0)
+
+
+def test_what_is_counted_is_bounded() -> None:
+    turns = Turns(lambda: 0.0)
+    for number in range(100_000):
+        turns.took(networks(f"10.{number % 250}.{number // 250 % 250}.{number % 241}"))
+    assert len(turns._had) < 70_000
+
+
+HELLO = b"\x16\x03\x01\x00\x40" + bytes(0x40)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (b"", 5),
+        (b"\x16", 5),
+        (HELLO[:5], len(HELLO)),
+        (HELLO[:-1], len(HELLO)),
+        (HELLO, 0),
+        (HELLO + b"more", 0),
+    ],
+)
+def test_a_hello_is_there_when_it_is_whole(said: bytes, wanted: int) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said)
+        assert missing(here, tls=True) == wanted
+        assert missing(here, tls=False) == (0 if said else 1)
+        assert here.recv(100, socket.MSG_DONTWAIT) == said if said else True
+
+
+@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\xff\xff", None])
+def test_what_is_no_hello(said: bytes | None) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said) if said else there.close()
+        with pytest.raises(NoHello):
+            missing(here, tls=True)
 
 
 @pytest.mark.parametrize("limit", [256, 1024, 65_536, 1_048_576])
@@ -100,7 +174,7 @@ class Quiet(asyncio.Protocol):
 
 class Doorway:
     def __init__(self, limits: DoorLimits) -> None:
-        self.door = Door(limits=limits, connections=Slots(2))
+        self.door = Door(limits=limits, connections=Slots(20))
         self.port = 0
         self.writers: list[asyncio.StreamWriter] = []
         self.transports: list[asyncio.Transport] = []
@@ -110,6 +184,23 @@ class Doorway:
         self.writers.append(writer)
         assert await reader.readline() == b"hello\n"
         return reader, writer
+
+    def knock(self, source: str, words: bytes = b"") -> socket.socket:
+        """Connects, and leaves it at that."""
+        made = socket.create_connection(("127.0.0.1", self.port), source_address=(source, 0))
+        made.sendall(words)
+        return made
+
+    async def show(self, source: str, lease: int) -> None:
+        """Comes, shows a lease and stays."""
+        _, writer = await self.come(source)
+        writer.write(b"%d" % lease)
+        await self.until(lambda: self.door.is_known(source))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(patient(10)):
+            while not holds():  # noqa: ASYNC110  # the door's own state
+                await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -134,53 +225,84 @@ async def opened(doorways: list[Doorway], limits: DoorLimits) -> Doorway:
 
 
 async def test_the_oldest_of_the_greediest_gives_way(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits(strangers=4, address_rate=GENEROUS, all_rate=GENEROUS))
+    doorway = await opened(doorways, replace(EVERYBODY, strangers=16))
     lone, _ = await doorway.come("127.0.0.2")
     greedy = [(await doorway.come("127.0.0.3"))[0] for _ in range(10)]
-    for reader in greedy[:7]:
+    for reader in greedy[:8]:
         assert await reader.read() == b""
-    assert doorway.door.strangers == 4
+    assert doorway.door.strangers == 3  # and a place that is kept for where tenants come from
     assert not lone.at_eof()
 
 
 async def test_where_a_tenant_came_from_gives_way_last(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits(strangers=4, address_rate=GENEROUS, all_rate=GENEROUS))
-    _, writer = await doorway.come("127.0.0.2")
-    writer.write(b"12")
-    async with asyncio.timeout(patient(10)):
-        while doorway.door.strangers:  # noqa: ASYNC110  # until it is known
-            await asyncio.sleep(0.01)
-    tenants = [(await doorway.come("127.0.0.2"))[0] for _ in range(3)]
+    doorway = await opened(doorways, replace(EVERYBODY, strangers=16))
+    await doorway.show("127.0.0.2", 12)
+    tenants = [(await doorway.come("127.0.0.2"))[0] for _ in range(2)]
     for number in range(20):  # each from another address
         await doorway.come(f"127.0.1.{number}")
     assert not any(reader.at_eof() for reader in tenants)
 
 
-async def test_one_address_has_only_so_many(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits(of_address=2, address_rate=GENEROUS, all_rate=GENEROUS))
-    readers = [(await doorway.come("127.0.0.2"))[0] for _ in range(5)]
-    for reader in readers[:3]:
-        assert await reader.read() == b""
-    assert doorway.door.strangers == 2
+async def test_who_comes_from_where_tenants_come_from_leaves_half_of_the_places(
+    doorways: list[Doorway],
+) -> None:
+    doorway = await opened(doorways, replace(EVERYBODY, strangers=16))
+    for number in range(8):
+        await doorway.show(f"127.0.{number}.2", 12)
+    # Of a lease the last four count, or who has one could make the whole world known.
+    assert [doorway.door.is_known(f"127.0.{number}.2") for number in range(8)] == [False] * 4 + [True] * 4
+    others = [(await doorway.come("127.1.0.1"))[0], (await doorway.come("127.2.0.1"))[0]]
+    for number in range(20):
+        await doorway.come(f"127.0.{number % 4 + 4}.2")
+    assert not any(reader.at_eof() for reader in others)
 
 
-async def test_who_comes_too_often_is_not_served(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits(address_rate=Rate(3, 1e9), all_rate=GENEROUS))
-    for _ in range(3):
-        await doorway.come("127.0.0.2")
-    with socket.create_connection(("127.0.0.1", doorway.port), source_address=("127.0.0.2", 0)) as refused:
-        assert await asyncio.to_thread(refused.recv, 10) == b""
-    await doorway.come("127.0.0.3")
+async def test_a_newcomer_has_the_time_that_he_needs(doorways: list[Doorway]) -> None:
+    """However many come after him, and whatever they do, while his words are on their way."""
+    limits = DoorLimits(strangers=16, rate=EVERYBODY.rate, fair_seconds=1e9, silent_seconds=0)
+    doorway = await opened(doorways, limits)
+    _, tenant = await doorway.come("127.200.0.1")
+    crowd = [doorway.knock(f"127.{number % 100}.{number % 200}.2") for number in range(400)]
+    try:
+        for _ in range(100):  # turns of the loop, in each of which more of them could be let in
+            await asyncio.sleep(0)
+        tenant.write(b"12")
+        await doorway.until(lambda: doorway.door.is_known("127.200.0.1"))
+        assert doorway.door.strangers <= 16
+    finally:
+        for each in crowd:
+            each.close()
+
+
+async def test_whose_network_was_let_in_least_goes_in_first(doorways: list[Doorway]) -> None:
+    """A newcomer before those who wait already, and whose networks came before."""
+    limits = DoorLimits(strangers=400, rate=Rate(1, 1e9), fair_seconds=1e9, silent_seconds=0)
+    doorway = await opened(doorways, limits)
+    for number in (1, 2):
+        await doorway.come(f"127.{number}.1.1")
+    knocked = [doorway.knock(f"127.{number % 2 + 1}.{number}.1") for number in range(90)]
+    knocked += [doorway.knock("127.3.1.1"), doorway.knock("127.1.1.2")]
+    try:
+        await doorway.until(lambda: doorway.door.strangers == 94)
+        doorway.door._pace = Buckets(Rate(1, 1e9), time.monotonic)
+        doorway.door._soon()
+        await doorway.until(lambda: len(doorway.transports) == 4)
+        came = [transport.get_extra_info("peername")[0] for transport in doorway.transports]
+        assert came == ["127.1.1.1", "127.2.1.1", "127.3.1.1", "127.1.0.1"]
+    finally:
+        for each in knocked:
+            each.close()
 
 
 async def test_a_stranger_who_shows_nothing_is_cut_off(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits(seconds=0.05))
+    doorway = await opened(doorways, replace(EVERYBODY, seconds=0.05))
     reader, _ = await doorway.come("127.0.0.2")
     assert await reader.read() == b""
 
 
 async def test_connections_of_a_lease_are_counted(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits())
+    doorway = await opened(doorways, EVERYBODY)
+    doorway.door._connections = Slots(2)
     visitors = []
     for _ in range(3):
         _, writer = await doorway.come("127.0.0.2")
@@ -204,7 +326,7 @@ async def test_connections_of_a_lease_are_counted(doorways: list[Doorway]) -> No
 
 async def test_a_place_comes_back_when_another_has_come_from_the_same_port(doorways: list[Doorway]) -> None:
     """Who is not read from is not heard to leave: the next from his port is there before he has gone."""
-    doorway = await opened(doorways, DoorLimits())
+    doorway = await opened(doorways, EVERYBODY)
     places, here = doorway.door._connections, ("127.0.0.2", 0)
     for lease in (12, 13):
         client = socket.create_connection(("127.0.0.1", doorway.port), source_address=here)
@@ -228,7 +350,7 @@ async def test_a_place_comes_back_when_another_has_come_from_the_same_port(doorw
 
 
 async def test_closing_cuts_everybody_off(doorways: list[Doorway]) -> None:
-    doorway = await opened(doorways, DoorLimits())
+    doorway = await opened(doorways, EVERYBODY)
     readers = [(await doorway.come("127.0.0.2"))[0] for _ in range(3)]
     await doorway.door.close()
     assert [await reader.read() for reader in readers] == [b""] * 3

@@ -16,16 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.types import Mount
 
 from devnet import images
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
+from devnet.patience import patient
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, WorkloadError
 from leasehold.workload import Output, load_workload
 from leasehold_agent._engine import Engine
 from leasehold_agent._errors import EngineRefused
+from leasehold_agent._image_archive import survey
 from leasehold_agent._lease_dir import LeaseDir, Notes
+from leasehold_agent._notice import prepare
 from leasehold_agent._outputs import collect
 
 NAME = "lht-escape"
@@ -158,7 +162,7 @@ def left_behind(
         container = client.containers.create(tiny.id, ["sh", "-c", script], name=NAME, network_mode="none")
         try:
             container.start()
-            container.wait(timeout=120)
+            container.wait(timeout=patient(30))
             yield host.parent
         finally:
             container.remove(force=True)
@@ -324,18 +328,22 @@ def test_what_an_archive_holds(grounds: Grounds, attack: str, lenient: bool) -> 
 
 @pytest.mark.parametrize("attack", ["above", "absolute", "through a link", "root's program", "a device"])
 async def test_what_an_images_layer_holds(docker_engine: DevEngine, grounds: Grounds, attack: str) -> None:
-    """The engine unpacks it, as root; in a container of it the agent then writes secrets and makes folders."""
+    """The engine unpacks it, as root; in a container of it the agent then has secrets mounted and makes folders."""
     layer, target = grounds.lease / "layer.tar", grounds.lease / "image.tar"
+    folder = LeaseDir(grounds.lease.parent, int(grounds.lease.name))
     layer.write_bytes(archive([*ARCHIVES[attack](grounds.canary), member("run", _LINK, str(grounds.canary))]))
     image = images.archive_of(layer, "leasehold/hostile:1", {"Cmd": [attack]}, target)
     engine = Engine(docker_engine.url)
     with docker_engine.client() as client:
         try:
             with contextlib.suppress(EngineRefused):
-                await engine.load_image(target, "leasehold/ipfs:hostile")
-                client.containers.create(image, ["sh"], name="lht-hostile", network_mode="none")
-                await engine.put_files("lht-hostile", {"/run/secrets/escaped": b"escaped"})
+                await engine.load_image(survey(target, 1 << 30), "leasehold/ipfs:hostile")
+                secrets = Mount("/run/secrets", str(prepare(folder.secrets)), type="bind", read_only=True)
+                client.containers.create(
+                    image, ["sh"], name="lht-hostile", network_mode="none", mounts=[secrets]
+                )
                 await engine.make_folders("lht-hostile", ["/run/escaped", "/l/escaped"])
+                await engine.start("lht-hostile")  # mounted by now, whether there is a shell or not
         finally:
             await engine.remove("lht-hostile")
             engine.close()

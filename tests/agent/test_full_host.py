@@ -15,6 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from devnet.engine import Engine
+from devnet.patience import patient
 from devnet.world import free_port
 from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold.errors import RpcUnavailable
@@ -57,6 +58,10 @@ def fill(folder: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+def grow(folder: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=256m", str(folder)], check=True)
 
 
 # -------------------------------------------------------------------------------------------------- the disk
@@ -193,6 +198,17 @@ async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
     assert "answer" in names
     assert "hole" not in names
     assert [action for action in await rig.reconciler.tick() if isinstance(action, Publish)] == []
+    # Until there is much more room: then what did not fit is taken, and what was taken is not taken again.
+    grow(small_disk)
+    rig.reconciler.wake()
+    await rig.until(lambda: rig.host.folder(lease).load().lacked is None)
+    await rig.until(lambda: len(rig.host.folder(lease).load().results) == 2)
+    await rig.reconciler.settle()
+    whole = rig.host.folder(lease).load()
+    assert (whole.failure_detail, rig.host.folder(lease).outputs.exists()) == ("", False)
+    assert whole.result is not None
+    await rig.ipfs.fetch(whole.result, small_disk / "whole")
+    assert {"answer", "hole"} <= {path.name for path in (small_disk / "whole").rglob("*")}
 
 
 def _last(said: list[Any]) -> dict[str, Any]:
@@ -278,6 +294,59 @@ async def test_the_sentinel_leaves_the_agent_its_time_and_then_answers(chain: An
     assert await sentinel.look() == [machine]
     assert await standing(chain, machine) == 0
     assert await sentinel.look() == []
+
+
+async def test_no_transaction_of_the_operator_stands_in_front_of_the_answer(chain: Any) -> None:
+    """The agent sent one for too little gas, and ended: whatever comes after it would wait as long as it does."""
+    machine, lease, _ = await lent(chain)
+    asked, signer = await challenge(chain, machine, lease), chain.signer(OPERATOR)
+    chain.anvil.advance(WINDOW // 4)
+    chain.anvil.mine()
+    chain.anvil.request("evm_setAutomine", False)
+    try:
+        base = int(chain.anvil.request("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+        first = int(chain.anvil.request("eth_getTransactionCount", signer.address, "latest"), 16)
+        for nonce in (first, first + 1):
+            stuck = await signer.sign_transaction(
+                {
+                    "type": 2,
+                    "chainId": chain.anvil.chain_id,
+                    "nonce": nonce,
+                    "to": signer.address,
+                    "value": 0,
+                    "data": "0x",
+                    "gas": 21_000,
+                    "maxFeePerGas": 5 * base,
+                    "maxPriorityFeePerGas": 5 * base,
+                }
+            )
+            chain.anvil.request("eth_sendRawTransaction", "0x" + stuck.hex())
+        sender = Sender(chain.rpc, signer, poll=0.02, overtakes=10**17)
+        sentinel = Sentinel(
+            chain.rpc,
+            Pool(chain.rpc, chain.deployment, sender),
+            Told(),
+            signer.address,
+            chain.address(PROVIDER),
+            Host().alive,
+        )
+        look = asyncio.create_task(sentinel.look())
+        faults = (await chain.pool().faults()).address.lower()
+        async with asyncio.timeout(patient(30)):
+            while _waiting(chain, signer.address, first) != faults:
+                await asyncio.wait({look}, timeout=0.05)
+            chain.anvil.mine()
+        assert await look == [machine]
+        assert await standing(chain, machine) != asked
+    finally:
+        chain.anvil.request("evm_setAutomine", True)
+
+
+def _waiting(chain: Any, account: str, nonce: int) -> str:
+    """Whom the account's transaction with that nonce calls, which no block has yet."""
+    pending = chain.anvil.request("txpool_content")["pending"]
+    mine = {address.lower(): each for address, each in pending.items()}.get(account.lower(), {})
+    return str(mine[str(nonce)]["to"]).lower()
 
 
 async def test_one_machines_trouble_silences_no_other(chain: Any) -> None:

@@ -155,6 +155,19 @@ class TestUploads:
         await store.sweep(_named())
         assert await store.get(digest) is None
 
+    async def test_who_waits_in_vain_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        """Anybody may open leases with digests that nobody will ever deliver."""
+        store = UploadedWorkloads(tmp_path)
+        digest = hashlib.sha256(b"sealed").digest()
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(store.wait(bytes(32)), 0.01)
+        both = [asyncio.create_task(store.wait(digest)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await store.put(digest, b"sealed")
+        assert await asyncio.gather(*both) == [b"sealed", b"sealed"]
+        assert not store._awaited
+
     async def test_one_address_cannot_fill_the_store(self, tmp_path: Path) -> None:
         store = UploadedWorkloads(tmp_path / "uploads", room=8_000, of_source=6_000)
         hog = [bytes([number]) * 1000 for number in range(8)]
@@ -275,3 +288,14 @@ class TestGas:
 
     def test_a_chain_whose_gas_is_free(self) -> None:
         assert GasState("0xA", 0, 0).warning is None
+
+
+def test_the_results_that_are_remembered_are_few() -> None:
+    """A tenant may set as many workloads as he likes, each of which publishes."""
+    notes = Notes()
+    for number in range(1_000):
+        forgotten = notes.remember(f"bafy{number}")
+        assert notes.remember(f"bafy{number}") == ()
+        assert forgotten == ((f"bafy{number - 64}",) if number >= 64 else ())
+    assert len(notes.results) == 64
+    assert notes.results[-1] == "bafy999"

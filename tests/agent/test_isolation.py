@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +107,14 @@ class TestNetwork:
         container = await rig.container(lease)
         assert container is not None
         assert container.address is not None
-        gateway = container.address.rsplit(".", 1)[0] + ".1"
-        for address in (gateway, docker_engine.address, docker_engine.gateway, "192.0.2.1"):
+        block = IPv4Interface(f"{container.address}/28").network  # the bridge has its first address
+        for address in (
+            str(block[1]),
+            str(block[-1]),
+            docker_engine.address,
+            docker_engine.gateway,
+            "192.0.2.1",
+        ):
             assert not await reached(rig, lease, address), address
 
     async def test_none_reaches_nothing(self, rig: Rig) -> None:

@@ -17,6 +17,7 @@ from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
 from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
 from leasehold_agent._engine import ContainerSpec
+from leasehold_agent._plan import Room
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -73,6 +74,21 @@ async def test_from_open_to_results(rig: Rig, tmp_path: Path) -> None:
     assert (await rig.handle(lease)).phase == "ended"
 
 
+async def test_what_the_index_does_not_hear_of_is_not_sent_without_a_pause(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that says the lease has started, and gives no event of it: `start` was looked at for ever, at once."""
+    heard: list[int] = []
+
+    async def start(lease: int, endpoint: bytes) -> None:
+        heard.append(lease)
+
+    monkeypatch.setattr(rig.host.chain, "start", start)
+    lease = await rig.open()
+    await rig.until(lambda: len(heard) == 3)
+    assert rig.reconciler._work[lease].backoff.failures >= 2
+
+
 async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: Path) -> None:
     lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
     assert await result(rig, lease, tmp_path) == "42\n"
@@ -97,10 +113,14 @@ async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
 
 async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(retention_min=1_000, retention_max=2_000)
-    lease = await rig.open(rig.workload(grace=0))
+    command = ["sh", "-c", ANSWER + "; exec sleep 600"]
+    lease = await rig.open(rig.workload(command=command, outputs=[RESULTS], grace=0))
     await running(rig, lease)
     await rig.chain.pool(TENANT).close(lease)
     await stopped(rig, lease)
+    await rig.until(lambda: rig.host.folder(lease).load().published)
+    published = rig.host.folder(lease).load().result
+    assert published in await rig.ipfs.pins()
     rig.chain.anvil.advance(900)
     rig.chain.anvil.mine()
     await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
@@ -111,6 +131,59 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     await rig.until(lambda: not rig.host.folder(lease).exists)
     assert await rig.container(lease) is None
     assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
+    assert published not in await rig.ipfs.pins()
+
+
+async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) -> None:
+    """Filled, closed, rented again: what the former lease left is gone before the next one is declined for it."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "one").write_text("1")
+    cid = (await rig.ipfs.add_folder(tmp_path / "data")).cid
+    first = await rig.open(rig.workload(grace=0, datasets=[{"cid": cid, "path": "/data"}]))
+    await running(rig, first)
+    assert rig.host.datasets_in_use() == {cid}
+    await rig.chain.pool(TENANT).close(first)
+    await stopped(rig, first)
+    await rig.until(lambda: rig.host.folder(first).load().gone_block is not None)
+    assert rig.host.datasets_in_use() == set()
+
+    async def network_is_gone() -> bool:
+        return rig.host.names.network(first) not in await rig.host.engine.networks(rig.host.names.filter)
+
+    await rig.until(network_is_gone)
+    kept = await rig.handle(first)
+    assert kept.paid_until is not None
+    assert kept.kept_until == kept.paid_until + 86_400 - rig.host.folder(first).load().billed
+    rig.chain.anvil.advance(600)
+    rig.chain.anvil.mine()
+    await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
+    assert await rig.container(first) is not None
+    room = rig.host.room
+    rig.host.room = lambda wanted=0: Room.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
+    second = await rig.open(rig.workload(grace=0, disk="1MiB"))
+    await rig.until(lambda: not rig.host.folder(first).exists)
+    await running(rig, second)
+
+
+async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:
+    """A reorganisation ends a lease and brings it back, with the container that it had."""
+    lease = await rig.open(rig.workload(grace=0))
+    before = await running(rig, lease)
+    state = rig.chain.anvil.request("evm_snapshot")
+    await rig.chain.pool(TENANT).close(lease)
+    await stopped(rig, lease)
+    await rig.until(lambda: rig.host.names.network(lease) not in rig.reconciler.networks)
+    rig.chain.anvil.request("evm_revert", state)
+    rig.chain.anvil.mine()
+
+    async def back() -> bool:
+        container = await rig.container(lease)
+        return container is not None and container.running and container.address is not None
+
+    await rig.until(back)
+    now = await rig.container(lease)
+    assert now is not None
+    assert now.id == before
 
 
 async def test_another_workload_on_the_same_lease(rig: Rig, tmp_path: Path) -> None:

@@ -163,6 +163,22 @@ async def test_one_node_cannot_name_another_tenant(
         assert _let_in(desired, Notes(tenant=thief)) == thief
 
 
+async def test_one_node_cannot_have_another_workload_run(
+    chain: PoolChain, liar: Liar, lease: int, tmp_path: Path
+) -> None:
+    """What runs would go for it, and what it leaves with it."""
+    other = b"o" * 32
+    await liar.chain.pool(TENANT).set_workload(lease, other)
+    async with gate_of(chain, [liar.url, chain.anvil.url], tmp_path) as gate:
+        assert (await gate.snapshot([lease])).leases[lease].workload == other
+        assert not await gate.has_workload(lease, other)
+        await chain.pool(TENANT).set_workload(lease, other)
+        assert await gate.has_workload(lease, other)
+        # Nor can it name again what was set once: the second node tells what came after.
+        await chain.pool(TENANT).set_workload(lease, b"p" * 32)
+        assert not await gate.has_workload(lease, other)
+
+
 async def test_who_does_not_answer_agrees_with_nobody(
     chain: PoolChain, liar: Liar, lease: int, tmp_path: Path
 ) -> None:
@@ -178,5 +194,6 @@ async def test_with_one_node_its_word_is_taken(chain: PoolChain, lease: int, tmp
     async with gate_of(chain, [chain.anvil.url, chain.anvil.url], tmp_path) as gate:
         assert await gate.is_live(lease)
         assert await gate.is_tenant(lease, "0x" + "11" * 20)
+        assert await gate.has_workload(lease, b"?" * 32)
         await chain.pool(TENANT).close(lease)
         assert not await gate.is_live(lease)

@@ -12,6 +12,7 @@ import pytest
 
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
+from devnet.patience import patient
 from leasehold.workload import Output
 from leasehold_agent._engine import Engine
 from leasehold_agent._outputs import Ledger, collect
@@ -34,7 +35,7 @@ def left_behind(docker_engine: DevEngine, image: str, script: str) -> Iterator[N
         container = client.containers.create(image, ["sh", "-c", script], name=NAME, network_mode="none")
         try:
             container.start()
-            assert container.wait(timeout=120)["StatusCode"] == 0, container.logs()
+            assert container.wait(timeout=patient(30))["StatusCode"] == 0, container.logs()
             yield
         finally:
             container.remove(force=True)

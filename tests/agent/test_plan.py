@@ -23,10 +23,12 @@ from leasehold_agent._plan import (
     Publish,
     Replace,
     Resize,
+    Room,
     Rules,
     SendStart,
     Stop,
     Tell,
+    gives_way,
     plan,
 )
 
@@ -224,6 +226,11 @@ WHEN_OVER = {
         Actual(replace(OVER, published=True, gone_at=NOW - 864_000, gone_block=50, billed=10**7)),
         Delete(LEASE),
     ),
+    "stopped, its network is still here": (
+        ENDED,
+        Actual(replace(OVER, published=True), container("exited"), networked=True),
+        Stop(LEASE, "ended"),
+    ),
     "reorganised away: kept in case it comes back": (None, Actual(OVER, container("exited")), None),
 }
 
@@ -300,3 +307,49 @@ def test_whose_end_it_was(actual: Actual, action: Action | None) -> None:
 
 def test_a_container_that_is_paused_when_its_lease_is_over_is_stopped() -> None:
     assert the_plan(ENDED, Actual(OVER, container("paused"))) == [Stop(LEASE, "ended")]
+
+
+HOUR = 3_600
+OTHERS = {number: replace(ENDED, lease=number << 16) for number in range(1, 6)}
+
+
+def kept(billed: int, ago: int, *, published: bool = True) -> Actual:
+    notes = replace(OVER, billed=billed, gone_at=NOW - ago, gone_block=50, published=published)
+    return Actual(notes, container("exited"))
+
+
+def order(room: Room, *here: Actual) -> list[int]:
+    """Which of several leases that are over make room, by their places."""
+    numbered = {number << 16: each for number, each in enumerate(here, 1)}
+    chain = ChainSnapshot(
+        current=True, block=100, now=NOW, leases={each.lease: each for each in OTHERS.values()}
+    )
+    found = gives_way(chain, numbered, RULES, room)
+    planned = [action for action in plan(chain, numbered, replace(RULES, room=room)) if action.lease in found]
+    assert planned[:1] == [Delete(each) for each in found[:1]]
+    return [lease >> 16 for lease in found]
+
+
+def test_a_minute_of_a_lease_buys_no_day_of_the_disk() -> None:
+    """A thief fills the disk, closes, rents again: what he left goes before anything that was paid for."""
+    thief, honest = kept(60, 2 * 60), kept(20 * HOUR, 2 * HOUR)
+    assert order(Room.WANTED, honest, thief, kept(60, 5 * 60)) == [3, 2]
+    assert order(Room.SHORT, honest, thief, kept(60, 5 * 60)) == [3, 2, 1]
+    assert the_plan(ENDED, thief) == []  # nobody needs the room
+
+
+def test_results_that_are_not_published_go_last_and_not_at_once() -> None:
+    owed, young = kept(2 * HOUR, 3 * HOUR, published=False), kept(2 * HOUR, HOUR // 2, published=False)
+    assert order(Room.SHORT, owed, young, kept(HOUR, 2 * HOUR)) == [3, 1]
+    assert order(Room.SHORT, kept(60, 59, published=False), kept(60, 61, published=False)) == [2]
+
+
+def test_nothing_makes_way_that_may_come_back() -> None:
+    fresh = replace(kept(60, 600), notes=replace(kept(60, 600).notes, gone_block=99))
+    assert order(Room.SHORT, fresh) == []
+    chain = ChainSnapshot(current=False, block=100, now=NOW, leases=OTHERS)
+    assert gives_way(chain, {1 << 16: kept(60, 600)}, RULES, Room.SHORT) == []
+    dying = replace(kept(60, 600), container=container("running"))
+    assert order(Room.SHORT, dying) == [], "it has its grace"
+    alive = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ACTIVE})
+    assert gives_way(alive, {LEASE: kept(60, 600)}, RULES, Room.SHORT) == []

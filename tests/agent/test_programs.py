@@ -15,6 +15,7 @@ import pytest
 
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
+from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.workload import load_workload
 from leasehold_agent._config import AgentSettings
@@ -94,7 +95,7 @@ async def test_a_program_starts_what_it_needs(docker_engine: DevEngine, tiny: Im
         with docker_engine.client() as client:
             container = client.containers.get(spec.name)
             container.start()
-            code = container.wait(timeout=300)["StatusCode"]
+            code = container.wait(timeout=patient(100))["StatusCode"]
             said = container.logs().decode()
         assert (code, said.splitlines()[-1:]) == (0, ["well"]), said
     finally:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,11 +77,20 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "probe").read_bytes()
 
 
+def _archive(probe: bytes) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        entry = tarfile.TarInfo("probe")
+        entry.size = len(probe)
+        tar.addfile(entry, io.BytesIO(probe))
+    return out.getvalue()
+
+
 async def test_from_inside(rig: Rig, probe: bytes) -> None:
     lease = await rig.open(rig.workload(disk="64MiB"), share=4)
     await rig.reaches(lease, LeaseState.ACTIVE)
     name = rig.host.names.container(lease)
-    await rig.host.engine.put_files(name, {"/probe": probe})
+    await rig.host.engine._call(lambda client: client.put_archive(name, "/", _archive(probe)))
     code, text = await rig.inside(lease, "cp /probe /run-me && chmod 755 /run-me && /run-me")
     assert code == 0, text
     said = dict(line.split() for line in text.splitlines())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,13 @@ def test_what_the_host_refuses(
     said = capsys.readouterr().err
     assert says in said
     assert "Traceback" not in said
+
+
+def test_a_missing_extra_is_named() -> None:
+    """As after `pip install leasehold`: the entry point imports what only `leasehold[agent]` brings."""
+    program = "import sys; sys.modules['docker'] = None; from leasehold_agent.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "The agent needs docker, which is not installed: run `pip install 'leasehold[agent]'`.\n"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -50,3 +51,17 @@ async def test_an_odd_chain_does_not_end_the_agent() -> None:
     with capture_logs() as logs, pytest.raises(Enough):
         await _chain_gate.follow(nothing, None, nothing, nothing, lambda: None, sleep=_sleeping(3))
     assert [line["event"] for line in logs] == ["index"] * 3
+
+
+async def test_an_index_that_fails_again_and_again_is_built_anew() -> None:
+    """Whatever it fails at may be what it holds. A full disk is waited for."""
+    cleared: list[None] = []
+
+    async def clear() -> None:
+        cleared.append(None)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    nothing, index = cast(Any, object()), cast(Any, SimpleNamespace(clear=clear))
+    with capture_logs(), pytest.raises(Enough):
+        await _chain_gate.follow(nothing, None, nothing, index, lambda: None, sleep=_sleeping(10))
+    assert len(cleared) == 2

@@ -37,7 +37,7 @@ from leasehold.workload import load_workload, seal
 from .test_reorg import another_chain
 
 WAITING = re.compile(
-    r"^(Reading|Waiting|Looking|Fetching|Asking).*\(\d+ s\)$"
+    r"^(Reading|Waiting|Looking|Fetching|Asking).*(\(\d+ s\)|, for \d+ s)$"
 )  # what a loaded machine makes one wait for
 NOBODY_HAS = "bafkreiaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 NO_SUCH_IMAGE = "sha256:" + "0" * 64
@@ -144,6 +144,7 @@ DECLINES: dict[str, tuple[dict[str, object], str]] = {
 def test_declined_in_bounded_time(site: Site, fields: dict[str, object], says: str) -> None:
     with nothing_lost(site):
         done = site.renter.run(*site.rent_arguments(**fields), timeout=BOUND)
+    assert done.returncode == 10, done.stdout + done.stderr
     lease = leases(site)[-1]
     sentence(done, 10, f"Machine {site.machine} declined lease {lease} and 2.4 TUSD were refunded", says)
     site.until(lambda: not site.containers(lease))
@@ -218,8 +219,12 @@ def test_sealed_to_another_machines_key(site: Site) -> None:
     (party.home / "key").write_text(tenant.key)
     party("wallet", "new", "tenant", "--key-file", str(party.home / "key"))
     workload = load_workload({"version": 1, "image": site.tiny, "command": ["true"]})
+    sealed = seal(workload, recipient_of(new_identity()))
+    site.agent(
+        lambda agent: agent.put_workload(sealed), tenant.signer
+    )  # IPFS might take longer than it has here
     with nothing_lost(site, tenant.address):
-        lease = tenant.open(seal(workload, recipient_of(new_identity())))
+        lease = tenant.open(sealed, deliver=False)
         site.until(lambda: tenant.lease(parse_lease(lease)).state is LeaseState.CANCELLED)
     shown = party.run("show", lease)
     assert "the agent could not open or read the workload: rent again" in " ".join(shown.stdout.split())

@@ -416,7 +416,7 @@ def test_killed(moment: Moment, site: Site, tenant: Tenant) -> None:
                 life.restart()
         elif stage != "replace":
             _BEGIN[stage](life)
-        site.until(life.gone if stage == "down" else life.brought_up, 60)
+        site.until(life.gone if stage == "down" else life.brought_up)
         if stage != "down":
             assert len(life.containers()) == 1
     assert [life.engine_did("create"), life.engine_did("start")] == [life.rounds, life.rounds]

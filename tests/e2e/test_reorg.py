@@ -68,7 +68,7 @@ def rent(tenant: Tenant, answer: str = "an answer") -> tuple[str, int]:
     sealed = tenant.sealed(tenant.dataset(answer))
     before = tenant.site.world.anvil.block_number
     lease = tenant.open(sealed)
-    tenant.site.until(lambda: is_running(tenant, lease), 60)
+    tenant.site.until(lambda: is_running(tenant, lease))
     return lease, before
 
 

@@ -3,8 +3,9 @@
 A challenge that is not answered costs the provider stake, of which the tenants get half: so each of these would pay its
 author. The agent has 1,024 descriptors, and its state folder lies on a small disk that is full. What is asserted while
 an attack still stands: that it bites, that the answer is on the chain, that no container of another lease was touched,
-and that another tenant's request is answered. How long that took is printed; it is the machine's to say, not the
-test's. The attacks are in `devnet.attacks_of_strangers` and `devnet.attacks_of_tenants`.
+and that another tenant's requests are answered. How long that took, and how long before the attack, is printed: it is
+the machine's to say, and the test counts attempts. The attacks are in `devnet.attacks_of_strangers` and
+`devnet.attacks_of_tenants`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,22 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
 from devnet.attack import Begin, Ground, Tally, attacked
-from devnet.attacks_of_strangers import STRANGERS
+from devnet.attacks_of_strangers import (
+    STRANGERS,
+    half_a_header,
+    handshakes_without_end,
+    silent_logins,
+    the_whole_machine_without_end,
+)
 from devnet.attacks_of_tenants import (
     TENANTS,
     commands_that_never_end,
@@ -35,10 +44,12 @@ from devnet.attacks_of_tenants import (
     the_disk_full,
     uploads_that_no_lease_claims,
 )
+from devnet.patience import patient
 from devnet.site import make_site
 from devnet.tenant import Tenant
 from devnet.world import World
 from leasehold.chain import Answered, Challenged, FaultFiled, LeaseState, format_lease, parse_lease
+from leasehold.errors import LeaseholdError
 
 # The attackers' process begins as a copy of this one, in which nothing but the forking thread goes on.
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
@@ -60,6 +71,17 @@ AT_ONCE = (
     leases_that_cannot_start,
     the_disk_full,
 )
+STRONGEST = (
+    silent_logins,
+    half_a_header,
+    the_whole_machine_without_end,
+    handshakes_without_end,
+    commands_that_never_end,
+    output_without_end,
+    processor,
+    the_disk_full,
+)
+MOST_ATTEMPTS = patient(1)
 AT_WORK = "mkdir -p /results; touch /ready; while :; do sleep 1 & wait $!; done"
 AT_THEIR_SERVICE = "truncate -s 64M /large; nc -lk -p 9000 -e sleep 600 & " + AT_WORK
 
@@ -104,7 +126,10 @@ def on_a_small_disk(folder: Path) -> Iterator[Path]:
     options = f"size={DISK},mode=700"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=True)
     try:
-        shutil.copytree(aside, folder, dirs_exist_ok=True, symlinks=True)
+        # The agent's reserve is as large as the disk is, and is made anew.
+        shutil.copytree(
+            aside, folder, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns("reserve")
+        )
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
@@ -128,17 +153,35 @@ def container_of(ground: Ground, lease: int) -> tuple[str, str]:
     return found["Id"], found["State"]["StartedAt"]
 
 
-def served(ground: Ground) -> float:
-    """Asks for the honest tenant's lease until the agent answers; how long that took."""
-    began, last = time.monotonic(), None
-    while time.monotonic() - began < 240:
+@dataclass(frozen=True)
+class Service:
+    """How the honest tenant was served: each time with a new connection. seconds: of each request that was answered,
+    with all that were not before it. attempts: the most that one of them took.
+    """
+
+    seconds: list[float]
+    attempts: int
+
+    def __str__(self) -> str:
+        return f"{median(self.seconds):.2f} s, at most {max(self.seconds):.2f} s and {self.attempts} attempts"
+
+
+def served(ground: Ground, times: int = 5) -> Service:
+    """Asks for the honest tenant's lease, so many times one after the other."""
+    found = [_asked(ground) for _ in range(times)]
+    return Service([seconds for seconds, _ in found], max(attempts for _, attempts in found))
+
+
+def _asked(ground: Ground) -> tuple[float, int]:
+    began = time.monotonic()
+    for attempt in range(1, MOST_ATTEMPTS + 1):
         try:
             status = ground.site.agent(lambda agent: agent.status(ground.lease), ground.tenant.signer)
-        except Exception as error:  # noqa: BLE001 - whatever refuses him now must not refuse him for good
+        except LeaseholdError as error:  # whatever refuses him now must not refuse him for good
             last = error
             continue
         assert status.phase == "running"
-        return time.monotonic() - began
+        return time.monotonic() - began, attempt
     raise AssertionError(f"the other tenant is not served: {last!r}")
 
 
@@ -150,7 +193,7 @@ def toothless(attacks: Sequence[Begin], tally: Tally) -> list[str]:
 
 def withstood(ground: Ground, attacks: Sequence[Begin], folder: Path) -> None:
     before, filed = container_of(ground, ground.lease), len(ground.site.here(FaultFiled))
-    agent = ground.site.host.process
+    agent, alone = ground.site.host.process, served(ground)
     assert agent is not None
     with attacked(ground, attacks, folder / "tally.json") as tally:
         try:
@@ -159,14 +202,17 @@ def withstood(ground: Ground, attacks: Sequence[Begin], folder: Path) -> None:
             assert toothless(attacks, tally) == []
             asked = challenge(ground)
             answer = ground.site.until(lambda: answer_to(ground, asked), 300)
-            took = served(ground)
+            beside = served(ground)
             assert container_of(ground, ground.lease) == before
         finally:
             for attack, met in sorted(tally.read().items()):
                 print(f"  {attack}: {met}")
             print(f"  the agent has {memory(agent.pid)} MiB")
-    print(f"{len(attacks)} attacks: another tenant was served after {took:.2f} s")
     at = [block_time(ground, event.log.block_number) for event in (asked, answer)]
+    print(
+        f"{len(attacks)} attacks: answered after {at[1] - at[0]} s of {CHALLENGE_WINDOW}; another tenant was served"
+    )
+    print(f"  after {beside}; before the attack {alone}")
     assert at[1] - at[0] <= CHALLENGE_WINDOW // 10
     assert len(ground.site.here(FaultFiled)) == filed
     assert agent is ground.site.host.process
@@ -180,6 +226,10 @@ def memory(process: int) -> int:
 def block_time(ground: Ground, number: int) -> int:
     block = ground.site.world.anvil.request("eth_getBlockByNumber", hex(number), False)
     return int(block["timestamp"], 16)
+
+
+def test_the_strongest_at_once(ground: Ground, tmp_path: Path) -> None:
+    withstood(ground, STRONGEST, tmp_path)
 
 
 @pytest.mark.deep

@@ -32,6 +32,7 @@ from leasehold.market.wire import (
     Container,
     DigestMismatch,
     Health,
+    Kept,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -60,6 +61,8 @@ from ._streams import HeldResponse, cut, until
 _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
+VERSION: Final = version("leasehold")
+"""Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
 RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
@@ -111,7 +114,9 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = Door(limits=self.admission.door, connections=self.admission.connections)
+        self.door = Door(
+            limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
+        )
 
     @property
     def domain(self) -> Domain:
@@ -194,7 +199,7 @@ def _public_routes(app: FastAPI, api: Api) -> None:
     @app.get("/v1/health", operation_id="health")
     async def health() -> Health:
         """That the agent answers, and its clock."""
-        return Health(version=version("leasehold"), time=api.context.now())
+        return Health(version=VERSION, time=api.context.now())
 
     @lru_cache(maxsize=1)
     def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:
@@ -347,7 +352,14 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
         notice=Notice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
+        kept=_kept(handle),
     )
+
+
+def _kept(handle: LeaseHandle) -> Kept | None:
+    if handle.kept_until is None or handle.paid_until is None:
+        return None
+    return Kept(until=handle.kept_until, paid_until=handle.paid_until)
 
 
 def _lease(text: str) -> int:

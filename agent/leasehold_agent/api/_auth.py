@@ -54,7 +54,7 @@ from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
 from ._nonces import NonceStore
 
 CHECKS_OF_ADDRESS: Final = Rate(120, 6)
-"""Signatures of one address: what a tenant's tools ask at most, with room."""
+"""Signatures of one address for one lease: what a tenant's tools ask at most, with room."""
 CHECKS_AT_ONCE: Final = 64
 """Checks that wait for the chain's word; more are refused."""
 ASKING_SECONDS: Final = 10.0
@@ -120,8 +120,8 @@ class Authorizer:
                 "The signature is for another call: sign method, path, query and body as they are sent."
             )
         handle = await self._own_lease(request) if op != UPLOAD else None
-        # What is dear comes last, and from one address only so often.
-        self._checks.take(network(call.address))
+        # What is dear comes last, and from one address only so often for each lease: neighbours may share one.
+        self._checks.take(f"{network(call.address)} {lease}")
         ends_at, asked = await self._check_proof(request, proof)
         if not await self._nonces.take(request.account, request.nonce, request.expires_at, self._now()):
             raise RequestReplayed("This request was served before: sign a new one, with a new nonce.")

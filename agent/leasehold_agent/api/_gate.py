@@ -16,8 +16,12 @@ from ._problems import problem
 
 REQUESTS: Final = Rate(600, 15)
 """Of one lease, or of one stranger's address."""
-REQUESTS_OF_STRANGERS: Final = Rate(2000, 10)
-"""Of all addresses together from which no tenant came lately."""
+REQUESTS_OF_STRANGERS: Final = Rate(500, 10)
+"""Of all addresses together from which no tenant came lately, beyond the first few of each connection."""
+FIRST: Final = 2
+"""Requests of a stranger's connection that always count for nothing: as many as a tenant needs to be one no more. The
+door lets in only so many connections.
+"""
 _PIECE: Final = 64 * 1024
 
 
@@ -48,6 +52,9 @@ class Gate:
         address = visitor.network if visitor is not None else _address(client)
         if visitor is not None and visitor.lease is not None:
             self._requests.take(str(visitor.lease))
+            return
+        if visitor is not None and visitor.requests < FIRST:
+            visitor.requests += 1
             return
         self._requests.take(address)
         if not self._door.is_known(address):

@@ -76,6 +76,8 @@ class ApiServer:
             lifespan="off",
         )
         config.load()
+        assert config.ssl is not None
+        config.ssl.options |= ssl.OP_NO_RENEGOTIATION  # a second handshake would pass by the door
         self._server = _Server(config, self.api.door)
         listening = self._server.open(host, port)
         self._serving = asyncio.create_task(self._server.serve(sockets=[]))

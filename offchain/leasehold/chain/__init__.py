@@ -24,6 +24,7 @@ from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._ordered import Applied, Block, RolledBack
+from leasehold.chain._past import logs_since
 from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
 from leasehold.chain._records import (
     ChallengeRecord,
@@ -173,6 +174,7 @@ __all__ = [
     "decode_log",
     "digest_of_cid",
     "format_lease",
+    "logs_since",
     "parse_lease",
 ]
 __all__ += _events.__all__

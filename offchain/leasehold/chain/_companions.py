@@ -17,6 +17,7 @@ from leasehold.chain._events import (
     SeatJoined,
     VerificationRequested,
 )
+from leasehold.chain._past import logs_since
 from leasehold.chain._types import (
     Challenge,
     Fault,
@@ -112,13 +113,9 @@ class Committee(Companion):
 
     async def signers(self, quorum: bytes, first_block: int) -> tuple[Signer, ...] | None:
         """Who signed as this quorum; `None` if the node's logs since that block do not tell."""
-        query = {
-            "address": self.address,
-            "fromBlock": hex(first_block),
-            "toBlock": "latest",
-            "topics": [topic_of(QuorumSigned), "0x" + quorum.hex()],
-        }
-        named = [decode_log(log) for log in await self._rpc.call("eth_getLogs", [query])]
+        topics = [topic_of(QuorumSigned), "0x" + quorum.hex()]
+        logs = await logs_since(self._rpc, first_block, address=self.address, topics=topics)
+        named = [decode_log(log) for log in logs]
         return next((event.signers for event in named if isinstance(event, QuorumSigned)), None)
 
     async def due_of(self, quorum: bytes) -> int:

@@ -25,6 +25,10 @@ class Fees:
         """The least a node takes as a replacement, or what is right by now if that is more."""
         return Fees(max(_bump(self.max_fee), fresh.max_fee), max(_bump(self.tip), fresh.tip))
 
+    def doubled(self) -> "Fees":
+        """Twice of each: what waits in a pool does not tell how much it offers."""
+        return Fees(2 * self.max_fee, 2 * self.tip)
+
     def capped(self, max_fee: int) -> "Fees":
         """The same, but never above `max_fee`."""
         return Fees(min(self.max_fee, max_fee), min(self.tip, max_fee))

@@ -19,3 +19,13 @@ class IndexBroken(ChainError):
 
     def __str__(self) -> str:
         return f"The index knows no {self.what}: delete the database, and it is built anew from the chain."
+
+
+class IndexTorn(IndexBroken):
+    """Two events in one place: one of them a node made up, and it may be the one that was believed."""
+
+    def __init__(self) -> None:
+        super().__init__("place for an event")
+
+    def __str__(self) -> str:
+        return "The index holds events that are on no one chain: delete the database, and it is built anew."

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._index_errors import IndexBroken, IndexConflict
+from leasehold.chain._index_errors import IndexBroken, IndexConflict, IndexTorn
 from leasehold.chain._ordered import Applied, Block
 from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
 from leasehold.chain._queries import Queries, only
@@ -86,7 +86,7 @@ class Indexer(Queries):
     ) -> None:
         """Indexes for ever what the watcher hands out, from the cursor on.
 
-        on_commit: is told what has just been committed. Raises IndexConflict, IndexBroken.
+        on_commit: is told what has just been committed. Raises IndexConflict, IndexBroken, IndexTorn.
         """
         known = await self.known_blocks()
         watcher.resume(known, complete=len(known) < _KNOWN_BLOCKS)
@@ -179,8 +179,10 @@ class Indexer(Queries):
                         cursor = self._undo(connection, projection, item.block.number)
                 self._flush(connection, projection, seen)
                 _set_cursor(connection, self._pool, cursor)
-        except BaseException:
+        except BaseException as error:
             self._projection = None  # it remembers what was not committed
+            if isinstance(error, sa.exc.IntegrityError):
+                raise IndexTorn from error
             raise
         self._projection = projection
         self._cursor = cursor

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._contract import Contract, code
+from leasehold.chain._decode import decode_log, topic_of
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._events import FailedOver, LeaseOpened, MachineRegistered, PoolCreated
+from leasehold.chain._events import FailedOver, LeaseOpened, MachineRegistered, PoolCreated, WorkloadSet
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._sender import Sends
 from leasehold.chain._typed import Offer
@@ -331,6 +332,21 @@ class Pool(Contract):
             own.reputation: "Reputation",
             own.directory: "Directory",
         }
+
+    async def workload_of(self, lease: int, first_block: int) -> bytes | None:
+        """The workload that the lease was opened with or that was set last, by the node's logs since that block; `None`
+        if they do not tell.
+        """
+        query = {
+            "address": self.address,
+            "fromBlock": hex(first_block),
+            "toBlock": "latest",
+            "topics": [[topic_of(LeaseOpened), topic_of(WorkloadSet)], f"0x{lease:064x}"],
+        }
+        logs = await self._rpc.call("eth_getLogs", [query])
+        logs.sort(key=lambda log: (int(log["blockNumber"], 16), int(log["logIndex"], 16)))
+        named = [event for log in logs if isinstance(event := decode_log(log), LeaseOpened | WorkloadSet)]
+        return next((event.workload for event in reversed(named) if event.lease == lease), None)
 
     async def event_sources(self) -> list[str]:
         """Whose events the index is made of: what an `EventWatcher` watches."""

@@ -4,6 +4,7 @@ They read only what is committed, beside the one who writes. Filters that are le
 """
 
 import asyncio
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -105,6 +106,16 @@ class Queries:
             sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
         )
         return [_lease_record(row) for row in await self._rows(query)]
+
+    async def workload_since(self, lease: int) -> int | None:
+        """The block in which the lease's workload, as it is now, was named."""
+        table = tables.leases
+        query = sa.select(table.c.place, table.c.workload).where(
+            table.c.pool == self._pool, table.c.lease == lease
+        )
+        rows = await self._rows(query.order_by(table.c.place.desc()))
+        same = itertools.takewhile(lambda row: row["workload"] == rows[0]["workload"], rows)
+        return min((row["place"] >> tables.LOG_INDEX_BITS for row in same), default=None)
 
     async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
         """The account's balance and its movements, or the `last` of them."""

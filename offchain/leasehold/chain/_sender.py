@@ -51,11 +51,12 @@ _GAS_SPARE = 50_000
 # transaction for theirs. A little gas more or less tells them apart.
 _GAS_SALT = 1 << 12
 _ALREADY_THERE = ("already known", "already imported", "known transaction", "alreadyknown")
-_NONCE_TAKEN = (
-    "nonce too low",
+_NONCE_TAKEN = ("nonce too low", "old nonce")
+_OFFERS_LESS = (
     "replacement transaction underpriced",
     "replacement fee too low",
-    "old nonce",
+    "could not replace existing tx",
+    "replacementnotallowed",
 )
 _NO_FUNDS = ("insufficient funds",)
 _QUIET = 3.0  # seconds after which it is said what is waited for
@@ -64,6 +65,10 @@ _SEARCHED = 600  # blocks that are looked through for who took a nonce
 
 class _NonceTaken(Exception):
     """The nonce belongs to another transaction of this account. Never leaves this module."""
+
+
+class _OffersLess(_NonceTaken):
+    """What waits under the nonce offers more, or as much, for its gas."""
 
 
 @dataclass(slots=True)
@@ -106,7 +111,9 @@ class Sender:
     bump_after: seconds after which a transaction that is not mined is replaced. max_fee: wei per gas that
     is never exceeded. poll: seconds between looks. lost_after: seconds for which every look must find the
     nonce used up by another before the call is sent anew, which would pay twice if a node were merely
-    behind. report: is told what is waited for. clock, sleep and random (an integer below its argument): for tests.
+    behind. overtakes: wei that a call may cost at most which takes the place of whatever this account has
+    waiting, with the first nonce that is not mined; 0 has it wait behind. report: is told what is waited for.
+    clock, sleep and random (an integer below its argument): for tests.
     """
 
     def __init__(
@@ -120,6 +127,7 @@ class Sender:
         max_fee: int = 10**13,
         poll: float = 0.5,
         lost_after: float = 15.0,
+        overtakes: int = 0,
         report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -133,6 +141,7 @@ class Sender:
         self._max_fee = max_fee
         self._poll = poll
         self._lost_after = lost_after
+        self._overtakes = overtakes
         self._report = report
         self._clock = clock
         self._sleep = sleep
@@ -181,20 +190,28 @@ class Sender:
         return used * _GAS_MARGIN_PERCENT // 100 + _GAS_SPARE
 
     async def _launch(self, intent: _Intent) -> _Flight:
-        fees = (await suggest_fees(self._rpc)).capped(self._max_fee)
-        taken = -1
+        fees = (await suggest_fees(self._rpc)).capped(self._most(intent))
+        taken, counted = -1, "latest" if self._overtakes else "pending"
         async with self._lock:
             while True:
-                pending = int(await self._rpc.call("eth_getTransactionCount", [self.address, "pending"]), 16)
-                nonce = max(pending, taken + 1, max(self._in_flight, default=-1) + 1)
+                count = int(await self._rpc.call("eth_getTransactionCount", [self.address, counted]), 16)
+                nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
                 flight = _Flight(nonce, fees, self._clock(), await self._rpc.block_number())
                 try:
                     await self._broadcast(flight, intent)
-                except _NonceTaken:
-                    taken = nonce
+                except _NonceTaken as error:
+                    more = fees.doubled().capped(self._most(intent))
+                    if self._overtakes and isinstance(error, _OffersLess) and more.max_fee > fees.max_fee:
+                        fees = more
+                    else:
+                        taken = nonce
                     continue
                 self._in_flight.add(nonce)
                 return flight
+
+    def _most(self, intent: _Intent) -> int:
+        """Wei per gas that is never exceeded."""
+        return min(self._max_fee, self._overtakes // intent.gas) if self._overtakes else self._max_fee
 
     async def _broadcast(self, flight: _Flight, intent: _Intent) -> None:
         """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
@@ -232,6 +249,8 @@ class Sender:
             message = error.message.lower()
             if any(text in message for text in _ALREADY_THERE):
                 return
+            if any(text in message for text in _OFFERS_LESS):
+                raise _OffersLess from error
             if any(text in message for text in _NONCE_TAKEN):
                 raise _NonceTaken from error
             raise await self._explained(error, intent.gas * fees.max_fee + intent.value) from error
@@ -347,7 +366,7 @@ class Sender:
 
     async def _replace(self, flight: _Flight, intent: _Intent) -> None:
         fresh = await suggest_fees(self._rpc)
-        fees = flight.fees.bumped(fresh).capped(self._max_fee)
+        fees = flight.fees.bumped(fresh).capped(self._most(intent))
         if fees.max_fee <= flight.fees.max_fee:
             await self._keep_alive(flight, intent)
             return

@@ -10,7 +10,8 @@ the block before it and its last block have the same hashes before and after the
 * Within `WINDOW` blocks of the head, headers are linked by their parents' hashes and logs are asked for by
 block hash, so that a reorganisation between two requests cannot mix two branches.
 * Before anything is rolled back, the node that contradicts us shows in the same request that it serves our chain.
-* A block whose header says that it may hold events of ours, and of which the node gives none, is asked for again.
+* A block whose header says that it may hold events of ours, and of which the node gives none, is asked for again: at
+once, and some time after it was handed out. What comes then is put in its place, as after a reorganisation.
 * What fails is tried again, elsewhere if there is an elsewhere, for ever; `stale_since` says since when
 nothing has come, `last_error` why. Only the consumer ends the iteration.
 
@@ -21,13 +22,13 @@ contradicts one of ours, or until the node has not known our last block for `lag
 import asyncio
 import contextlib
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from leasehold.chain._bloom import may_hold
+from leasehold.chain._doubts import Doubts
 from leasehold.chain._heads import HeadListener
 from leasehold.chain._ordered import Applied, Block, Reorganised, RolledBack, decoded, grouped
 from leasehold.chain._rpc import BlockHeader, Rpc
@@ -38,7 +39,6 @@ _REMEMBERED = 4096
 _LOGS_WANTED = 5_000  # for each range: some 3 MB
 _FIRST_SPAN, _LAST_SPAN = 1_000, 1 << 20
 _RANGES_UNTIL_REGROWTH = 16
-_DOUBTS = 4  # times that a block is asked about again whose header speaks of events
 _TORN = "the blocks that the node names do not follow one another"
 _FIRST_RETRY, _LAST_RETRY = 0.05, 5.0  # seconds
 
@@ -92,7 +92,7 @@ class EventWatcher:
         self._remembers_all = True
         self._span = _FIRST_SPAN
         self._no_growth = 0
-        self._doubts: Counter[str] = Counter()
+        self._doubts = Doubts(self._addresses, clock)
         self._unknown_since: float | None = None
         self._running: AsyncGenerator[list[Item], None] | None = None
         self.stale_since: float | None = None
@@ -170,6 +170,9 @@ class EventWatcher:
 
     async def _advance(self) -> AsyncGenerator[list[Item], None]:
         """Everything up to the head as it is now."""
+        belated = await self._belated()
+        if belated:
+            yield belated
         head = await self._target()
         if head is None:
             return
@@ -262,25 +265,37 @@ class EventWatcher:
         )
         items: list[Item] = []
         for header, raw in zip(headers, answers, strict=True):
-            if not raw:
-                self._doubt(header)
+            if not raw and not self._doubts.believes(header):
+                raise RpcUnavailable((f"block {header.number} should hold events, and the node gives none",))
+            if any(int(log["blockNumber"], 16) != header.number for log in raw):
+                raise RpcUnavailable((f"block {header.number} is given with events of another block",))
             block = Block(header.number, header.hash, header.timestamp)
             times = {header.hash: header.timestamp}
             for log in raw:
                 log.pop("blockTimestamp", None)  # the header is the better witness
             items.append(Applied(block, tuple(await decoded(raw, times))))
-        self._doubts.clear()
+        self._doubts.handed_out()
         self._append(items)
         return items
 
-    def _doubt(self, header: BlockHeader) -> None:
-        """The node gave no events of this block. Raises RpcUnavailable while that is not believed: one that has just
-        learnt of a block, or another one behind the same address, may not have its events yet.
-        """
-        if self._doubts[header.hash] < _DOUBTS and may_hold(header.bloom, self._addresses):
-            self._doubts[header.hash] += 1
-            problem = f"block {header.number} should hold events, and the node gives none"
-            raise RpcUnavailable((problem,))
+    async def _belated(self) -> list[Item]:
+        """Takes off what was handed out from the first block on whose events the node has only now."""
+        due = self._doubts.due(lambda: {block.hash for block in self._chain})
+        if not due:
+            return []
+        asked = [("eth_getLogs", [{"blockHash": each, "address": self._addresses}]) for each in due]
+        try:
+            found = await self._rpc.batch(asked, prove=True)
+        except RpcError:  # such as of a block that a pruned node has forgotten
+            found = [None] * len(due)
+        self._doubts.asked(due)
+        late = {each for each, raw in zip(due, found, strict=True) if raw}
+        undone: list[Item] = []
+        while late:
+            block = self._chain.pop()
+            undone.append(RolledBack(block))
+            late.discard(block.hash)
+        return undone
 
     async def _headers(self, first: int, head: BlockHeader) -> list[BlockHeader]:
         found = await self._rpc.headers(range(first, head.number))

@@ -248,9 +248,7 @@ async def _choose(out: Output, session: Session, rental: Rental, wish: Wish) -> 
             )
         records = [by_id[each] for each in rental.machines]
     with out.working("Looking at the machines"):
-        listings = await session.machines().listings(records)
-        query = parse_search(rental.search)
-        found = [each for each in listings if query.matches(each)]
+        found = await session.machines().listings(records, parse_search(rental.search).matches)
         if not rental.machines:
             found = [each for each in found if each.contact is not None] or found
         now = await session.now()

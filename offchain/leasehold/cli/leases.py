@@ -201,4 +201,8 @@ def _status_rows(status: LeaseStatus | None, silence: str | None) -> list[tuple[
         f": {status.progress or status.reason}" if status.progress or status.reason else ""
     )
     ports = ", ".join(f"{each.container}/{each.protocol} at host port {each.host}" for each in status.ports)
-    return [("agent", said), *([("ports", ports)] if ports else [])]
+    rows = [("agent", said), *([("ports", ports)] if ports else [])]
+    if status.kept is not None:
+        until = f"until {utc(status.kept.until)}, or {utc(status.kept.paid_until)} where others want its room"
+        rows.append(("files are kept", until))
+    return rows

@@ -49,14 +49,13 @@ async def machines(
             if everything or each.machine.status is not MachineStatus.RETIRED
         ]
         with call.out.working("Fetching the machines' documents"):
-            listings = await session.machines().listings(records)
-        found = sort((each for each in listings if query.matches(each)), by)
+            found = sort(await session.machines().listings(records, query.matches), by)
         call.out.answer([machine_json(each) for each in found])
         call.out.table(
             MACHINE_COLUMNS,
             [machine_row(each) for each in found],
             empty="No machine matches: widen the search."
-            if listings
+            if records
             else "The pool has no machine yet: look again later.",
         )
         for each in found:

@@ -18,6 +18,7 @@ from leasehold.chain import (
     cost,
     decode_log,
     format_lease,
+    logs_since,
     parse_lease,
 )
 from leasehold.cli._doing import Done, carry_out, settle_allowance
@@ -294,11 +295,9 @@ async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
 
 async def workloads_of(session: Session, lease: int) -> Sequence[bytes]:
     """The digests of the workloads that the lease was opened with and given later."""
-    query = {
-        "address": session.pool.address,
-        "fromBlock": hex(session.deployment.block),
-        "toBlock": "latest",
-        "topics": [None, f"0x{lease:064x}"],
-    }
-    events = [decode_log(raw) for raw in await session.rpc.call("eth_getLogs", [query])]
+    topics = [None, f"0x{lease:064x}"]
+    logs = await logs_since(
+        session.rpc, session.deployment.block, address=session.pool.address, topics=topics
+    )
+    events = [decode_log(raw) for raw in logs]
     return [event.workload for event in events if isinstance(event, LeaseOpened | WorkloadSet)]

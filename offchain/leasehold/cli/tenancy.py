@@ -94,6 +94,11 @@ async def extend(
             cost = format_amount(more.amount, money.decimals)
             call.out.answer({"cost": cost, "end": found.end + seconds, "dry_run": True})
             return
+        if found.tenant != session.account:
+            call.out.warn(
+                f"Lease {format_lease(number)} is {found.tenant}'s, who may take a larger share before this arrives "
+                "and close the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
+            )
         settle_allowance(call.out, renter, more, approve=approve)
         call.out.confirm(f"Pay {money.show(more.amount)} more into escrow?")
         with call.out.working("Waiting for the transaction"):
@@ -369,9 +374,9 @@ async def warn_of_results(
     status, _ = await ask_agent(call, session, lease)
     if status is not None and status.outputs:
         call.out.warn(
-            "Nobody has its results yet: they are packed once it is closed, and the machine keeps them for "
-            "as long "
-            f"as the lease was billed, at least a day. Fetch them with `leasehold results {shown} DIR`."
+            "Nobody has its results yet: they are packed once it is closed, and the machine keeps its files for as "
+            "long as the lease was billed, longer where it has the room. Fetch them with "
+            f"`leasehold results {shown} DIR`."
         )
 
 

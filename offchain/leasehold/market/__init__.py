@@ -37,6 +37,7 @@ from leasehold.market._errors import (
     NotEnoughFunds,
     PriceAboveMaximum,
     QueryError,
+    RulesChange,
     StartFailed,
 )
 from leasehold.market._explain import ascii_reason, declined
@@ -150,6 +151,7 @@ __all__ = [
     "Quote",
     "Renter",
     "Resizing",
+    "RulesChange",
     "SessionCache",
     "SignedOffer",
     "Ssh",

@@ -15,13 +15,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeVar
 
 import httpx
 import orjson
 from pydantic import BaseModel, ValidationError
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
@@ -64,12 +65,14 @@ from leasehold.market.wire import (
 )
 
 D = TypeVar("D", bound=BaseModel)
+T = TypeVar("T")
 
 REQUEST_SECONDS: Final = 120
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 300.0
 TRUST_SECONDS: Final = 30.0
+_PAUSES: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 _MOST_ANSWER: Final = 4 * 1024 * 1024
 _PASSING = (ChainUnreachable, EngineUnavailable, TooManyRequests)
 
@@ -163,8 +166,8 @@ class AgentClient:
             raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
         digest = hashlib.sha256(sealed).digest()
         path = f"/v1/workloads/{digest.hex()}"
-        headers = await self._sign("PUT", path, "", UPLOAD, 0, digest)
-        answer = await self._document(SignedReceipt, "PUT", path, headers=headers, body=sealed)
+        sign = partial(self._sign, "PUT", path, "", UPLOAD, 0, digest)
+        answer = await self._document(SignedReceipt, "PUT", path, sign=sign, body=sealed)
         return self._checked(answer, digest)
 
     async def status(self, lease: int) -> LeaseStatus:
@@ -221,14 +224,14 @@ class AgentClient:
     ) -> AsyncIterator[ExecStream]:
         """Run a command in the lease's container; `size` is (rows, columns). Leaving the block ends it."""
         path = f"/v1/leases/{format_lease(lease)}/exec"
-        headers = await self._sign("GET", path, "", "lease.exec", lease, EMPTY_BODY)
         start = {"command": list(command), "tty": tty, "env": dict(env or {}), "size": size}
         base = await self._base()
-        try:
-            connection = await connect(
+
+        async def connected() -> ClientConnection:
+            return await connect(
                 "wss://" + base.removeprefix("https://") + path,
                 ssl=self._tls,
-                additional_headers=headers,
+                additional_headers=await self._sign("GET", path, "", "lease.exec", lease, EMPTY_BODY),
                 subprotocols=[Subprotocol(EXEC_PROTOCOL)],
                 max_size=MAX_FRAME,
                 max_queue=4,
@@ -238,6 +241,9 @@ class AgentClient:
                 ping_interval=None,  # output that is held back is no sign of a dead connection
                 close_timeout=2,
             )
+
+        try:
+            connection = await self._persist(connected)
         except InvalidStatus as error:
             raise _refused(error.response.status_code, bytes(error.response.body or b"")) from None
         except (OSError, TimeoutError, InvalidHandshake) as error:
@@ -253,8 +259,8 @@ class AgentClient:
 
     async def _of_lease(self, kind: type[D], lease: int, ending: str, op: str) -> D:
         path = f"/v1/leases/{format_lease(lease)}{ending}"
-        headers = await self._sign("GET", path, "", op, lease, EMPTY_BODY)
-        return await self._document(kind, "GET", path, headers=headers)
+        sign = partial(self._sign, "GET", path, "", op, lease, EMPTY_BODY)
+        return await self._document(kind, "GET", path, sign=sign)
 
     async def _sign(
         self, method: str, path: str, query: str, op: str, lease: int, body_digest: bytes
@@ -283,10 +289,9 @@ class AgentClient:
         for endpoint in list(self._endpoints):
             base = endpoint.rstrip("/")
             try:
-                async with self._http.stream("GET", base + "/v1/health") as response:
-                    await _read(response)
+                await self._persist(partial(self._asked, "GET", base + "/v1/health"))
             except httpx.TransportError as error:
-                problems.append(f"{base}: {error or type(error).__name__}")
+                problems.append(f"{base}: {str(error) or type(error).__name__}")
             else:
                 self._endpoints.remove(endpoint)
                 self._endpoints.insert(0, endpoint)
@@ -299,23 +304,48 @@ class AgentClient:
             f"The machine's agent does not answer at its endpoints ({tried}); try again later."
         )
 
+    async def _persist(self, act: Callable[[], Awaitable[T]]) -> T:
+        """What `act` gives. An agent that many strangers call turns some away before it knows who they are: whose
+        connection is cut comes again at once, a few times.
+        """
+        for pause in _PAUSES:
+            try:
+                return await act()
+            except (httpx.TransportError, OSError) as error:
+                if not _was_cut(error):
+                    raise
+            await self._sleep(pause)
+        return await act()
+
+    async def _asked(
+        self, method: str, url: str, headers: dict[str, str] | None = None, content: bytes | None = None
+    ) -> tuple[httpx.Response, bytes]:
+        async with self._http.stream(method, url, headers=headers, content=content) as response:
+            return response, await _read(response)
+
     async def _document(
         self,
         kind: type[D],
         method: str,
         path: str,
         *,
-        headers: dict[str, str] | None = None,
+        sign: Callable[[], Awaitable[dict[str, str]]] | None = None,
         body: bytes = b"",
     ) -> D:
         base = await self._base()
-        content = body if method == "PUT" else None
+
+        async def ask() -> tuple[httpx.Response, bytes]:
+            # Signed anew each time: a request serves once, and who was cut off cannot know whether it has.
+            headers = None if sign is None else await sign()
+            return await self._asked(method, base + path, headers, body if method == "PUT" else None)
+
         try:
-            async with self._http.stream(method, base + path, headers=headers, content=content) as response:
-                answer = await _read(response)
+            response, answer = await self._persist(ask)
         except httpx.TransportError as error:
             self._found = None
-            raise AgentUnreachable(f"The agent at {base} broke off: {error}; try again.") from error
+            raise AgentUnreachable(
+                f"The agent at {base} broke off: {str(error) or type(error).__name__}; try again."
+            ) from error
         if not response.is_success:
             raise _refused(response.status_code, answer)
         try:
@@ -389,6 +419,17 @@ def pinned(certificate: str) -> ssl.SSLContext:
             "The machine's contact document holds no certificate; choose another machine."
         ) from None
     return context
+
+
+def _was_cut(error: BaseException | None) -> bool:
+    """Whether the other side took a connection and ended it without a word."""
+    while error is not None:
+        if isinstance(
+            error, ConnectionResetError | BrokenPipeError | ssl.SSLEOFError | httpx.RemoteProtocolError
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _keep_alive() -> list[tuple[int, int, int]]:

@@ -6,7 +6,7 @@
         * QueryError: carries the column
     * MarketError: the market does not allow it as things stand; nothing was sent
         * NoMachineMatches, MachineUnavailable, DocumentUnavailable, DocumentInvalid
-        * PriceAboveMaximum, NotEnoughFunds, AllowanceMissing, AlreadyJoined
+        * PriceAboveMaximum, NotEnoughFunds, AllowanceMissing, AlreadyJoined, RulesChange
     * StartFailed: a lease was opened and did not start; says what came back
 """
 
@@ -80,6 +80,10 @@ class AllowanceMissing(MarketError):
 
 class AlreadyJoined(MarketError):
     """The operator's key already serves a machine of this pool."""
+
+
+class RulesChange(MarketError):
+    """Other rules come into force so soon that what is sent now could accept them unread."""
 
 
 class StartFailed(MarketError):

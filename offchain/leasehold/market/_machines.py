@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from leasehold.chain import MachineRecord
@@ -22,15 +23,21 @@ class Machines:
         self._documents = documents
         self._money = money
 
-    async def listings(self, records: Sequence[MachineRecord]) -> list[Listing]:
-        """The listings, in the records' order. Takes at most the documents' timeout, whatever is missing."""
-        digests = [digest for record in records for digest in (record.hardware, record.contact)]
-        found = await self._documents.get_all(digests)
-        pairs = zip(found[::2], found[1::2], strict=True)
-        return [
-            self._listing(record, hardware, contact)
-            for record, (hardware, contact) in zip(records, pairs, strict=True)
-        ]
+    async def listings(
+        self, records: Iterable[MachineRecord], keep: Callable[[Listing], bool] = lambda _: True
+    ) -> list[Listing]:
+        """The listings that are to be kept, in the records' order: of thousands a search wants a few, and the others
+        are let go one by one. Takes at most the documents' timeout, whatever is missing.
+        """
+        left = deque(records)
+        digests = [digest for record in left for digest in (record.hardware, record.contact)]
+        found = deque(await self._documents.get_all(digests))
+        listings = []
+        while left:
+            listing = self._listing(left.popleft(), found.popleft(), found.popleft())
+            if keep(listing):
+                listings.append(listing)
+        return listings
 
     async def contact(self, record: MachineRecord) -> Contact:
         """How to reach one machine.

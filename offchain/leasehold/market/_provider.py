@@ -25,14 +25,23 @@ from leasehold.market._earning import (
     overdue,
     stake_shortfall,
 )
-from leasehold.market._errors import AllowanceMissing, AlreadyJoined, MachineUnavailable, NotEnoughFunds
+from leasehold.market._errors import (
+    AllowanceMissing,
+    AlreadyJoined,
+    MachineUnavailable,
+    NotEnoughFunds,
+    RulesChange,
+)
 from leasehold.market._quote import Funds, Money
 from leasehold.market._renter import Blocks, Clock, funds_of
-from leasehold.market._units import format_amount
+from leasehold.market._units import format_amount, format_duration
 
 # What an operator sends for one lease: start or decline, publishResult, now and then setContact and recover.
 GAS_PER_LEASE = 200_000
 GAS_LEASES = 200
+RULES_SECONDS = (
+    3600  # a transaction may wait so long; it accepts the version that is in force when it is mined
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,7 @@ class Provider:
                     "change its terms with `leasehold provider terms`, or describe the machine with a new "
                     "key."
                 )
+        await self.check_rules()
         version = await self._pool.params_version()
         funds = await self.funds()
         offer = join_quote(gpus, terms, await self._pool.params(version), funds)
@@ -131,6 +141,16 @@ class Provider:
         if problem is not None:
             raise problem
         return offer
+
+    async def check_rules(self) -> None:
+        """Raises RulesChange where others come into force so soon that a transaction could accept them unread."""
+        proposed, now = await self._pool.proposed_params(), await self._now()
+        if now < proposed.in_force_at <= now + RULES_SECONDS:
+            raise RulesChange(
+                f"In {format_duration(proposed.in_force_at - now)} version {proposed.version} of the pool's rules "
+                "comes into force, and what is sent now might accept it: read it with `leasehold pool params`, and try "
+                "again then."
+            )
 
     def check_allowance(self, pulled: int, missing: int) -> None:
         """Raises AllowanceMissing if the pool may not take `pulled` from the wallet: `missing` more is needed."""

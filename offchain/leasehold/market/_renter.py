@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from leasehold.chain import (
     ZERO_DIGEST,
@@ -27,6 +27,7 @@ from leasehold.chain import (
     Token,
     decode_log,
     format_lease,
+    logs_since,
 )
 from leasehold.chain.typed import Offer
 from leasehold.errors import AgentError, DatasetError
@@ -395,14 +396,9 @@ class Renter:
                 return f"Machine {event.machine} declined lease {shown} and {back} were refunded: {why}"
         return f"Lease {shown} was cancelled unstarted and {back} were refunded: rent again, best elsewhere."
 
-    async def _lease_logs(self, opened: Opened) -> list[dict[str, object]]:
-        query = {
-            "address": self._pool.address,
-            "fromBlock": hex(opened.receipt.block_number),
-            "toBlock": "latest",
-            "topics": [None, f"0x{opened.lease:064x}"],
-        }
-        return list(await self._rpc.call("eth_getLogs", [query]))
+    async def _lease_logs(self, opened: Opened) -> list[dict[str, Any]]:
+        since, topics = opened.receipt.block_number, [None, f"0x{opened.lease:064x}"]
+        return await logs_since(self._rpc, since, address=self._pool.address, topics=topics)
 
 
 async def funds_of(pool: Pool, token: Token, account: str) -> Funds:

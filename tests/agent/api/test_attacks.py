@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import socket
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -17,15 +19,18 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 
+from devnet.patience import patient
+from leasehold.chain import format_lease
 from leasehold_agent._admission import Line
-from leasehold_agent._door import Door, DoorLimits
+from leasehold_agent._door import Door, DoorLimits, Visitor
 from leasehold_agent._rates import Buckets, Rate
 from leasehold_agent._ration import Ration
 from leasehold_agent._slots import MOST_STRANGERS, Slots
+from leasehold_agent._turns import networks
 from leasehold_agent.api._gate import Gate, Ready
 from leasehold_agent.api._protocols import MOST_PIECES
 
-from .conftest import LEASE, World
+from .conftest import LEASE, OTHER, World
 from .test_auth import STATUS, contract_call, granted, refused
 from .test_exec import opened, sh
 from .test_leases import LOGS, follow, gone
@@ -56,7 +61,7 @@ async def test_silent_connections_shut_nobody_out(world: World) -> None:
     """Nothing but connections, not even a first byte of TLS, from one address and from hundreds."""
     writers = await silent(world, 100)
     for number in range(MOST_STRANGERS):
-        writers += await silent(world, 1, f"127.0.2.{number}")
+        writers += await silent(world, 1, f"127.0.{number % 8 + 2}.{number // 8 + 1}")
     assert await served(world)
     assert world.server.api.door.strangers <= MOST_STRANGERS
     await hang_up(writers)
@@ -64,7 +69,7 @@ async def test_silent_connections_shut_nobody_out(world: World) -> None:
 
 async def test_a_header_byte_by_byte(world: World) -> None:
     """Slow headers hold places of strangers, and the deadline is for all of the header."""
-    world.server.api.door.limits = DoorLimits(strangers=8)
+    world.server.api.door.limits = DoorLimits(strangers=8, fair_seconds=0)
     sent = []
     for _ in range(20):
         _, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls)
@@ -72,6 +77,107 @@ async def test_a_header_byte_by_byte(world: World) -> None:
         sent.append(writer)
     assert await served(world)
     await hang_up(sent)
+
+
+async def test_a_hello_byte_by_byte(world: World) -> None:
+    """Nothing is made of it before it is whole, and then it is as good as any other."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = world.tls.wrap_bio(incoming, outgoing)
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    hello = outgoing.read()
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+    door = world.server.api.door
+    for end in range(1, len(hello), 40):
+        writer.write(hello[max(0, end - 40) : end])
+        await asyncio.sleep(0.001)
+    assert not door._inside
+    assert await served(world)
+    writer.write(hello[end:])
+    assert (await reader.read(1)) == b"\x16"
+    await hang_up([writer])
+
+
+async def test_half_a_hello_and_no_more(world: World) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+    writer.write(b"\x16\x03\x01\x02\x00\x01")
+    door = world.server.api.door
+    async with asyncio.timeout(patient(10)):
+        while not door.strangers:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await hang_up([writer])
+        while door.strangers:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_handshake_and_no_more(world: World) -> None:
+    """From more addresses than there are places: a newcomer waits for at most the time that they have."""
+    world.server.api.door.limits = DoorLimits(strangers=32, fair_seconds=0.1)
+    writers = []
+    for number in range(40):
+        source = (f"127.0.{number}.9", 0)
+        writers.append(
+            (await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls, local_addr=source))[1]
+        )
+    assert await served(world)
+    assert len(world.server.api.door._inside) <= 8
+    await hang_up(writers)
+
+
+FLOOD = """
+import itertools, socket, sys, time
+port, words, held = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), []
+for number in itertools.count():
+    source = f"127.{number % 199 + 1}.{number // 199 % 250}.{number % 241 + 1}"
+    try:
+        held.append(socket.create_connection(("127.0.0.1", port), 10, (source, 0)))
+        held[-1].sendall(words)
+    except OSError:
+        pass
+    if len(held) > 600:
+        held.pop(0).close()
+    if number == 200:
+        print(flush=True)
+    time.sleep(0.002)
+"""
+"""Connections without end, from everywhere: each says its words, stays for a while and is followed by the next. At an
+attacker's pace: an endless loop would be an attack on the machine that runs the tests.
+"""
+
+
+@contextlib.asynccontextmanager
+async def flooded(port: int, words: bytes) -> AsyncIterator[None]:
+    flood = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", FLOOD, str(port), words.hex(), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert flood.stdout is not None
+        assert await flood.stdout.readline()
+        yield
+    finally:
+        flood.kill()
+        await flood.communicate()
+
+
+@pytest.mark.parametrize("words", [b"", b"\x16", None], ids=["silent", "half a hello", "a whole one"])
+async def test_a_newcomer_is_served_in_a_flood(world: World, words: bytes | None) -> None:
+    outgoing = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        world.tls.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
+    refused = 0
+    async with flooded(world.port, outgoing.read() if words is None else words):
+        for number in range(8):  # each time as if he had never come
+            here = f"127.{200 + number}.0.1"
+            transport = httpx.AsyncHTTPTransport(verify=world.tls, local_address=here, trust_env=False)
+            async with httpx.AsyncClient(
+                base_url=world.base, transport=transport, timeout=patient(10)
+            ) as http:
+                try:
+                    headers = await world.tenant.sign("GET", STATUS)
+                    assert (await http.get(STATUS, headers=headers)).is_success
+                except httpx.NetworkError:
+                    refused += 1
+    assert refused <= 1
 
 
 async def test_connections_of_one_lease_are_counted(world: World) -> None:
@@ -95,6 +201,9 @@ async def test_signatures_of_one_address_are_counted(world: World) -> None:
     headers = await world.tenant.sign("GET", STATUS)
     response = await world.http.get(STATUS, headers=headers)
     refused(response, 429, "TooManyRequests")
+    theirs = f"/v1/leases/{format_lease(OTHER)}"  # a neighbour behind the same address
+    headers = await world.stranger.sign("GET", theirs, lease=OTHER)
+    assert (await world.http.get(theirs, headers=headers)).is_success
     world.clock.at += 60
     headers = await world.tenant.sign("GET", STATUS)
     assert (await world.http.get(STATUS, headers=headers)).is_success
@@ -109,6 +218,21 @@ async def test_requests_of_one_address_are_counted() -> None:
         transport = httpx.ASGITransport(gate, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url="https://agent") as http:
             assert (await http.get("/")).status_code == status
+
+
+async def test_the_first_requests_of_a_connection_count_for_nothing() -> None:
+    """Whatever others have asked before: whom the door has let in is heard, as often as it takes to show a lease."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Ready(b"{}")(scope, receive, send)
+
+    door, never = Door(), Rate(0.5, 1e9)
+    gate = Gate(app, door, rate=never, strangers=never)
+    transport = httpx.ASGITransport(gate, client=("127.0.0.1", 1))
+    with socket.socket() as unused:
+        door._visitors["127.0.0.1", 1] = Visitor(unused, ("127.0.0.1", 1), networks("127.0.0.1"))
+        async with httpx.AsyncClient(transport=transport, base_url="https://agent") as http:
+            assert [(await http.get("/")).status_code for _ in range(4)] == [200, 200, 429, 429]
 
 
 @pytest.mark.parametrize("path", ["/v1/machine", "/v1/openapi.json"])
@@ -135,7 +259,7 @@ async def test_a_path_that_is_no_ascii(world: World) -> None:
 @contextlib.asynccontextmanager
 async def opened_raw(world: World) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=world.tls)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(10)):
         yield reader, writer
     await hang_up([writer])
 
@@ -158,7 +282,7 @@ async def test_a_stream_ends_with_its_session(world: World) -> None:
         assert b"up" in await socket.recv()
         response, pieces = await follow(world)
         world.clock.at += 61
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(10)):
             with pytest.raises(ConnectionClosed):
                 await socket.recv()
             assert [piece async for piece in pieces] == []
@@ -182,7 +306,7 @@ async def test_a_stream_ends_with_the_approval_of_a_contract(world: World) -> No
     await world.leases.say(LEASE, b"two\n")
     assert await anext(pieces) == b"two\n"
     api.authorizer._is_authorized = always(False)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patient(10)):
         assert [piece async for piece in pieces] == []
     await response.aclose()
     await gone(world)
@@ -205,7 +329,7 @@ async def raw(socket: ClientConnection, frame: Frame, count: int) -> None:
 
 
 async def cut_off(socket: ClientConnection) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patient(10)):
         await socket.wait_closed()
 
 
@@ -222,11 +346,11 @@ async def test_pings_whose_answers_nobody_reads(world: World) -> None:
         socket.transport.pause_reading()
         connections = world.server._server.server_state.connections  # type: ignore[union-attr]
         (server,) = [each for each in connections if hasattr(each, "writable")]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patient(10)):
             while server.writable.is_set():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await raw(socket, Frame(Opcode.PING, b"x" * 100), 10_000)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(patient(10)):
             while not server.disconnected:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         socket.transport.abort()
@@ -236,7 +360,7 @@ async def test_many_tiny_frames_arrive_whole(world: World) -> None:
     async with opened(world, sh("wc -c")) as socket:
         await raw(socket, Frame(Opcode.BINARY, b"\0x"), 20_000)
         await socket.send('{"eof": true}')
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patient(20)):
             assert (await socket.recv())[1:].strip() == b"20000"
         assert await served(world)
 

@@ -57,6 +57,8 @@ async def test_status(world: World) -> None:
         outputs=("/out",),
         result_cid="bafy",
         notice=Notice(5, "spot"),
+        kept_until=9,
+        paid_until=7,
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -73,6 +75,7 @@ async def test_status(world: World) -> None:
         "outputs": ["/out"],
         "result_cid": "bafy",
         "notice": {"ends_at": 5, "reason": "spot"},
+        "kept": {"until": 9, "paid_until": 7},
     }
 
 

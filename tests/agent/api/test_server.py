@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from dataclasses import replace
@@ -40,7 +41,7 @@ async def test_a_header_that_never_ends(world: World, context: ServeContext) -> 
 
 async def test_a_second_header_that_never_ends(world: World, context: ServeContext) -> None:
     server = await ApiServer.open(context)
-    world.port = await server.start("127.0.0.1", 0, header_seconds=0.1)
+    world.port = await server.start("127.0.0.1", 0, header_seconds=1)  # in which the first must have come
     answer = await raw(world, b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/health HTTP")
     assert answer.count(b"HTTP/1.1 200") == 1
     await server.close()
@@ -57,7 +58,8 @@ async def test_no_plain_http(world: World) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
     writer.write(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
     async with asyncio.timeout(patient(10)):
-        assert b"200" not in await reader.read()
+        with contextlib.suppress(ConnectionResetError):
+            assert not await reader.read()
     writer.close()
 
 

@@ -339,7 +339,7 @@ async def test_a_shell_s_answers_cannot_be_forged_or_endless(
     monkeypatch.setattr(_sftp_shell, "ANSWER_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         await shell.run(b"sleep 1000")
-    monkeypatch.setattr(_sftp_shell, "ANSWER_SECONDS", 20)
+    monkeypatch.setattr(_sftp_shell, "ANSWER_SECONDS", patient(20))
     assert await shell.run(b"echo " + quoted(b"it's")) == b"it's\n"
     await shell.close()
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -94,6 +95,58 @@ async def test_an_agent_that_goes_away_is_looked_for_anew(world: World) -> None:
         world.server = await ApiServer.open(world.context)
         await world.server.start("127.0.0.1", world.port)
         assert (await client.status(LEASE)).phase == "running"
+
+
+class Doorman:
+    """In front of an agent: cuts as many connections as it is told, and lets all others through."""
+
+    def __init__(self, world: World, cuts: int, after: int) -> None:
+        self._world, self._cuts, self._after, self.came = world, cuts, after, 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._let_in, "127.0.0.1", 0)
+        self.address = f"https://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.came += 1
+        if self.came <= self._cuts:
+            await reader.read(self._after)
+            writer.transport.abort()
+            return
+        theirs, mine = await asyncio.open_connection("127.0.0.1", self._world.port)
+        await asyncio.gather(self._pass(reader, mine), self._pass(theirs, writer))
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+        writer.close()
+
+
+@pytest.mark.parametrize("after", [0, 1, 1 << 16])
+async def test_whose_connection_is_cut_comes_again(world: World, after: int) -> None:
+    """An agent under a flood cuts those off who are strangers to it; to the tenant that is no answer."""
+    async with Doorman(world, 3, after) as doorman, world.client(doorman.address) as client:
+        assert (await client.status(LEASE)).phase == "running"
+        assert doorman.came == 4
+    async with Doorman(world, 3, after) as doorman, world.client(doorman.address) as client:
+        await client.put_workload(b"sealed")
+        assert doorman.came == 4
+    async with (
+        Doorman(world, 1, after) as doorman,
+        world.client(doorman.address) as client,
+        client.exec(LEASE, ["true"]) as stream,
+    ):
+        assert await stream.wait() == 0
+    async with Doorman(world, 10_000, after) as doorman, world.client(doorman.address) as client:
+        with pytest.raises(AgentUnreachable):
+            await client.status(LEASE)
+        assert doorman.came < 10
 
 
 async def test_another_certificate_is_not_trusted(world: World, tmp_path: Path) -> None:

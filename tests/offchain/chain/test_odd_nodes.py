@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,9 @@ from devnet.anvil import Anvil
 from devnet.odd_node import Kind, OddNode, Reply, kinds
 from devnet.patience import patient
 from devnet.pool import PoolChain
-from leasehold.chain import Deployment, Indexer, Pool, Rpc
+from leasehold.chain import Deployment, EventWatcher, Indexer, LeaseOpened, Pool, Rpc, _watcher, logs_since
+from leasehold.chain._decode import topic_of
+from leasehold.chain._tables import place_of
 from leasehold.cli import _index
 from leasehold.errors import ChainError
 from leasehold_agent._chain_gate import PoolGate, follow
@@ -35,6 +38,7 @@ from .indexing import (
 )
 
 KINDS = sorted(kinds())
+DEFAULTS = EventWatcher.__init__.__kwdefaults__ or {}
 BLOCKS = 40  # between the older events and the newer ones: the first come in ranges, the last one by one
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -147,6 +151,64 @@ async def test_the_rows_are_those_of_a_rebuild(
     assert dump(path) == rebuilt
 
 
+@pytest.mark.parametrize("name", [name for name in KINDS if "logs" in name and "ranges" not in name])
+async def test_what_comes_event_by_event_is_that_of_a_rebuild(
+    chain: PoolChain, empty: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index at the head takes each block by itself, and commits it: a wrong one would stay."""
+    monkeypatch.setattr(EventWatcher.__init__, "__kwdefaults__", {**DEFAULTS, "poll": 0.02})
+    monkeypatch.setattr(_watcher, "_LAST_RETRY", 0.05)
+    deployment = chain.deployment
+    live, anew = (Path(shutil.copy(empty, tmp_path / f"{each}.db")) for each in ("live", "anew"))
+    await approve_all(chain)
+    machine = await register(chain)
+    with OddNode(chain.anvil.url) as node:
+        async with Rpc([node.url], sleep=hurried) as rpc, Indexer(url_of(live), deployment) as index:
+            following = asyncio.create_task(follow(rpc, None, deployment, index, lambda: None, sleep=hurried))
+            try:
+                async with asyncio.timeout(patient(30)):
+                    await index.reached(chain.anvil.block_number)
+                    node.becomes(kinds()[name])
+                    lease, _ = await chain.pool(RENTER).open(wants(machine))
+                    await index.reached(chain.anvil.block_number)
+                    await chain.pool(OPERATOR).start(lease, b"e" * 32)
+                    await chain.pool(RENTER).close(lease)
+                    await index.reached(chain.anvil.block_number)
+            finally:
+                following.cancel()
+                with suppress(asyncio.CancelledError):
+                    await following
+    assert node.odd
+    async with Indexer(url_of(anew), deployment) as index:
+        await index_to_head(chain, index)
+    assert dump(live) == dump(anew)
+
+
+async def test_an_index_that_believed_a_lie_is_built_anew(
+    chain: PoolChain, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event stands where the next one belongs: the index failed at that block for ever, and the agent with it."""
+    monkeypatch.setattr(EventWatcher.__init__, "__kwdefaults__", {**DEFAULTS, "poll": 0.02})
+    live, anew = (Path(shutil.copy(empty, tmp_path / f"{each}.db")) for each in ("live", "anew"))
+    await approve_all(chain)
+    lease, _ = await chain.pool(RENTER).open(wants(await register(chain)))
+    async with Indexer(url_of(live), chain.deployment) as index:
+        await index_to_head(chain, index)
+        with sqlite3.connect(live) as lie:
+            lie.execute("UPDATE chain_leases SET place = ?", (place_of(chain.anvil.block_number + 1, 0),))
+        lie.close()
+        await chain.pool(OPERATOR).start(lease, b"e" * 32)
+        rpc, wake = chain.rpc, lambda: None
+        following = asyncio.create_task(follow(rpc, None, chain.deployment, index, wake, sleep=hurried))
+        async with asyncio.timeout(patient(30)):
+            await index.reached(chain.anvil.block_number)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+    async with Indexer(url_of(anew), chain.deployment) as index:
+        await index_to_head(chain, index)
+    assert dump(live) == dump(anew)
+
+
 async def test_a_command_that_gets_nowhere_shows_why_and_ends(
     past: PoolChain, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +224,19 @@ async def test_a_command_that_gets_nowhere_shows_why_and_ends(
                 await _index._catch_up(session, index, shown.append)
             assert node.asked < 150, "it asks without a pause"
     assert any("fails since" in text and "list of logs" in text for text in shown)
+
+
+@pytest.mark.parametrize("name", ["ranges of ten blocks", "ranges by number of logs"])
+async def test_what_is_asked_of_all_blocks_is_asked_in_parts(past: PoolChain, name: str) -> None:
+    """Who signed as a quorum, which workloads a lease had: one question for the whole chain was refused for good."""
+    wanted = {"address": past.deployment.controller, "topics": [topic_of(LeaseOpened)]}
+    with OddNode(past.anvil.url, kinds()[name]) as node:
+        async with Rpc([node.url]) as rpc:
+            found = await logs_since(rpc, past.deployment.block, **wanted)
+        assert node.odd
+    assert len(found) == 2
+    async with Rpc([past.anvil.url]) as rpc:
+        assert found == await logs_since(rpc, past.deployment.block, **wanted)
 
 
 @pytest.mark.parametrize("seconds", ["1", "3600"])

@@ -7,6 +7,7 @@ import pytest
 
 from devnet.anvil import Anvil
 from devnet.emitter import Emitter
+from devnet.odd_node import Kind, OddNode, kinds
 from devnet.patience import patient
 from leasehold.chain import Applied, Block, EventWatcher, Item, RolledBack, Rpc, Transferred
 from leasehold.chain._watcher import WINDOW
@@ -240,6 +241,26 @@ async def test_a_node_that_lags_rolls_nothing_back(anvil: Anvil, rpc: Rpc, emitt
         emitter.emit(4)
         await taking
     assert consumer.undone == []
+
+
+async def test_events_that_the_node_has_later_are_put_in_their_place(anvil: Anvil, emitter: Emitter) -> None:
+    """A node whose logs come seconds after its blocks: it was asked a few times within one, and then believed."""
+    now, hides = [1_000.0], Kind(kinds()["logs that are not there yet"].bend, lasts=True)
+    with OddNode(anvil.url, hides) as node:
+        async with Rpc([node.url]) as rpc, watching(rpc, emitter, clock=lambda: now[0]) as watcher:
+            consumer = Consumer(watcher)
+            emitter.emit(1)
+            anvil.mine(3)
+            await consumer.reach(anvil)
+            node.becomes(None)
+            emitter.emit(2)
+            await consumer.reach(anvil)
+            assert consumer.amounts == [2]
+            now[0] += 1
+            await consumer.until(lambda c: c.amounts == [1])
+            await consumer.reach(anvil)
+    consumer.check_canonical(anvil)
+    assert consumer.amounts == [1, 2]
 
 
 async def test_an_endpoint_that_falls_silent_is_left_for_another(anvil: Anvil, emitter: Emitter) -> None:

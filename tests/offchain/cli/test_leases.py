@@ -65,6 +65,12 @@ def test_extending_costs_what_was_said(market: Cli, lease: str) -> None:
     assert beyond.code == 4
 
 
+def test_paying_for_anothers_lease_says_what_he_may_do_with_it(market: Cli, lease: str) -> None:
+    assert "keep no more in the ledger" not in market("extend", lease, "1h", "--yes", wallet=RENTER).err
+    market("wallet", "approve", "100", "--yes", wallet=PROVIDER)
+    assert "keep no more in the ledger" in market("extend", lease, "1h", "--yes", wallet=PROVIDER).err
+
+
 def test_closing_pays_for_the_seconds_and_returns_the_rest(market: Cli, lease: str, pool: Pool) -> None:
     pool.anvil.advance(3_600)
     said = market("close", lease, "--dry-run", wallet=RENTER).out

@@ -66,6 +66,18 @@ def test_without_a_lens_the_table_says_the_same(owned: Cli, without_lens: Cli, p
     assert without_lens("pool", "trust", "--json").json == bare
 
 
+def test_rules_that_are_about_to_change_are_not_accepted_unread(owned: Cli, market: Cli, pool: Pool) -> None:
+    """A transaction accepts what is in force when it is mined, and may wait."""
+    in_force = owned("pool", "propose", "fee_bps=2%", "--yes", "--json", wallet=OWNER).json["in_force_at"]
+    terms = ("provider", "terms", "1", "--price", "3", "--yes")
+    pool.anvil.advance(in_force - 3_000 - pool.anvil.timestamp)
+    refused = market(*terms, wallet=PROVIDER, ok=False)
+    assert refused.code == 9
+    assert "version 2 of the pool's rules comes into force" in refused.err
+    pool.anvil.advance(in_force - pool.anvil.timestamp)
+    market(*terms, wallet=PROVIDER)
+
+
 def test_parameters_are_proposed_with_their_difference_and_inside_their_bounds(
     owned: Cli, pool: Pool
 ) -> None:

@@ -117,7 +117,7 @@ def sealed_for(host: Host, pool: Pool, kubo: Kubo) -> Workload:
 
         opened = [event for log in logs if isinstance(event := decode_log(log), LeaseOpened)]
         async with Ipfs(kubo.api) as ipfs:
-            sealed = await ipfs.get_block(cid_of_digest(opened[-1].workload), 5)
+            sealed = await ipfs.get_block(cid_of_digest(opened[-1].workload), patient(5))
         assert digest(sealed) == opened[-1].workload
         return unseal(sealed, host.identity)
 

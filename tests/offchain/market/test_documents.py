@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from devnet.patience import patient
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetUnavailable
 from leasehold.market import (
@@ -18,7 +21,10 @@ from leasehold.market import (
     DocumentInvalid,
     DocumentUnavailable,
     Hardware,
+    Listing,
     MachineFile,
+    Machines,
+    Money,
     canonical,
     parse_document,
 )
@@ -178,7 +184,7 @@ def _digests(count: int) -> list[bytes]:
 
 async def test_documents_that_nobody_serves_take_one_limit_together(tmp_path: Path) -> None:
     cache = DocumentCache(tmp_path, Gone(), timeout=0.5, parallel=2)
-    async with asyncio.timeout(10):  # 20 s, were each waited for
+    async with asyncio.timeout(patient(2)):  # 20 s, were each waited for
         missing = await cache.get_all(_digests(80))
     assert all(isinstance(each, DocumentUnavailable) for each in missing)
     assert "within 0.5 s" in str(missing[0])
@@ -188,7 +194,7 @@ async def test_what_nobody_gave_comes_last_the_next_time(tmp_path: Path) -> None
     now = 1_000.0
     blocks = Gone()
     await blocks.put_block(b"served")
-    cache = DocumentCache(tmp_path, blocks, timeout=0.2, parallel=2, clock=lambda: now)
+    cache = DocumentCache(tmp_path, blocks, timeout=0.5, parallel=2, clock=lambda: now)
     gone, served = _digests(2), sha256(b"served").digest()
     assert (await cache.get_all([*gone, served]))[-1] != b"served", "both slots waited for what is gone"
     assert (await cache.get_all([*gone, served]))[-1] == b"served"
@@ -206,3 +212,25 @@ async def test_a_served_document_waits_a_moment_for_those_that_are_not(
     cache = DocumentCache(tmp_path, blocks, timeout=3, parallel=4)
     found = await cache.get_all([*_digests(40), sha256(b"served").digest()])
     assert found[-1] == b"served"
+
+
+async def test_of_many_machines_those_that_are_not_wanted_are_not_held(tmp_path: Path) -> None:
+    """Ten thousand machines took hundreds of megabytes for a search that finds three."""
+    records: list[Any] = [
+        SimpleNamespace(machine=SimpleNamespace(id=number), hardware=bytes(32), contact=bytes(32))
+        for number in range(50)
+    ]
+    before, most = _listings_alive(), 0
+
+    def third(listing: Listing) -> bool:
+        nonlocal most
+        most = max(most, _listings_alive() - before)
+        return listing.id == 3
+
+    machines = Machines(DocumentCache(tmp_path, Gone(), timeout=0.01), Money("TUSD", 18))
+    assert [each.id for each in await machines.listings(records, third)] == [3]
+    assert most <= 3
+
+
+def _listings_alive() -> int:
+    return sum(isinstance(each, Listing) for each in gc.get_objects())

@@ -61,6 +61,7 @@ async def terms(call: Invocation, machine: MachineId, asked: AskedTerms) -> None
         found = await session.provider().own(machine)
         wanted = changed_terms(found.terms, session.money, asked)
         check_terms(wanted, await session.now())
+        await session.provider().check_rules()
         call.out.pairs(f"Machine {machine}, from now on", terms_rows(wanted, session.money))
         if call.dry_run:
             call.out.answer({"machine": machine, "terms": terms_json(wanted, session.money), "dry_run": True})

@@ -63,7 +63,8 @@ async def fine(call: Invocation, fault: FaultId) -> None:
 
         async def send() -> Done:
             receipt = await committee.fine_quorum(signers, arbiter)
-            return Done(receipt, f"{_said(signers)} are fined: see `leasehold validator list`.")
+            said = f"Of {_said(signers)}, those are fined that were not within seven days and joined under that arbiter"
+            return Done(receipt, f"{said}: `leasehold validator list` shows what each has left.")
 
         await carry_out(call, f"Fine {_said(signers)}?", _json(fault, signers), send)
 

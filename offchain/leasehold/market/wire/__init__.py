@@ -22,6 +22,7 @@ from ._authorization import (
 from ._documents import (
     Container,
     Health,
+    Kept,
     LeaseStatus,
     MachineInfo,
     Notice,
@@ -106,6 +107,7 @@ __all__ = [
     "ExecStart",
     "Health",
     "InvalidRequestProof",
+    "Kept",
     "LeaseStatus",
     "MachineInfo",
     "MalformedAuthorization",

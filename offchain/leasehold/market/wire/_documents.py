@@ -79,6 +79,15 @@ class Notice(Document):
     reason: Literal["spot", "terminated"]
 
 
+class Kept(Document):
+    """How long the container of a lease that is over is kept, in unix seconds: `until` where the host has the room,
+    `paid_until` where it is wanted by leases that begin. A disk that runs full is made room on before that.
+    """
+
+    until: int
+    paid_until: int
+
+
 class LeaseStatus(Document):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds."""
 
@@ -95,6 +104,7 @@ class LeaseStatus(Document):
     outputs: list[str]
     result_cid: str | None
     notice: Notice | None = None
+    kept: Kept | None = None
 
 
 class Results(Document):
