@@ -36,8 +36,12 @@ abstract contract FaultEvents is Book {
         } else if (kind == IFaults.Ruled.selector) {
             bool stands = abi.decode(log.data, (bool));
             f.state = stands ? FaultState.Upheld : FaultState.Dropped;
-            if (stands) f.deadline = f.filedAt + pool.params(f.rules).appealWindow;
-            else _settled(f);
+            if (stands) {
+                f.deadline = f.filedAt + pool.params(f.rules).appealWindow;
+            } else {
+                f.pot = 0; // what was registered of a slash that is none
+                _settled(f);
+            }
         } else if (kind == IFaults.FaultExecuted.selector) {
             _executed(log, f);
         } else if (kind == IFaults.Compensated.selector) {
