@@ -257,6 +257,15 @@ async def test_who_comes_from_where_tenants_come_from_leaves_half_of_the_places(
     assert not any(reader.at_eof() for reader in others)
 
 
+async def test_a_client_that_waits_to_be_spoken_to(doorways: list[Doorway]) -> None:
+    """Of a protocol in which the server may speak first: in a while, or at once where a tenant came from."""
+    doorway = await opened(doorways, replace(EVERYBODY, silent_seconds=0.01))
+    await doorway.come("127.0.0.2")
+    patiently = await opened(doorways, replace(EVERYBODY, silent_seconds=1e9))
+    patiently.door._known.add(12, "127.0.0.2")
+    await patiently.come("127.0.0.2")
+
+
 async def test_a_newcomer_has_the_time_that_he_needs(doorways: list[Doorway]) -> None:
     """However many come after him, and whatever they do, while his words are on their way."""
     limits = DoorLimits(strangers=16, rate=EVERYBODY.rate, fair_seconds=1e9, silent_seconds=0)
