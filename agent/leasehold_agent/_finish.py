@@ -88,6 +88,9 @@ async def stop(host: Host, action: Stop, desired: Desired | None, record: Record
     notes = folder.load()
     name = host.names.container(action.lease)
     container = await host.engine.inspect(name)
+    if container is None and not folder.exists:  # it was deleted while the plan looked
+        await host.engine.remove_network(host.names.network(action.lease))
+        return
     if notes.gone_at is None or notes.gone_block is None:
         notes.gone_at, notes.gone_block = host.snapshot.now, host.snapshot.block
     if desired is not None and desired.state in (LeaseState.ACTIVE, LeaseState.ENDED, LeaseState.REJECTED):

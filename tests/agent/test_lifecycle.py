@@ -15,9 +15,11 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
+from leasehold_agent import _finish as finish
 from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
 from leasehold_agent._engine import ContainerSpec
-from leasehold_agent._plan import Room
+from leasehold_agent._host import Record
+from leasehold_agent._plan import Room, Stop
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -132,6 +134,9 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     assert await rig.container(lease) is None
     assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
     assert published not in await rig.ipfs.pins()
+    # Planned on what was seen before it was deleted: nothing of it comes back.
+    await finish.stop(rig.host, Stop(lease, "ended"), rig.host.snapshot.leases.get(lease), Record())
+    assert not rig.host.folder(lease).exists
 
 
 async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) -> None:
