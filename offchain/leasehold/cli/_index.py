@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leasehold.chain import Applied, EventWatcher, Indexer, Item, Pool
+from leasehold.chain import Applied, EventWatcher, IndexBroken, Indexer, Item, Pool
 from leasehold.cli._output import Output
 from leasehold.cli._session import Session
 from leasehold.errors import ChainError
@@ -27,7 +27,7 @@ async def indexed(session: Session, out: Output, *, again: bool = False) -> Inde
     A second call in the same command gives what the first gave, unless it asks to look `again`.
 
     Raises:
-        ChainError: the nodes cannot be reached, or the index is broken.
+        ChainError: the nodes cannot be reached, or keep giving what is on no one chain.
     """
     if session.index is None:
         folder = session.settings.home
@@ -36,15 +36,25 @@ async def indexed(session: Session, out: Output, *, again: bool = False) -> Inde
             opened = Indexer(f"sqlite:///{folder / 'index.db'}", session.deployment)
             index = await session.stack.enter_async_context(opened)
             with out.working("Reading the chain") as update:
-                await _catch_up(session, index, update)
+                await _caught_up(session, index, update)
         session.index = index
     elif again:
         async with alone(
             session.settings.home / "index.lock", out, "Waiting for another command that reads the chain"
         ):
             with out.working("Reading the chain") as update:
-                await _catch_up(session, session.index, update)
+                await _caught_up(session, session.index, update)
     return session.index
+
+
+async def _caught_up(session: Session, index: Indexer, update: Callable[[str], None]) -> None:
+    """Builds the index anew where it lacks what a node once kept back, or holds what one made up."""
+    try:
+        await _catch_up(session, index, update)
+    except IndexBroken:
+        update("Reading the chain anew, since the index was broken")
+        await index.clear()
+        await _catch_up(session, index, update)
 
 
 async def _catch_up(session: Session, index: Indexer, update: Callable[[str], None]) -> None:

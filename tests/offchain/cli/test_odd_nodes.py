@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from devnet.odd_node import Kind, OddNode, Reply, kinds
 from devnet.patience import patient
 from leasehold.chain import Deposited, Event, LeaseClosed, LeaseOpened, Rpc, Withdrawn, decode_log
 from leasehold.chain import Pool as Binding
+from leasehold.chain._tables import place_of
 from leasehold.cli import app
 
 from .conftest import Cli, Host, Pool
@@ -139,6 +141,19 @@ def test_each_command_ends_and_what_is_sent_happens_once(typed: Typed, name: str
         done = typed.count(kind) - before
         assert done <= 1, command
         assert done == 1 if code == 0 else done == 0 or "sent" in said, (command, code, said)
+
+
+def test_an_index_that_believed_a_lie_is_built_anew(market: Cli, host: Host, pool: Pool) -> None:
+    """An event stands where the next one belongs; no command that reads the chain ended well any more."""
+    market(*RENT, wallet=RENTER)
+    market("leases", wallet=RENTER)
+    with sqlite3.connect(market.home / "index.db") as lie:
+        place = place_of(pool.anvil.block_number + 1, 0)
+        lie.execute("UPDATE chain_leases SET place = ?", (place,))
+    lie.close()
+    host.start()
+    (shown,) = market("leases", "--json", wallet=RENTER).json
+    assert shown["state"] == "active"
 
 
 @pytest.mark.parametrize("terminal", [False, True], ids=["no terminal", "a terminal"])
