@@ -220,7 +220,7 @@ async def status(call: Invocation) -> None:
 
 @shared(SENDS | PROPOSES)
 async def leave(call: Invocation, seat: SeatId) -> None:
-    """Begin to leave a seat. It still has to reveal where it was drawn; its stake comes with `exit` in three weeks."""
+    """Begin to leave a seat. It signs no more, and reveals where it was drawn; `exit` brings its stake in 3 weeks."""
     async with open_session(call, signs=True) as session:
         found, now = await _seat(session, seat), await session.now()
         if found.leaves_at:
