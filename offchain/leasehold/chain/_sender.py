@@ -236,7 +236,8 @@ class Sender:
         try:
             await self._push(raw, intent, flight.fees)
         except _NonceTaken:
-            if first:
+            # Whoever asks twice, we after an answer that was lost or a balancer, is told so of his own: it is mined.
+            if first and not await self._known(flight):
                 raise
             # One of our own was mined meanwhile, or another process's: watching finds out which.
         except RpcUnavailable:

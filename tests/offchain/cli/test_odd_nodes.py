@@ -35,6 +35,7 @@ USUAL = frozenset(
         "another chain of the same number",
         "limited call by call",
         "no lists",
+        "one answer as a list",
         "reads that are cut",
     )
 )
