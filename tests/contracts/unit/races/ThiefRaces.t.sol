@@ -367,6 +367,25 @@ contract ThiefRaces is RaceWorld {
         vm.assertTrue(pool.machineOf(machine).status == MachineStatus.Unverified);
     }
 
+    /// @dev The other way round: a round found a mistake that the provider has mended since, and is kept back until his own round,
+    /// asked for afterwards, has passed. It would take the mark of hardware that is right.
+    function test_a_failure_that_is_older_than_the_pass() external {
+        uint256 older = _asked(tenant);
+        skip(1 hours);
+        uint256 later = _asked(PROVIDER);
+        _commits(older, false);
+        skip(3 hours);
+        _commits(later, true);
+        _reveals(older, false);
+        skip(1 hours);
+        _reveals(later, true);
+        skip(2 hours);
+        committee.finalize(later);
+        committee.finalize(older);
+        vm.assertTrue(committee.roundOf(older).state == RoundState.Failed);
+        vm.assertTrue(pool.machineOf(machine).status == MachineStatus.Verified);
+    }
+
     function _passes(address who) private {
         uint256 round = _asked(who);
         _commits(round, true);
