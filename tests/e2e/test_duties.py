@@ -17,6 +17,8 @@ from devnet.tenant import Tenant
 from devnet.world import World
 from leasehold.chain import Answered, Challenged, FaultFiled, Faults, LeaseState, format_lease, parse_lease
 
+from .test_reorg import another_chain
+
 DAY = 86_400
 CHALLENGE_WINDOW = 600
 
@@ -64,7 +66,8 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def machine(world: World) -> Iterator[Machine]:
-    with make_site(world, "--max", "30d", tick_seconds=0.5) as site:
+    """On a chain of its own: it moves the time by days, and what a host signs is good for a week."""
+    with another_chain(world) as chain, make_site(chain, "--max", "30d", tick_seconds=0.5) as site:
         tenant = Tenant(site)
         sealed = tenant.sealed(tenant.dataset("an answer"))
         lease = parse_lease(tenant.open(sealed, duration=25 * DAY))

@@ -35,6 +35,8 @@ from leasehold.chain import (
 )
 from leasehold.errors import ContractError
 
+from .test_reorg import another_chain
+
 HOUR, DAY = 3_600, 86_400
 PRICE = 24 * 10**17
 SEAT, STAKE = 550, 100 * TOKEN  # a seat's price and the tenth that a fine takes first
@@ -45,7 +47,8 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 @pytest.fixture(scope="module")
 def site(world: World) -> Iterator[Site]:
-    with make_site(world, tick_seconds=0.5) as made:
+    """On a chain of its own: it moves the time by days, and what a host signs is good for a week."""
+    with another_chain(world) as chain, make_site(chain, tick_seconds=0.5) as made:
         yield made
 
 

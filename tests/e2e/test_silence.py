@@ -51,6 +51,8 @@ from devnet.world import World
 from leasehold.chain import Answered, Challenged, FaultFiled, LeaseState, format_lease, parse_lease
 from leasehold.errors import LeaseholdError
 
+from .test_reorg import another_chain
+
 # The attackers' process begins as a copy of this one, in which nothing but the forking thread goes on.
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 DAY = 86_400
@@ -89,7 +91,10 @@ AT_THEIR_SERVICE = "truncate -s 64M /large; nc -lk -p 9000 -e sleep 600 & " + AT
 @pytest.fixture(scope="module")
 def ground(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     settings: dict[str, Any] = {"tick_seconds": 0.5, "disk_reserve": 0, "fetch_seconds": 20}
-    with make_site(world, "--max", "30d", **settings) as site, contextlib.ExitStack() as undo:
+    with contextlib.ExitStack() as undo:
+        # Of its own, for it moves the time by days, and what a host signs is good for a week.
+        chain = undo.enter_context(another_chain(world))
+        site = undo.enter_context(make_site(chain, "--max", "30d", **settings))
         site.host.kill()
         disk = undo.enter_context(on_a_small_disk(site.host.folder / "state"))
         undo.callback(site.host.kill)
