@@ -20,7 +20,8 @@ import {Companion} from "./Companion.sol";
 ///     Running → Filed → Executed             recover, roll; execute
 ///               Filed → Appealed → Upheld → Executed     appeal; rule
 ///                       Appealed → Executed              silence; execute
-///     Running → Dropped, Appealed → Dropped  it cost nothing; rule
+///                       Appealed → Dropped               rule
+///     Running → Executed                     it cost nothing, and nobody has to answer for it
 ///
 /// Each arrow but `appeal` and `rule` is anyone's to send once its time has come, so a fault keeps a stake from leaving for
 /// no longer than an outage lasts, an appeal window and a ruling window. Once a machine has retired nothing new begins on
@@ -276,10 +277,7 @@ contract Faults is Companion, IFaults {
     function applyOutage(uint256 id, uint256[] calldata leases) external {
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        // One that cost nothing is taken off the bills all the same; one that the arbiter took back is not.
-        if (state == FaultState.Running || (state == FaultState.Dropped && fault.amount != 0)) {
-            _wrong(id, state);
-        }
+        if (state == FaultState.Running || state == FaultState.Dropped) _wrong(id, state);
         bool registers = state < FaultState.Executed;
         uint256 cells = 8 * uint256(_seen(fault.machine).gpus);
         bool any;
@@ -345,7 +343,7 @@ contract Faults is Companion, IFaults {
         uint96 bond = fault.bond;
         fault.bond = 0;
         address provider = _seen(fault.machine).provider;
-        _remember(provider, fault.amount);
+        if (fault.amount != 0) _remember(provider, fault.amount);
 
         // Effect, Interact. Only inside the pool's ledger.
         _conclude(fault, FaultState.Executed);
@@ -545,6 +543,7 @@ contract Faults is Companion, IFaults {
     function _file(uint256 id, uint256 to, Stake memory seen) private {
         Fault storage fault = _faults[id];
         uint32 machine = fault.machine;
+        FaultKind kind = fault.kind;
         Watch storage watch = _watches[machine];
         Judging memory rules = _rules(fault.rules);
         uint32 deadline = (block.timestamp + rules.appealWindow).toUint32();
@@ -559,8 +558,9 @@ contract Faults is Companion, IFaults {
         fault.amount = amount;
         fault.state = FaultState.Filed;
         watch.reserved += amount;
-        if (amount == 0) _conclude(fault, FaultState.Dropped);
-        if (fault.kind != FaultKind.FalseHardware) {
+        // What others say of a machine may be appealed whatever it costs: it is taken off the bills, and they answer for it.
+        if (amount == 0 && kind < FaultKind.Attested) _conclude(fault, FaultState.Executed);
+        if (kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;
             bool none = watch.heldUntil <= block.timestamp;
             if (none || from < watch.heldFrom) watch.heldFrom = from;
@@ -568,7 +568,7 @@ contract Faults is Companion, IFaults {
             if (watch.heldUntil < deadline) watch.heldUntil = deadline;
             _hold(machine);
         }
-        emit FaultFiled(id, machine, fault.kind, fault.from, uint32(to), bps, amount);
+        emit FaultFiled(id, machine, kind, fault.from, uint32(to), bps, amount);
     }
 
     /// @dev Writes the outage, and what it costs, into the machine's window.

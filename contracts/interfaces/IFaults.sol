@@ -17,8 +17,8 @@ enum FaultState {
     Filed, // may be appealed until `filedAt + appealWindow`, then executed
     Appealed, // may be ruled on until `deadline`, then executed
     Upheld, // the arbiter let it stand: executed once tenants have had `appealWindow` to register
-    Executed,
-    Dropped // the arbiter took it back, or it cost nothing (`amount` 0)
+    Executed, // paid for; at once if it cost nothing (`amount` 0), unless a quorum or a committee said so
+    Dropped // the arbiter took it back
 }
 
 /// @param machine what failed

@@ -123,8 +123,9 @@ class Faults:
         reserved = self.reserved.get(fault.machine, 0)
         fault.amount = arithmetic.amount(machine.stake - reserved, fault.bps, charged)
         self.reserved[fault.machine] = reserved + fault.amount
-        fault.state = State.FILED if fault.amount else State.DROPPED
-        machine.unsettled -= not fault.amount
+        judged = fault.kind in (Kind.ATTESTED, Kind.FALSE_HARDWARE)
+        fault.state = State.FILED if fault.amount or judged else State.EXECUTED
+        machine.unsettled -= fault.state is State.EXECUTED
 
     def window(self, number: int) -> Window:
         machine = self._leasing.machines[number]

@@ -139,7 +139,7 @@ class World:
         pool, fault = self.pool, self.pool.faults.faults[number]
         verdict, now = self.verdicts[number], pool.book.now
         rules = fault.rules
-        if fault.state is faults.State.DROPPED:
+        if fault.state is faults.State.EXECUTED:
             return
         if not verdict.so or not verdict.honest:
             self.at(now + HOUR, lambda: pool.faults.appeal(number))

@@ -6,7 +6,7 @@ from world import (
     CHALLENGED,
     CONTACT,
     DAY,
-    DROPPED,
+    EXECUTED,
     FILED,
     HARDWARE,
     HOUR,
@@ -150,7 +150,7 @@ def test_outages_of_a_week_cost_together_what_one_would(faults, operator):
         told.append(faults.recover(1, 0, b"", {"from": operator}).events["FaultFiled"])
         later(HOUR)
     assert [one["amount"] for one in told] == [slashed(200), slashed(400) - slashed(200), 0]
-    assert faults.faultOf(told[2]["fault"]).dict()["state"] == DROPPED
+    assert faults.faultOf(told[2]["fault"]).dict()["state"] == EXECUTED
     assert plain(faults.windowOf(1)) == (18 * MINUTE, 400)
 
 

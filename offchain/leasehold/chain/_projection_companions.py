@@ -119,9 +119,10 @@ def _outage_attested(rows: Rows, e: ev.OutageAttested) -> None:
 
 def _fault_filed(rows: Rows, e: ev.FaultFiled) -> None:
     before = rows.version(tables.faults, fault=e.fault) or _new_fault(e, 0)
+    judged = e.kind in (FaultKind.ATTESTED, FaultKind.FALSE_HARDWARE)
     filed = {
         "kind": e.kind,
-        "state": FaultState.FILED if e.amount else FaultState.DROPPED,
+        "state": FaultState.FILED if e.amount or judged else FaultState.EXECUTED,
         "from_": e.from_,
         "to": e.to,
         "filed_at": e.log.timestamp,

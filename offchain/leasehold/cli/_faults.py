@@ -140,7 +140,7 @@ def executable(fault: Fault, now: int) -> bool:
 
 def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) -> list[int]:
     """The leases off whose bills the outage is still to be taken, or whose loss is still to be registered."""
-    if fault.state is FaultState.RUNNING or (fault.state is FaultState.DROPPED and fault.amount):
+    if fault.state in (FaultState.RUNNING, FaultState.DROPPED):
         return []
     registers = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
     done = set(applied)

@@ -10,7 +10,6 @@ from world import (
     ATTESTED,
     CHALLENGED,
     DAY,
-    DROPPED,
     FILED,
     HOUR,
     MINUTE,
@@ -207,11 +206,12 @@ def test_six_days(
     seen = faults.faultOf(first).dict()
     assert (seen["state"], seen["bps"], seen["amount"]) == (FILED, 5000, STAKE // 2)
 
-    # It comes back after six days. The week has cost all that a week may: the second outage is for nothing.
+    # It comes back after six days. The week has cost all that a week may: the second outage is for nothing, and may be
+    # appealed all the same.
     at(dark + 6 * DAY)
     faults.recover(1, 0, b"", {"from": operator})
     seen = faults.faultOf(second).dict()
-    assert (seen["state"], seen["bps"], seen["amount"]) == (DROPPED, 0, 0)
+    assert (seen["state"], seen["bps"], seen["amount"]) == (FILED, 0, 0)
     assert plain(faults.windowOf(1)) == (6 * DAY, 5000)
 
     # Both are taken off the bill: 6 days of 7. What is left is 86.4 tokens.
@@ -231,6 +231,8 @@ def test_six_days(
     assert pool.balanceOf(tenant) == 6 * DAY * PER_SECOND + 25 * UNIT
     assert [pool.balanceOf(validator) for validator in validators] == 5 * [2 * UNIT]
     assert pool.balanceOf(SINK) == 65 * UNIT
+    at(dark + 6 * DAY + APPEAL + 1)
+    faults.execute(second, {"from": thief})
     seen = pool.machineOf(1).dict()
     assert (seen["stake"], seen["pendingSlashes"], seen["underStaked"]) == (STAKE // 2, 0, True)
     books()

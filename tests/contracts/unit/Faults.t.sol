@@ -104,7 +104,7 @@ contract FaultsReportTest is FaultsWorld {
         skip(1 hours);
         uint256 free = _outage(40 hours); // exactly 120 hours
         _assertCost(free, 0, 0);
-        _assertState(free, FaultState.Dropped);
+        _assertState(free, FaultState.Executed);
         skip(1 hours);
         _assertCost(_outage(40 hours), 2000, 20e18); // 160 hours: 5000 less 3000
         _assertWindow(160 hours, 5000);
@@ -115,7 +115,7 @@ contract FaultsReportTest is FaultsWorld {
         _outage(1 minutes);
         skip(1);
         uint256 id = _outage(1 minutes);
-        _assertState(id, FaultState.Dropped);
+        _assertState(id, FaultState.Executed);
         _assertPending(1);
         _assertHeld(NOW, _now() + 2 days); // the earlier begin, the later end
         _apply(id, LEASE); // the tenant is not billed for it

@@ -107,8 +107,28 @@ contract FaultsCostsTest is FaultsWorld {
 
     function test_no_stake_costs_nothing() external {
         _setStake(0);
-        _assertState(_attest(NOW - 1 hours, NOW), FaultState.Dropped);
+        _assertState(_outage(1 hours), FaultState.Executed);
         _assertPending(0);
+    }
+
+    /// @dev It is taken off the bills as any other, and they who said so answer for it: so it can be appealed and taken back.
+    function test_what_others_say_may_be_appealed_whatever_it_costs() external {
+        _setStake(0);
+        uint256 id = _attest(NOW - 1 hours, NOW);
+        _assertState(id, FaultState.Filed);
+        _assertPending(1);
+        _appeal(id);
+        _rule(id, false);
+        _assertState(id, FaultState.Dropped);
+        _assertPending(0);
+        vm.assertEq(committee.disowned(), _quorum());
+        _wrongState(id);
+        faults.applyOutage(id, _one(LEASE));
+        skip(1 hours);
+        id = _attest(_now() - 30 minutes, _now());
+        _executed(id);
+        _assertPending(0);
+        _assertSolvent();
     }
 
     /// @dev Faults that wait put aside what they will take: each is paid in full, in any order.

@@ -85,8 +85,8 @@ abstract contract FaultEvents is Book {
         if (f.kind != FaultKind.FalseHardware) _disjoint(id, f);
         m.reserved += f.amount;
         f.state = FaultState.Filed;
-        if (f.amount != 0) return;
-        f.state = FaultState.Dropped;
+        if (f.amount != 0 || f.kind > FaultKind.Challenged) return;
+        f.state = FaultState.Executed;
         _settled(f);
     }
 
@@ -96,7 +96,7 @@ abstract contract FaultEvents is Book {
         uint256 today = (m.retiredAt == 0 ? vm.getBlockTimestamp() : m.retiredAt) / 1 days;
         for (uint256 i = 0; i < _faultsOf[id].length; i++) {
             Fault storage other = _faults[_faultsOf[id][i]];
-            bool takenBack = other.state == FaultState.Dropped && other.amount != 0;
+            bool takenBack = other.state == FaultState.Dropped;
             if (_faultsOf[id][i] != but && !takenBack && other.filedAt / 1 days + 7 >= today) bps += other.bps;
         }
     }

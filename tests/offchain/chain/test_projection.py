@@ -279,7 +279,7 @@ async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
     assert (first.bps, first.amount, first.pot, first.compensated) == (800, 16 * UNIT, 8 * UNIT, 6 * UNIT)
     assert first.pot + first.reported + first.rest == first.amount
     assert (first.rules, first.sink) == (1, OTHER)
-    assert (second.kind, second.state) == (FaultKind.FALSE_HARDWARE, FaultState.DROPPED)
+    assert (second.kind, second.state) == (FaultKind.FALSE_HARDWARE, FaultState.FILED)
     assert await index.faults(machine=2) == []
     assert await index.fault(9) is None
     mine, others = await index.losses(fault=1)

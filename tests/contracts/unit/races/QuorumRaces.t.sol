@@ -163,14 +163,14 @@ contract QuorumRaces is RaceWorld {
         faults.attest(machine, 0, uint64(from), uint64(to), seats, words);
         // Wider by a second on both sides: what is left of it costs nothing more.
         uint256 wide = _attest(from - 1, to + 1);
-        _assertFault(wide, FaultState.Dropped, 0);
+        _assertFault(wide, FaultState.Filed, 0);
         // Running, kept back, sent after the recovery: no.
         uint64 began = uint64(_now());
         skip(10 minutes);
         bytes[] memory running = _words(began, 0);
         uint256 now_ = faults.attest(machine, 0, began, 0, seats, running);
         _recover();
-        _assertFault(now_, FaultState.Dropped, 0); // 71 minutes in the week: 800 still
+        _assertFault(now_, FaultState.Filed, 0); // 71 minutes in the week: 800 still
         skip(1 hours);
         _expect(abi.encodeWithSelector(IFaults.OutageOutOfRange.selector, began, _now()));
         faults.attest(machine, 0, began, 0, seats, running);

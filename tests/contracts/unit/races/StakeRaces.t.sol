@@ -295,7 +295,7 @@ contract StakeRaces is RaceWorld {
         }
         _assertFault(ids[0], FaultState.Filed, 4e18); // 40 hours: 400
         _assertFault(ids[1], FaultState.Filed, 26e18); // 80 hours: 3000, of which 400 are charged
-        _assertFault(ids[2], FaultState.Dropped, 0); // 120 hours: 3000 still
+        _assertFault(ids[2], FaultState.Executed, 0); // 120 hours: 3000 still
         _assertFault(ids[3], FaultState.Filed, 20e18); // 160 hours: 5000
         _execute(ids[3]);
         faults.execute(ids[0]);
@@ -417,6 +417,6 @@ contract StakeRaces is RaceWorld {
         (uint256 downtime, uint256 charged) = faults.windowOf(machine);
         vm.assertEq(downtime, uint256(100 hours) / 3);
         vm.assertEq(charged, 0);
-        _assertFault(right, FaultState.Dropped, 0);
+        _assertFault(right, FaultState.Executed, 0);
     }
 }

@@ -192,8 +192,8 @@ contract ThiefRaces is RaceWorld {
     }
 
     /// @dev The same in two parts: the last hour, which costs 8e18 and may be appealed, and the forty hours before it, of the
-    /// same step, which cost nothing more. What costs nothing is dropped when it is filed: nobody can appeal it, so nobody
-    /// takes it back nor fines who signed it; and it is off the bill, 115.2e18, whatever becomes of the other.
+    /// same step, which cost nothing more. Were what costs nothing settled when it is filed, nobody could appeal it, nor take it
+    /// back, nor fine who signed it; and it would be off the bill, 115.2e18, whatever becomes of the other.
     function test_a_lie_that_costs_nothing() external {
         _crowd(1);
         uint256 lease = _leaseOf(THIEF, 8, 7 days);
@@ -201,14 +201,15 @@ contract ThiefRaces is RaceWorld {
         uint256 hour = lie(_now() - 1 hours, _now());
         uint256 rest = _lieBefore(hour, _now() - 41 hours, _now() - 1 hours);
         _assertFault(hour, FaultState.Filed, 8e18);
-        _assertFault(rest, FaultState.Dropped, 0); // accepted
-        vm.prank(PROVIDER);
-        _expect(abi.encodeWithSelector(IFaults.WrongFaultState.selector, rest, FaultState.Dropped));
-        faults.appeal(rest);
+        _assertFault(rest, FaultState.Filed, 0);
         _takenBack(hour);
-        _apply(rest, lease);
+        _takenBack(rest);
+        uint256[] memory leases = new uint256[](1);
+        leases[0] = lease;
+        _expect(abi.encodeWithSelector(IFaults.WrongFaultState.selector, rest, FaultState.Dropped));
+        faults.applyOutage(rest, leases);
         _closeAs(THIEF, lease);
-        vm.assertEq(pool.leaseOf(lease).settled, (3 days - 40 hours) * GPU_SECOND); // accepted
+        vm.assertEq(pool.leaseOf(lease).settled, 3 days * GPU_SECOND);
     }
 
     // -------------------------------------------------------------------------------------------------- not his call
