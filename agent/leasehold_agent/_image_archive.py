@@ -162,7 +162,7 @@ class _Found:
         layers = tuple(self._place(name) for name in names)
         for name, place in zip(names, layers, strict=True):
             if place not in self.unpacked:
-                raise EngineRefused(f"its layer {str(name)[:80]} is no tar archive")
+                raise EngineRefused(f"its layer {str(name)[:80]!a} is no tar archive")
         copied = sum(self.sizes[place] for place in {config, *layers})
         needed = copied + sum(self.unpacked[place] for place in layers)
         count.check(needed)

@@ -123,6 +123,17 @@ def test_what_is_no_image_is_refused(archive: bytes, tmp_path: Path) -> None:
         survey(tmp_path / "image", LIMIT)
 
 
+def test_what_is_said_of_it_can_be_printed_anywhere(tmp_path: Path) -> None:
+    """Its names are a stranger's: half a character, and what steers a terminal."""
+    name = "\udc80\x1b[31m"
+    manifest = json.dumps([{"Config": "config", "Layers": [name]}]).encode()
+    (tmp_path / "image").write_bytes(tar(config=b"{}", **{name: b"junk"}, manifest__json=manifest))
+    with pytest.raises(EngineRefused) as refused:
+        survey(tmp_path / "image", LIMIT)
+    assert str(refused.value).isascii()
+    assert str(refused.value).isprintable()
+
+
 def test_what_an_image_needs_is_counted(tmp_path: Path) -> None:
     layer = tar(file=bytes(100_000))
     (tmp_path / "image").write_bytes(gzip.compress(image([layer, gzip.compress(SMALL)])))

@@ -59,6 +59,7 @@ _OFFERS_LESS = (
     "replacementnotallowed",
 )
 _NO_FUNDS = ("insufficient funds",)
+_LOOKS = 3  # for a transaction whose nonce is said to be used up, before it is taken for another's
 _QUIET = 3.0  # seconds after which it is said what is waited for
 _SEARCHED = 600  # blocks that are looked through for who took a nonce
 
@@ -235,9 +236,12 @@ class Sender:
         flight.hashes.append("0x" + keccak(raw).hex())
         try:
             await self._push(raw, intent, flight.fees)
+        except _OffersLess:
+            if first:
+                raise
         except _NonceTaken:
             # Whoever asks twice, we after an answer that was lost or a balancer, is told so of his own: it is mined.
-            if first and not await self._known(flight):
+            if first and not await self._may_be_ours(flight):
                 raise
             # One of our own was mined meanwhile, or another process's: watching finds out which.
         except RpcUnavailable:
@@ -348,6 +352,19 @@ class Sender:
         count = int(await self._rpc.call("eth_getTransactionCount", [self.address, "latest"]), 16)
         receipts = await self._rpc.batch([("eth_getTransactionReceipt", [h]) for h in flight.hashes])
         return count, next((r for r in receipts if r is not None), None)
+
+    async def _may_be_ours(self, flight: _Flight) -> bool:
+        """Whether it may be a transaction of the flight that used up its nonce. Another node behind the same address
+        may hear of it a moment later, and where none can be asked watching finds out: to send it anew would pay twice.
+        """
+        for _ in range(_LOOKS):
+            try:
+                if await self._known(flight):
+                    return True
+            except (RpcUnavailable, RpcError):
+                return True
+            await self._sleep(self._poll)
+        return False
 
     async def _known(self, flight: _Flight) -> bool:
         """Whether a node still knows a transaction of the flight, mined or waiting."""

@@ -11,6 +11,8 @@ from leasehold.chain import LocalSigner, Rpc, Sender
 from leasehold.errors import (
     ChainError,
     GasFundsLow,
+    RpcError,
+    RpcUnavailable,
     TransactionCancelled,
     TransactionFailed,
     TransactionTimeout,
@@ -302,3 +304,35 @@ async def test_a_node_that_lies_about_tips_spends_no_coins(anvil: Anvil) -> None
     async with Greedy([anvil.url]) as rpc:
         receipt = await sender_of(anvil, rpc, Steps(anvil.mine)).send(SINK)
         assert receipt.gas_price <= 102 * 10**9
+
+
+class Forgetful(Rpc):
+    """A node that takes a transaction, says that its nonce is used up, and then answers a question of it as told."""
+
+    def __init__(self, url: str, *answers: object) -> None:
+        super().__init__([url])
+        self._answers = list(answers)
+
+    async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+        found = await super().call(method, params, **options)
+        if method == "eth_sendRawTransaction":
+            raise RpcError(-32_000, "nonce too low")
+        return found
+
+    async def batch(self, calls: Any, **options: Any) -> Any:
+        if calls[0][0] == "eth_getTransactionByHash" and self._answers:
+            answer = self._answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return [answer]
+        return await super().batch(calls, **options)
+
+
+@pytest.mark.parametrize("answers", [[None, None], [RpcUnavailable(("it is gone",))]], ids=["behind", "gone"])
+async def test_what_may_be_its_own_is_not_sent_again(anvil: Anvil, answers: list[object]) -> None:
+    """Another node behind the same address hears of it later, or the node ends just then: sent anew, it pays twice."""
+    account = anvil.accounts[3].address
+    before = int(anvil.request("eth_getTransactionCount", account, "latest"), 16)
+    async with Forgetful(anvil.url, *answers) as rpc:
+        await sender_of(anvil, rpc, Steps(*[anvil.mine] * 20), 3).send(anvil.accounts[4].address, b"", 1)
+    assert int(anvil.request("eth_getTransactionCount", account, "latest"), 16) == before + 1
