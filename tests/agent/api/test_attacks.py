@@ -103,10 +103,10 @@ async def test_half_a_hello_and_no_more(world: World) -> None:
     writer.write(b"\x16\x03\x01\x02\x00\x01")
     door = world.server.api.door
     async with asyncio.timeout(patient(10)):
-        while not door.strangers:  # noqa: ASYNC110
+        while not door.strangers:  # noqa: ASYNC110  # nothing announces it
             await asyncio.sleep(0.01)
         await hang_up([writer])
-        while door.strangers:  # noqa: ASYNC110
+        while door.strangers:  # noqa: ASYNC110  # nothing announces it
             await asyncio.sleep(0.01)
 
 
