@@ -11,19 +11,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineStatus, backup_digest, format_lease
 from leasehold.cli._doing import settle_allowance
-from leasehold.cli._files import FileRefused
-from leasehold.cli._index import indexed
 from leasehold.cli._output import Json, Output
-from leasehold.cli._sealed import remember_sealed, sealed_of
-from leasehold.cli._session import Session
 from leasehold.cli._shown import STATES, transaction, utc
+from leasehold.client import PoolClient
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.market import (
     Delivery,
     DocumentUnavailable,
-    Extension,
     InvalidInput,
     Listing,
     MachineUnavailable,
@@ -32,6 +29,7 @@ from leasehold.market import (
     NoMachineMatches,
     Opened,
     Opening,
+    Payment,
     Quote,
     SignedOffer,
     Wish,
@@ -85,12 +83,12 @@ class Plan:
     wish: Wish
     listings: tuple[Listing, ...]
     openings: tuple[Opening, ...]
-    total: Extension
+    total: Payment
     backup: Listing | None
     digest: bytes | None
 
 
-async def rent_machines(out: Output, session: Session, rental: Rental) -> None:
+async def rent_machines(out: Output, session: PoolClient, rental: Rental) -> None:
     """From what was asked for to running leases."""
     renter, money = session.renter(), session.money
     plan = await _plan(out, session, rental)
@@ -148,13 +146,13 @@ async def rent_machines(out: Output, session: Session, rental: Rental) -> None:
 # ------------------------------------------------------------------------------------------------------- planning
 
 
-async def _plan(out: Output, session: Session, rental: Rental) -> Plan:
+async def _plan(out: Output, session: PoolClient, rental: Rental) -> Plan:
     renter = session.renter()
     rental, digest = await _earlier(out, session, rental)
     rental = await _offered(session, rental)
     wish = _wish(rental, session.money)
     listings = await _choose(out, session, rental, wish)
-    index = await indexed(session, out)
+    index = await session.index()
     openings = []
     for listing in listings:
         leases = [each.lease for each in await index.leases(machine=listing.id, live=True)]
@@ -178,11 +176,11 @@ def _wish(rental: Rental, money: Money) -> Wish:
     )
 
 
-async def _earlier(out: Output, session: Session, rental: Rental) -> tuple[Rental, bytes | None]:
+async def _earlier(out: Output, session: PoolClient, rental: Rental) -> tuple[Rental, bytes | None]:
     """What `--again` takes over from the lease: machine, share, spot and, unless another is given, the workload."""
     if not rental.again:
         return rental, None
-    record = await (await indexed(session, out)).lease(rental.again)
+    record = await (await session.index()).lease(rental.again)
     found, shown = await session.lease(rental.again), format_lease(rental.again)
     if found.tenant != session.account or record is None:
         raise InvalidInput(f"Lease {shown} was {found.tenant}'s: only its tenant rents it again.")
@@ -205,7 +203,7 @@ async def _earlier(out: Output, session: Session, rental: Rental) -> tuple[Renta
     return taken, record.workload if rental.workload is None else None
 
 
-async def _offered(session: Session, rental: Rental) -> Rental:
+async def _offered(session: PoolClient, rental: Rental) -> Rental:
     """What `--offer` says, checked against what is wished.
 
     Raises:
@@ -236,8 +234,8 @@ async def _offered(session: Session, rental: Rental) -> Rental:
     return replace(rental, machines=(offer.machine,), share=share, duration=duration, spot=offer.spot)
 
 
-async def _choose(out: Output, session: Session, rental: Rental, wish: Wish) -> tuple[Listing, ...]:
-    index = await indexed(session, out)
+async def _choose(out: Output, session: PoolClient, rental: Rental, wish: Wish) -> tuple[Listing, ...]:
+    index = await session.index()
     everything = await index.machines()
     records = [each for each in everything if each.machine.status is not MachineStatus.RETIRED]
     if rental.machines:
@@ -288,12 +286,12 @@ def capable(listings: Sequence[Listing], workload: Workload | None, share: int) 
 
 
 async def _standby(
-    out: Output, session: Session, rental: Rental, wish: Wish, listings: Sequence[Listing]
+    out: Output, session: PoolClient, rental: Rental, wish: Wish, listings: Sequence[Listing]
 ) -> Listing:
     """The machine that takes the lease over when its own goes down. It has to sell such a lease now, too."""
     if rental.backup in [each.id for each in listings]:
         raise InvalidInput("A machine is no standby for itself: name another with --backup.")
-    record = await (await indexed(session, out)).machine(rental.backup or 0)
+    record = await (await session.index()).machine(rental.backup or 0)
     if record is None:
         raise NoMachineMatches(f"There is no machine {rental.backup} in this pool: see `leasehold machines`.")
     listing = replace((await session.machines().listings([record]))[0], machine=record.machine)
@@ -308,11 +306,11 @@ async def _standby(
 
 
 async def _deliver(
-    out: Output, session: Session, rental: Rental, plan: Plan
+    out: Output, session: PoolClient, rental: Rental, plan: Plan
 ) -> tuple[Delivery, tuple[Opening, ...]]:
     """The workload with every machine that may run it, and the openings that name the standby."""
     machines = [*plan.listings, *([plan.backup] if plan.backup else [])]
-    sealed = sealed_of(session.settings.home, plan.digest) if plan.digest else None
+    sealed = session.home.sealed_workloads.get(plan.digest) if plan.digest else None
     if plan.digest is not None and sealed is None:
         out.warn(
             "That workload is not on this computer: the machine has to have it still, or find it on IPFS."
@@ -333,7 +331,7 @@ async def _deliver(
 
 async def hand_over(
     out: Output,
-    session: Session,
+    session: PoolClient,
     machines: Sequence[Listing],
     sealed: bytes,
     *,
@@ -347,14 +345,14 @@ async def hand_over(
         AgentUnreachable: one of these does not. DocumentUnavailable: one machine can have it neither from us nor from
         IPFS.
     """
-    remember_sealed(session.settings.home, sealed)
-    at_once = {each.id for each in needed} if session.acting.group is None else set[int]()
+    session.home.sealed_workloads.keep(sealed)
+    at_once = {each.id for each in needed} if session.group is None else set[int]()
     deliveries = [
         await session.renter().deliver(each, sealed, without_agent=each.id not in at_once)
         for each in machines
     ]
     pinned = [each for each in deliveries if each.by == "ipfs"]
-    if session.acting.group is not None and not pinned:
+    if session.group is not None and not pinned:
         try:
             await session.ipfs.put_block(sealed)
         except DatasetError:
@@ -373,7 +371,7 @@ def _recipient(listing: Listing) -> str:
     return listing.contact.age_recipient
 
 
-async def _wait(out: Output, session: Session, opened: Opened, listing: Listing) -> Lease:
+async def _wait(out: Output, session: PoolClient, opened: Opened, listing: Listing) -> Lease:
     """Until it has started, saying what the agent is doing. The lease is safe if this is interrupted."""
     shown = format_lease(opened.lease)
     asked_at = 0.0

@@ -17,13 +17,12 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
 from leasehold.cli._shown import STATES, lease_json, utc
+from leasehold.client import PoolClient
 from leasehold.errors import AgentError
 from leasehold.market import (
     Bill,
@@ -50,7 +49,7 @@ async def leases(
 ) -> None:
     """List your leases, with what they have cost so far."""
     async with open_session(call) as session:
-        index = await indexed(session, call.out)
+        index = await session.index()
         records = await index.leases(tenant=session.account, live=None if everything else True)
         now, money = await session.now(), session.money
         down = {each.machine.id: each.machine.down_since for each in await index.machines()}
@@ -86,7 +85,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
     number = parse_lease(lease)
     async with open_session(call) as session:
         found = await session.lease(number)
-        index = await indexed(session, call.out)
+        index = await session.index()
         record = await index.lease(number)
         status, silence = await ask_agent(call, session, found)
         machine = await session.pool.machine_of(found.machine)
@@ -130,12 +129,12 @@ async def show(call: Invocation, lease: LeaseId) -> None:
 
 
 async def ask_agent(
-    call: Invocation, session: Session, lease: Lease
+    call: Invocation, session: PoolClient, lease: Lease
 ) -> tuple[LeaseStatus | None, str | None]:
     """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
     if lease.tenant.lower() != session.account.lower():
         return None, None
-    await indexed(session, call.out)
+    await session.index()
     try:
         with call.out.working("Asking the machine's agent"):
             async with session.agent_of(lease.id) as agent:
@@ -178,7 +177,7 @@ def _outage_rows(lease: Lease, machine: Machine) -> list[tuple[str, str]]:
     ]
 
 
-def _record_rows(record: LeaseRecord | None, session: Session) -> list[tuple[str, str]]:
+def _record_rows(record: LeaseRecord | None, session: PoolClient) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if record is None:
         return rows

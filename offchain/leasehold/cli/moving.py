@@ -22,18 +22,17 @@ from leasehold.chain import (
     parse_lease,
 )
 from leasehold.cli._doing import Done, carry_out, settle_allowance
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice, WithoutAgent
-from leasehold.cli._outages import outages_first, take_off
+from leasehold.cli._outages import outages_first
 from leasehold.cli._output import Json
 from leasehold.cli._renting import capable
-from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import live, warn_of_results
+from leasehold.client import PoolClient, take_off
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     DocumentUnavailable,
@@ -113,7 +112,7 @@ async def move(
         await _move(call, session, live(await session.lease(number)), wanted, approve)
 
 
-async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted, approve: bool) -> None:
+async def _move(call: Invocation, session: PoolClient, found: Lease, wanted: Wanted, approve: bool) -> None:
     money, renter, shown = session.money, session.renter(), format_lease(found.id)
     if wanted.machine == found.machine:
         raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
@@ -135,7 +134,7 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
             ),
         ),
     )
-    await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
+    await warn_of_results(call, session, found, await (await session.index()).lease(found.id))
     if not call.dry_run:
         settle_allowance(call.out, renter, offer, approve=approve)
 
@@ -179,11 +178,11 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
 
 
 async def _quote(
-    call: Invocation, session: Session, found: Lease, wanted: Wanted
+    call: Invocation, session: PoolClient, found: Lease, wanted: Wanted
 ) -> tuple[Quote, tuple[int, ...], Listing]:
     """The quote on the other machine, paid first with what the lease gives back."""
     money, renter, now = session.money, session.renter(), await session.now()
-    index = await indexed(session, call.out)
+    index = await session.index()
     record = await index.machine(wanted.machine)
     if record is None:
         raise NoMachineMatches(
@@ -213,7 +212,7 @@ async def _quote(
     return offer, settle, listing
 
 
-def _opened(session: Session, receipt: Receipt) -> int:
+def _opened(session: PoolClient, receipt: Receipt) -> int:
     return next(event.lease for event in session.pool.events(receipt) if isinstance(event, LeaseOpened))
 
 
@@ -230,7 +229,7 @@ async def failover(call: Invocation, lease: LeaseId) -> None:
         await _failover(call, session, found)
 
 
-async def _failover(call: Invocation, session: Session, found: Lease) -> None:
+async def _failover(call: Invocation, session: PoolClient, found: Lease) -> None:
     money, shown = session.money, format_lease(found.id)
     if found.backup == ZERO_DIGEST:
         raise InvalidInput(
@@ -279,9 +278,9 @@ async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     await carry_out(call, f"Open the standby of lease {shown}?", document, send)
 
 
-async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
+async def _standby(call: Invocation, session: PoolClient, found: Lease) -> Standby:
     """What the lease's digest means. Raises InvalidInput."""
-    index = await indexed(session, call.out)
+    index = await session.index()
     machines = [record.machine for record in await index.machines() if record.machine.id != found.machine]
     with call.out.working("Looking for the standby"):
         standby = standby_of(found.backup, machines, await workloads_of(session, found.id))
@@ -293,7 +292,7 @@ async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
     return standby
 
 
-async def workloads_of(session: Session, lease: int) -> Sequence[bytes]:
+async def workloads_of(session: PoolClient, lease: int) -> Sequence[bytes]:
     """The digests of the workloads that the lease was opened with and given later."""
     topics = [None, f"0x{lease:064x}"]
     logs = await logs_since(

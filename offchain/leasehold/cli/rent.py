@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
+from leasehold.agreements import OfferFile, read_file
 from leasehold.chain import parse_lease
-from leasehold.cli._agreed import OfferFile
-from leasehold.cli._files import read_file
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, MaxPrice, WithoutAgent

@@ -20,14 +20,11 @@ from leasehold.chain import (
     parse_lease,
 )
 from leasehold.cli._doing import Done, carry_out, settle_allowance
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import fetched_results
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, LeaseId
-from leasehold.cli._outages import outages_first, take_off
+from leasehold.cli._outages import outages_first
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, shared
 from leasehold.cli._shown import STATES, transaction, utc
 from leasehold.cli._workload import (
@@ -43,14 +40,15 @@ from leasehold.cli._workload import (
     build_workload,
 )
 from leasehold.cli.leases import ask_agent
+from leasehold.client import PoolClient, take_off
 from leasehold.errors import StartWindowPassed, TrialOver
 from leasehold.market import (
     Bill,
     Delivery,
-    Extension,
     InvalidInput,
     Listing,
     Money,
+    Payment,
     check_resizing,
     format_amount,
     format_duration,
@@ -153,7 +151,7 @@ async def resize(
                 ("ends", utc(found.end)),
             ),
         )
-        allowed = Extension(change.charged, change.pulled, change.approve)
+        allowed = Payment(change.charged, change.pulled, change.approve)
         if not call.dry_run:
             settle_allowance(call.out, renter, allowed, approve=approve)
 
@@ -213,7 +211,7 @@ async def close(call: Invocation, lease: LeaseId) -> None:
     number = parse_lease(lease)
     async with open_session(call, signs=True) as session:
         found = live(await session.lease(number))
-        index = await indexed(session, call.out)
+        index = await session.index()
         machine, money, now = await session.pool.machine_of(found.machine), session.money, await session.now()
         outages = await outages_first(call, session, found)
         account = await session.bill(outages.after, now, down_since=machine.down_since)
@@ -253,7 +251,7 @@ async def set_workload(
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as session:
         live(await session.lease(number))
-        await indexed(session, call.out)
+        await session.index()
         record, contact = await session.reach(number)
         listing = Listing(record.machine, session.money, contact=contact)
         call.out.confirm(f"Stop what runs on lease {format_lease(number)} and run this instead?")
@@ -326,7 +324,7 @@ def closing(lease: Lease, account: Bill, money: Money) -> str:
 
 
 async def mention_trial(
-    call: Invocation, session: Session, lease: Lease, account: Bill, machine: Machine, now: int
+    call: Invocation, session: PoolClient, lease: Lease, account: Bill, machine: Machine, now: int
 ) -> None:
     """Says so where giving the lease back inside its trial costs less than closing it."""
     if lease.state is not LeaseState.ACTIVE:
@@ -341,7 +339,7 @@ async def mention_trial(
         )
 
 
-async def rejectable(session: Session, lease: Lease, now: int) -> None:
+async def rejectable(session: PoolClient, lease: Lease, now: int) -> None:
     """Refuse what the pool would: a trial that is over, a start window that has passed.
 
     Raises:
@@ -359,14 +357,12 @@ async def rejectable(session: Session, lease: Lease, now: int) -> None:
 
 
 async def warn_of_results(
-    call: Invocation, session: Session, lease: Lease, record: LeaseRecord | None
+    call: Invocation, session: PoolClient, lease: Lease, record: LeaseRecord | None
 ) -> None:
     """Says so if results of a lease that is about to end are not fetched yet."""
     shown = format_lease(lease.id)
     if record is not None and record.result:
-        if fetched_results(session.settings.home, session.deployment, lease.id) != cid_from_bytes(
-            record.result
-        ):
+        if session.home.fetched_results(session.deployment).last(lease.id) != cid_from_bytes(record.result):
             call.out.warn(
                 f"Its results were not fetched here yet: `leasehold results {shown} DIR` does that."
             )
@@ -380,9 +376,9 @@ async def warn_of_results(
         )
 
 
-async def settled(call: Invocation, session: Session, number: int, receipt: Receipt) -> None:
+async def settled(call: Invocation, session: PoolClient, number: int, receipt: Receipt) -> None:
     """Answers with how a lease ended: what it paid and what came back."""
-    index = await indexed(session, call.out, again=True)
+    index = await session.index(again=True)
     record = await index.lease(number)
     money = session.money
     answer: dict[str, Json] = {"lease": format_lease(number), **transaction(receipt)}

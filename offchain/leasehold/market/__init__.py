@@ -63,9 +63,9 @@ from leasehold.market._placing import (
 )
 from leasehold.market._provider import Due, Joined, Provider
 from leasehold.market._quote import (
-    Extension,
     Funds,
     Money,
+    Payment,
     Quote,
     Wish,
     extension,
@@ -124,7 +124,6 @@ __all__ = [
     "DocumentUnavailable",
     "Due",
     "ExecStream",
-    "Extension",
     "Funds",
     "Hardware",
     "HeldWorkload",
@@ -145,6 +144,7 @@ __all__ = [
     "Notice",
     "Opened",
     "Opening",
+    "Payment",
     "PriceAboveMaximum",
     "Provider",
     "QueryError",
