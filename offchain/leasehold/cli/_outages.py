@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from leasehold.chain import Lease
 from leasehold.cli._invocation import Invocation
-from leasehold.client import Outages, PoolClient, outages_of
+from leasehold.client import Outages
 
 
-async def outages_first(call: Invocation, session: PoolClient, lease: Lease) -> Outages:
-    """The faults to take off the lease's bill before anything else; says so, or what to do about them first."""
-    outages = await outages_of(session, lease)
+def say_outages(call: Invocation, outages: Outages) -> None:
+    """Which are taken off the bill before anything else, or what to do about them first."""
     if outages.left:
         commands = ", ".join(f"`leasehold compensate {fault} --everyone`" for fault in outages.left)
         call.out.warn(
@@ -17,4 +15,3 @@ async def outages_first(call: Invocation, session: PoolClient, lease: Lease) -> 
         )
     for fault in outages.faults:
         call.out.say(f"Outage {fault} is taken off its bill first, in a transaction of its own.")
-    return outages

@@ -17,7 +17,11 @@ from leasehold.errors import ContractError
 
 async def file_proposal(call: Invocation, session: PoolClient, calls: Sequence[Call]) -> Path:
     """Write the proposal of `calls` for the group that the session acts for, and say what comes next."""
-    proposal = await session.propose(calls)
+    return await present_proposal(call, session, await session.propose(calls))
+
+
+async def present_proposal(call: Invocation, session: PoolClient, proposal: Proposal) -> Path:
+    """Write a group's proposal, and say whether it would be refused and what comes next."""
     await warn_of_refusal(call, session, proposal)
     return await write_proposal(call, session, proposal)
 

@@ -20,7 +20,7 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
-from leasehold.cli._shown import STATES, transaction, utc
+from leasehold.cli._shown import transaction, utc
 from leasehold.client import PoolClient, alone
 from leasehold.errors import CapExceeded, DelegationExpired, LeaseholdError, RpcUnavailable
 from leasehold.market import InvalidInput, extension_cost, format_amount, format_duration, parse_duration
@@ -57,7 +57,7 @@ def decide(lease: Lease, keeping: Keeping, now: int) -> Next:
     if lease.state is LeaseState.OPENED:
         return Next(0, now + keeping.before, f"Lease {shown} has not started yet.")
     if lease.state is not LeaseState.ACTIVE:
-        return Next(0, 0, f"Lease {shown} is {STATES[lease.state]}.")
+        return Next(0, 0, f"Lease {shown} is {lease.state.word}.")
     if lease.noticed:
         return Next(0, 0, f"Lease {shown} is under notice and ends {utc(lease.end)}.")
     if now >= lease.end:

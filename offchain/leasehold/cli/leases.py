@@ -21,12 +21,10 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
-from leasehold.cli._shown import STATES, lease_json, utc
-from leasehold.client import PoolClient
-from leasehold.errors import AgentError
+from leasehold.cli._shown import lease_json, utc
+from leasehold.client import PoolClient, agents_word
 from leasehold.market import (
     Bill,
-    MarketError,
     Money,
     declined,
     format_amount,
@@ -64,7 +62,7 @@ async def leases(
                 (
                     format_lease(lease.id),
                     str(lease.machine),
-                    (STATES[lease.state] if account.left or not lease.state.live else "past its end")
+                    (lease.state.word if account.left or not lease.state.live else "past its end")
                     + (" (notice)" if lease.noticed else "")
                     + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
                     format_share(lease.cells),
@@ -87,7 +85,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
         found = await session.lease(number)
         index = await session.index()
         record = await index.lease(number)
-        status, silence = await ask_agent(call, session, found)
+        status, silence = await agents_word(session, found)
         machine = await session.pool.machine_of(found.machine)
         account, money = (
             await session.bill(found, await session.now(), down_since=machine.down_since),
@@ -128,26 +126,11 @@ async def show(call: Invocation, lease: LeaseId) -> None:
         call.out.pairs(f"Lease {format_lease(number)}", rows)
 
 
-async def ask_agent(
-    call: Invocation, session: PoolClient, lease: Lease
-) -> tuple[LeaseStatus | None, str | None]:
-    """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
-    if lease.tenant.lower() != session.account.lower():
-        return None, None
-    await session.index()
-    try:
-        with call.out.working("Asking the machine's agent"):
-            async with session.agent_of(lease.id) as agent:
-                return await agent.status(lease.id), None
-    except (AgentError, MarketError) as error:
-        return None, str(error)
-
-
 def _state(lease: Lease, account: Bill) -> str:
     """The state, for people. A lease past its end is active until somebody closes it, and costs nothing more."""
     if lease.state.live and not account.left:
         return f"past its end: `leasehold close {format_lease(lease.id)}` settles it"
-    return STATES[lease.state] + (", under notice" if lease.noticed else "")
+    return lease.state.word + (", under notice" if lease.noticed else "")
 
 
 def _where(account: Bill, money: Money) -> str:

@@ -25,14 +25,13 @@ from leasehold.cli._doing import Done, carry_out, settle_allowance
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice, WithoutAgent
-from leasehold.cli._outages import outages_first
+from leasehold.cli._outages import say_outages
 from leasehold.cli._output import Json
-from leasehold.cli._renting import capable
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
-from leasehold.cli.tenancy import live, warn_of_results
-from leasehold.client import PoolClient, take_off
+from leasehold.cli.tenancy import warn_of_results
+from leasehold.client import PoolClient, live_lease, outages_of, take_off, unfetched_results
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     DocumentUnavailable,
@@ -42,6 +41,7 @@ from leasehold.market import (
     Quote,
     Standby,
     Wish,
+    capable,
     format_amount,
     format_duration,
     format_share,
@@ -109,14 +109,15 @@ async def move(
         without_agent,
     )
     async with open_session(call, signs=True) as session:
-        await _move(call, session, live(await session.lease(number)), wanted, approve)
+        await _move(call, session, await live_lease(session, number), wanted, approve)
 
 
 async def _move(call: Invocation, session: PoolClient, found: Lease, wanted: Wanted, approve: bool) -> None:
     money, renter, shown = session.money, session.renter(), format_lease(found.id)
     if wanted.machine == found.machine:
         raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
-    outages = await outages_first(call, session, found)
+    outages = await outages_of(session, found)
+    say_outages(call, outages)
     offer, settle, listing = await _quote(call, session, outages.after, wanted)
     call.out.pairs(
         f"From machine {found.machine} to machine {listing.id}: {listing.model or 'unknown model'}",
@@ -134,7 +135,8 @@ async def _move(call: Invocation, session: PoolClient, found: Lease, wanted: Wan
             ),
         ),
     )
-    await warn_of_results(call, session, found, await (await session.index()).lease(found.id))
+    record = await (await session.index()).lease(found.id)
+    warn_of_results(call, found, await unfetched_results(session, found, record))
     if not call.dry_run:
         settle_allowance(call.out, renter, offer, approve=approve)
 
@@ -225,7 +227,7 @@ async def failover(call: Invocation, lease: LeaseId) -> None:
     """
     number = parse_lease(lease)
     async with open_session(call, signs=True) as session:
-        found = live(await session.lease(number))
+        found = await live_lease(session, number)
         await _failover(call, session, found)
 
 
@@ -239,7 +241,8 @@ async def _failover(call: Invocation, session: PoolClient, found: Lease) -> None
     here = await session.pool.machine_of(found.machine)
     if not here.down:
         raise MachineNotDown(machine=here.id)
-    outages = await outages_first(call, session, found)
+    outages = await outages_of(session, found)
+    say_outages(call, outages)
     standby = await _standby(call, session, found)
     there = await session.pool.machine_of(standby.machine)
     terms, _ = await session.pool.terms_of(standby.machine, standby.revision)

@@ -24,7 +24,7 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._proposing import write_proposal
 from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._shown import STATES, utc
+from leasehold.cli._shown import utc
 from leasehold.client import PoolClient, parse_address
 from leasehold.market import InvalidInput, format_share, parse_duration
 
@@ -123,7 +123,7 @@ async def _transferable(session: PoolClient, number: int) -> Lease:
     found = await session.lease(number)
     if not found.state.live:
         raise InvalidInput(
-            f"Lease {format_lease(number)} is {STATES[found.state]}: only an open or active lease changes hands."
+            f"Lease {format_lease(number)} is {found.state.word}: only an open or active lease changes hands."
         )
     return found
 

@@ -158,11 +158,13 @@ class PoolClient:
             AllowanceMissing: the pool may not take it, and was not to be approved. ContractError: the pool refuses.
         """
         try:
-            if plan.payment is not None:
-                if not approve:
-                    self.renter().check_allowance(plan.payment)
-                if (receipt := await self.renter().approve(plan.payment)) is not None:
-                    yield Approved(receipt, plan.payment.pulled)
+            if plan.payment is not None and not approve:
+                self.renter().check_allowance(plan.payment)
+            async for step in plan.prepare():
+                yield step
+            receipt = None if plan.payment is None else await self.renter().approve(plan.payment)
+            if plan.payment is not None and receipt is not None:
+                yield Approved(receipt, plan.payment.pulled)
             async for step in plan.steps():
                 yield step
         except Proposed as proposed:

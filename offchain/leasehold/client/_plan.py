@@ -64,6 +64,12 @@ class Plan(ABC, Generic[R]):
     payment: Payment | None = None
     cautions: tuple[str, ...] = ()
 
+    async def prepare(self) -> AsyncIterator[Step]:
+        """Do what has to be done before any money may move."""
+        nothing: tuple[Step, ...] = ()
+        for step in nothing:
+            yield step
+
     @abstractmethod
     def steps(self) -> AsyncIterator[Step]:
         """Do it. What must be approved has been. The last step is the request's outcome."""

@@ -13,7 +13,7 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll, Approve, LeaseId, MachineId
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import STATES, machine_state, transaction, utc
+from leasehold.cli._shown import machine_state, transaction, utc
 from leasehold.cli.provider._tending import tended
 from leasehold.cli.wallet import To, withdraw_from_ledger
 from leasehold.client import PROVE_TIME, PoolClient, answer_until
@@ -88,8 +88,7 @@ async def terminate(call: Invocation, lease: LeaseId) -> None:
         found = await session.lease(number)
         if found.state is not LeaseState.ACTIVE:
             raise InvalidInput(
-                f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
-                "notice."
+                f"Lease {format_lease(number)} is {found.state.word}: only an active lease is given notice."
             )
         if found.noticed:
             raise UnderNotice(lease=number)
@@ -241,7 +240,7 @@ async def status(call: Invocation) -> None:
                 (
                     format_lease(each.id),
                     str(each.machine),
-                    STATES[each.state],
+                    each.state.word,
                     format_duration(max(0, each.end - now)),
                 )
                 for each in running
