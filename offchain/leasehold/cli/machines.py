@@ -46,7 +46,7 @@ async def machines(
             MACHINE_COLUMNS,
             [machine_row(each) for each in found],
             empty="No machine matches: widen the search."
-            if search or await session.search(retired=True)
+            if await session.search(retired=everything)
             else "The pool has no machine yet: look again later.",
         )
         for each in found:
