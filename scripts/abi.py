@@ -209,9 +209,11 @@ def render_events(abis: dict[str, Abi]) -> str:
 def render(root: Path = ROOT) -> dict[Path, str]:
     """What every generated file should hold, by its path below the repository's root."""
     abis = compile_abis(root)
-    files = {PACKAGE / f"chain/abi/{name}.json": json.dumps(abi, indent=1) for name, abi in abis.items()}
-    files[PACKAGE / "_contract_errors.py"] = render_errors(abis)
-    files[PACKAGE / "chain/_events.py"] = render_events(abis)
+    files = {
+        PACKAGE / f"chain/_generated/abi/{name}.json": json.dumps(abi, indent=1) for name, abi in abis.items()
+    }
+    files[PACKAGE / "_generated/contract_errors.py"] = render_errors(abis)
+    files[PACKAGE / "chain/_generated/events.py"] = render_events(abis)
     return files
 
 

@@ -33,9 +33,9 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from leasehold import _contract_errors
-from leasehold._contract_errors import *  # noqa: F403
 from leasehold._errors import ChainError, ContractError, LeaseholdError
+from leasehold._generated import contract_errors
+from leasehold._generated.contract_errors import *  # noqa: F403
 
 __all__ = [
     "AgentError",
@@ -63,7 +63,7 @@ __all__ = [
     "WrongPassword",
     "decode_revert",
 ]
-__all__ += _contract_errors.__all__
+__all__ += contract_errors.__all__
 
 
 class SettingsError(LeaseholdError):
@@ -324,7 +324,7 @@ def _argument_types(signature: str) -> list[str]:
 
 @cache
 def _by_selector() -> dict[bytes, type[ContractError]]:
-    generated: list[type[ContractError]] = [getattr(_contract_errors, n) for n in _contract_errors.__all__]
+    generated: list[type[ContractError]] = [getattr(contract_errors, n) for n in contract_errors.__all__]
     every: list[type[ContractError]] = [*generated, Reverted, Panicked]
     return {keccak(text=e.signature)[:4]: e for e in every}
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
-from leasehold.chain._events import (
+from leasehold.chain._generated.events import (
     Challenged,
     FaultFiled,
     OutageAttested,

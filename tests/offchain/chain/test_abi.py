@@ -9,7 +9,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from leasehold import _contract_errors, errors
+from leasehold import errors
+from leasehold._generated import contract_errors
 from leasehold._sentences import SENTENCES
 from leasehold.chain import (
     AccountsContract,
@@ -27,7 +28,7 @@ from leasehold.chain._contract import Contract
 from leasehold.errors import ContractError, Panicked, Reverted, UnknownRevert, decode_revert
 
 ROOT = Path(__file__).resolve().parents[3]
-LEAVES = [getattr(_contract_errors, name) for name in _contract_errors.__all__] + [Reverted, Panicked]
+LEAVES = [getattr(contract_errors, name) for name in contract_errors.__all__] + [Reverted, Panicked]
 
 
 @pytest.fixture(scope="module")
