@@ -39,7 +39,7 @@ async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int, admis
     except WebSocketDisconnect:
         return
     except AgentError as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _REFUSED)
+        await _end(socket, {"error": error.code, "detail": str(error)}, _REFUSED)
         return
     # Without the command: what is in it is the tenant's.
     _log.info("exec.started", lease=format_lease(lease), tty=start.tty)
@@ -73,9 +73,10 @@ async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
     except WebSocketDisconnect:
         pass
     except BadCall as error:
-        await _end(socket, {"error": "BadCall", "detail": str(error)}, _REFUSED)
+        await _end(socket, {"error": error.code, "detail": str(error)}, _REFUSED)
     except (AgentError, OSError) as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _LOST)
+        code = error.code if isinstance(error, AgentError) else "internal"
+        await _end(socket, {"error": code, "detail": str(error)}, _LOST)
     finally:
         for task in (feeding, draining):
             task.cancel()

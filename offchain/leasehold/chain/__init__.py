@@ -12,7 +12,7 @@ from leasehold.chain._accounts import AccountsContract
 from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._decode import decode_log
-from leasehold.chain._deployment import Deployment
+from leasehold.chain._deployment import Deployment, DeploymentMissing
 from leasehold.chain._eip712 import Call
 from leasehold.chain._generated import events as _events
 from leasehold.chain._generated.events import *  # noqa: F403
@@ -101,6 +101,7 @@ __all__ = [
     "DelegateRecord",
     "Delegation",
     "Deployment",
+    "DeploymentMissing",
     "Directory",
     "Event",
     "EventWatcher",

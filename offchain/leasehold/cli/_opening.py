@@ -118,5 +118,5 @@ async def open_session(
         except Proposed as proposed:
             await file_proposal(call, session, proposed.calls)
         except ContractError as refused:  # said outside, where nobody knows the token any more
-            refused.in_money(session.money.show)
+            refused.in_money(session.money)
             raise

@@ -17,6 +17,7 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
+from leasehold.cli._hints import said, why_declined
 from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -29,7 +30,6 @@ from leasehold.market import (
     Bill,
     MarketError,
     Money,
-    declined,
     format_amount,
     format_duration,
     format_share,
@@ -141,7 +141,7 @@ async def ask_agent(
             async with session.agent_of(lease.id) as agent:
                 return await agent.status(lease.id), None
     except (AgentError, MarketError) as error:
-        return None, str(error)
+        return None, said(error)
 
 
 def _state(lease: Lease, account: Bill) -> str:
@@ -183,7 +183,7 @@ def _record_rows(record: LeaseRecord | None, session: Session) -> list[tuple[str
     if record is None:
         return rows
     if record.reason:
-        rows.append(("declined", declined(record.reason)))
+        rows.append(("declined", why_declined(record.reason)))
     if not record.lease.state.live:
         money = session.money
         rows.append(

@@ -91,7 +91,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Charged(Event):
-    """`Charged(address indexed from, address indexed companion, uint256 amount, uint256 balance)`."""
+    """A companion took `amount` from the ledger of `from`, which then held `balance`: a fee, a bond or a
+    stake.
+
+    `Charged(address indexed from, address indexed companion, uint256 amount, uint256 balance)`.
+    """
 
     from_: str
     companion: str
@@ -101,7 +105,10 @@ class Charged(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContactSet(Event):
-    """`ContactSet(uint32 indexed machine, bytes32 digest)`."""
+    """Where the machine's agent is reached has changed.
+
+    `ContactSet(uint32 indexed machine, bytes32 digest)`.
+    """
 
     machine: int
     digest: bytes
@@ -109,7 +116,10 @@ class ContactSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class Deposited(Event):
-    """`Deposited(address indexed account, address indexed from, uint256 amount, uint256 balance)`."""
+    """`from` paid `amount` into the ledger of `account`, which then held `balance`. Token units.
+
+    `Deposited(address indexed account, address indexed from, uint256 amount, uint256 balance)`.
+    """
 
     account: str
     from_: str
@@ -119,7 +129,10 @@ class Deposited(Event):
 
 @dataclass(frozen=True, slots=True)
 class FailedOver(Event):
-    """`FailedOver(uint256 indexed lease, uint256 indexed backup)`."""
+    """The lease ended (`LeaseClosed`) and its standby opened in its place (`LeaseOpened`).
+
+    `FailedOver(uint256 indexed lease, uint256 indexed backup)`.
+    """
 
     lease: int
     backup: int
@@ -127,7 +140,10 @@ class FailedOver(Event):
 
 @dataclass(frozen=True, slots=True)
 class FeesPulled(Event):
-    """`FeesPulled(address indexed provider, address indexed treasury, uint256 amount)`."""
+    """The fees on what a provider had been paid went into the ledger of the pool's treasury.
+
+    `FeesPulled(address indexed provider, address indexed treasury, uint256 amount)`.
+    """
 
     provider: str
     treasury: str
@@ -136,14 +152,20 @@ class FeesPulled(Event):
 
 @dataclass(frozen=True, slots=True)
 class GatedSet(Event):
-    """`GatedSet(bool gated)`."""
+    """Whether a provider needs a licence to register machines from now on.
+
+    `GatedSet(bool gated)`.
+    """
 
     gated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class HardwareSet(Event):
-    """`HardwareSet(uint32 indexed machine, uint16 revision, bytes32 digest)`."""
+    """The terms of the revision before hold for this one too; the machine is Unverified again.
+
+    `HardwareSet(uint32 indexed machine, uint16 revision, bytes32 digest)`.
+    """
 
     machine: int
     revision: int
@@ -152,7 +174,10 @@ class HardwareSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseCancelled(Event):
-    """`LeaseCancelled(uint256 indexed lease, uint32 indexed machine, uint96 refunded)`."""
+    """It was not started in time: the whole deposit went back, and the machine is stalled until it recovers.
+
+    `LeaseCancelled(uint256 indexed lease, uint32 indexed machine, uint96 refunded)`.
+    """
 
     lease: int
     machine: int
@@ -161,8 +186,10 @@ class LeaseCancelled(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseClaimed(Event):
-    """`LeaseClaimed(uint256 indexed lease, uint32 indexed machine, uint96 settled, uint96 paid, uint96
-    fee)`."""
+    """What a running lease had cost so far was credited to its provider.
+
+    `LeaseClaimed(uint256 indexed lease, uint32 indexed machine, uint96 settled, uint96 paid, uint96 fee)`.
+    """
 
     lease: int
     machine: int
@@ -173,8 +200,11 @@ class LeaseClaimed(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseClosed(Event):
-    """`LeaseClosed(uint256 indexed lease, uint32 indexed machine, uint32 end, uint96 paid, uint96 fee, uint96
-    refunded)`."""
+    """The lease is over and settled: what was not used went back into the tenant's ledger.
+
+    `LeaseClosed(uint256 indexed lease, uint32 indexed machine, uint32 end, uint96 paid, uint96 fee, uint96
+    refunded)`.
+    """
 
     lease: int
     machine: int
@@ -186,7 +216,10 @@ class LeaseClosed(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseDeclined(Event):
-    """`LeaseDeclined(uint256 indexed lease, uint32 indexed machine, bytes32 reason, uint96 refunded)`."""
+    """The operator cannot run it: the whole deposit went back into the tenant's ledger.
+
+    `LeaseDeclined(uint256 indexed lease, uint32 indexed machine, bytes32 reason, uint96 refunded)`.
+    """
 
     lease: int
     machine: int
@@ -196,8 +229,12 @@ class LeaseDeclined(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseExtended(Event):
-    """`LeaseExtended(uint256 indexed lease, uint32 indexed machine, address indexed payer, uint32 end, uint96
-    deposit, uint256 pulled)`."""
+    """The lease ends later; `payer` paid for it, `pulled` of that from its wallet. `deposit` is the whole
+    escrow.
+
+    `LeaseExtended(uint256 indexed lease, uint32 indexed machine, address indexed payer, uint32 end, uint96
+    deposit, uint256 pulled)`.
+    """
 
     lease: int
     machine: int
@@ -209,9 +246,12 @@ class LeaseExtended(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseOpened(Event):
-    """`LeaseOpened(uint256 indexed lease, uint32 indexed machine, address indexed tenant, uint16 placement,
+    """A lease was paid for and has its cells. Nothing is billed before its machine's operator starts it.
+
+    `LeaseOpened(uint256 indexed lease, uint32 indexed machine, address indexed tenant, uint16 placement,
     uint16 revision, uint16 params, uint80 price, uint32 duration, uint96 deposit, uint256 pulled, bytes32
-    workload, uint8 flags, bytes32 backup)`."""
+    workload, uint8 flags, bytes32 backup)`.
+    """
 
     lease: int
     machine: int
@@ -230,7 +270,10 @@ class LeaseOpened(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeasePaused(Event):
-    """`LeasePaused(uint256 indexed lease, uint32 indexed machine, uint32 paused)`."""
+    """An outage's time was taken off the lease's bill. `paused` is the segment's total.
+
+    `LeasePaused(uint256 indexed lease, uint32 indexed machine, uint32 paused)`.
+    """
 
     lease: int
     machine: int
@@ -239,8 +282,10 @@ class LeasePaused(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseRejected(Event):
-    """`LeaseRejected(uint256 indexed lease, uint32 indexed machine, uint96 paid, uint96 fee, uint96
-    refunded)`."""
+    """The tenant gave it back within its trial, for the hold fee alone: `paid` and `fee`.
+
+    `LeaseRejected(uint256 indexed lease, uint32 indexed machine, uint96 paid, uint96 fee, uint96 refunded)`.
+    """
 
     lease: int
     machine: int
@@ -251,8 +296,11 @@ class LeaseRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseResized(Event):
-    """`LeaseResized(uint256 indexed lease, uint32 indexed machine, uint16 placement, uint96 settled, uint96
-    paid, uint96 fee, uint96 deposit, uint256 pulled, uint96 refunded)`."""
+    """A new share, from now on. `deposit` is what the lease holds for its whole life, as everywhere.
+
+    `LeaseResized(uint256 indexed lease, uint32 indexed machine, uint16 placement, uint96 settled, uint96
+    paid, uint96 fee, uint96 deposit, uint256 pulled, uint96 refunded)`.
+    """
 
     lease: int
     machine: int
@@ -267,8 +315,10 @@ class LeaseResized(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseStarted(Event):
-    """`LeaseStarted(uint256 indexed lease, uint32 indexed machine, uint32 start, uint32 end, bytes32
-    endpoint)`."""
+    """What was asked for answers, and billing begins. `endpoint` says where, as the agent put it.
+
+    `LeaseStarted(uint256 indexed lease, uint32 indexed machine, uint32 start, uint32 end, bytes32 endpoint)`.
+    """
 
     lease: int
     machine: int
@@ -279,7 +329,10 @@ class LeaseStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerminated(Event):
-    """`LeaseTerminated(uint256 indexed lease, uint32 indexed machine, uint32 end, uint96 penalty)`."""
+    """The provider gave notice: the lease ends at `end`, and `penalty` went to its tenant.
+
+    `LeaseTerminated(uint256 indexed lease, uint32 indexed machine, uint32 end, uint96 penalty)`.
+    """
 
     lease: int
     machine: int
@@ -289,7 +342,10 @@ class LeaseTerminated(Event):
 
 @dataclass(frozen=True, slots=True)
 class LeaseTransferred(Event):
-    """`LeaseTransferred(uint256 indexed lease, address indexed from, address indexed to)`."""
+    """The lease, its escrow and its rights have another tenant.
+
+    `LeaseTransferred(uint256 indexed lease, address indexed from, address indexed to)`.
+    """
 
     lease: int
     from_: str
@@ -298,7 +354,10 @@ class LeaseTransferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineCameUp(Event):
-    """`MachineCameUp(uint32 indexed machine, uint32 since)`."""
+    """The outage is over: from `since` on the machine's leases are billed again.
+
+    `MachineCameUp(uint32 indexed machine, uint32 since)`.
+    """
 
     machine: int
     since: int
@@ -306,7 +365,12 @@ class MachineCameUp(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineHeld(Event):
-    """`MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until)`."""
+    """Until `until`, claims of leases that lived through some of `[from, to)` stop at `from`, and nobody but
+    the tenant, or the provider who forgoes that time, closes them. Leases of later, or that were over
+    before, are free.
+
+    `MachineHeld(uint32 indexed machine, uint32 from, uint32 to, uint32 until)`.
+    """
 
     machine: int
     from_: int
@@ -316,8 +380,11 @@ class MachineHeld(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineRegistered(Event):
-    """`MachineRegistered(uint32 indexed machine, address indexed provider, address indexed operator, uint8
-    gpus, uint8 smallestShare, uint96 stake, uint256 pulled)`."""
+    """A provider staked and registered a machine, under the pool's rules of version `params`.
+
+    `MachineRegistered(uint32 indexed machine, address indexed provider, address indexed operator, uint8 gpus,
+    uint8 smallestShare, uint96 stake, uint256 pulled)`.
+    """
 
     machine: int
     provider: str
@@ -330,7 +397,10 @@ class MachineRegistered(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineRetired(Event):
-    """`MachineRetired(uint32 indexed machine, uint32 retiredAt)`."""
+    """The machine takes no lease any more. Its stake is free once the unstake delay has passed.
+
+    `MachineRetired(uint32 indexed machine, uint32 retiredAt)`.
+    """
 
     machine: int
     retired_at: int
@@ -338,8 +408,10 @@ class MachineRetired(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineStatusSet(Event):
-    """`MachineStatusSet(uint32 indexed machine, uint8 status, bool delisted, bool underStaked, bool
-    stalled)`."""
+    """One of the bits that decide whether the machine takes new leases has changed.
+
+    `MachineStatusSet(uint32 indexed machine, uint8 status, bool delisted, bool underStaked, bool stalled)`.
+    """
 
     machine: int
     status: int
@@ -350,7 +422,10 @@ class MachineStatusSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineWentDown(Event):
-    """`MachineWentDown(uint32 indexed machine, uint32 from)`."""
+    """An outage runs since `from`: what accrues after it is not billed while it does.
+
+    `MachineWentDown(uint32 indexed machine, uint32 from)`.
+    """
 
     machine: int
     from_: int
@@ -358,7 +433,10 @@ class MachineWentDown(Event):
 
 @dataclass(frozen=True, slots=True)
 class OfferTaken(Event):
-    """`OfferTaken(address indexed provider, uint256 indexed nonce, uint256 indexed lease)`."""
+    """A provider's signed offer became a lease. Its nonce is used up.
+
+    `OfferTaken(address indexed provider, uint256 indexed nonce, uint256 indexed lease)`.
+    """
 
     provider: str
     nonce: int
@@ -367,7 +445,10 @@ class OfferTaken(Event):
 
 @dataclass(frozen=True, slots=True)
 class OffersCancelled(Event):
-    """`OffersCancelled(address indexed provider, uint256 indexed word, uint256 mask)`."""
+    """Of the 256 nonces from `256 * word` on, those in `mask` are used up or cancelled.
+
+    `OffersCancelled(address indexed provider, uint256 indexed word, uint256 mask)`.
+    """
 
     provider: str
     word: int
@@ -376,7 +457,10 @@ class OffersCancelled(Event):
 
 @dataclass(frozen=True, slots=True)
 class OperatorSet(Event):
-    """`OperatorSet(uint32 indexed machine, address indexed operator)`."""
+    """Another key starts, declines and reports for the machine.
+
+    `OperatorSet(uint32 indexed machine, address indexed operator)`.
+    """
 
     machine: int
     operator: str
@@ -384,7 +468,10 @@ class OperatorSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class OwnershipTransferStarted(Event):
-    """`OwnershipTransferStarted(address indexed owner, address indexed pendingOwner)`."""
+    """The owner named its successor, who has to accept.
+
+    `OwnershipTransferStarted(address indexed owner, address indexed pendingOwner)`.
+    """
 
     owner: str
     pending_owner: str
@@ -392,21 +479,30 @@ class OwnershipTransferStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class OwnershipTransferred(Event):
-    """`OwnershipTransferred(address indexed owner)`."""
+    """The pool has this owner from now on.
+
+    `OwnershipTransferred(address indexed owner)`.
+    """
 
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class ParamsCancelled(Event):
-    """`ParamsCancelled(uint16 indexed version)`."""
+    """The rules that had been proposed under this version do not come into force.
+
+    `ParamsCancelled(uint16 indexed version)`.
+    """
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class ParamsProposed(Event):
-    """`ParamsProposed(uint16 indexed version, uint40 inForceAt, Params params)`."""
+    """The owner proposed rules, which come into force at `inForceAt` unless they are cancelled before.
+
+    `ParamsProposed(uint16 indexed version, uint40 inForceAt, Params params)`.
+    """
 
     version: int
     in_force_at: int
@@ -415,14 +511,20 @@ class ParamsProposed(Event):
 
 @dataclass(frozen=True, slots=True)
 class PausedSet(Event):
-    """`PausedSet(bool paused)`."""
+    """Whether the pool takes no new leases and machines from now on. Nothing else is ever stopped.
+
+    `PausedSet(bool paused)`.
+    """
 
     paused: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSlashesSet(Event):
-    """`PendingSlashesSet(uint32 indexed machine, uint8 count)`."""
+    """So many faults of the machine are not settled: none of its stake leaves before they are.
+
+    `PendingSlashesSet(uint32 indexed machine, uint8 count)`.
+    """
 
     machine: int
     count: int
@@ -430,7 +532,10 @@ class PendingSlashesSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class ResultPublished(Event):
-    """`ResultPublished(uint256 indexed lease, uint32 indexed machine, bytes cid)`."""
+    """The operator says where the lease's results are.
+
+    `ResultPublished(uint256 indexed lease, uint32 indexed machine, bytes cid)`.
+    """
 
     lease: int
     machine: int
@@ -439,8 +544,11 @@ class ResultPublished(Event):
 
 @dataclass(frozen=True, slots=True)
 class StakeAdded(Event):
-    """`StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96
-    stake)`."""
+    """`from` added `amount` to the machine's stake, which then was `stake`; `pulled` of it came from its
+    wallet.
+
+    `StakeAdded(uint32 indexed machine, address indexed from, uint256 amount, uint256 pulled, uint96 stake)`.
+    """
 
     machine: int
     from_: str
@@ -451,7 +559,10 @@ class StakeAdded(Event):
 
 @dataclass(frozen=True, slots=True)
 class StakeMoved(Event):
-    """`StakeMoved(uint32 indexed machine, address indexed to, uint256 amount, uint96 stake)`."""
+    """A fault, or a ruling on one, has given `amount` of the machine's stake to the ledger of `to`.
+
+    `StakeMoved(uint32 indexed machine, address indexed to, uint256 amount, uint96 stake)`.
+    """
 
     machine: int
     to: str
@@ -461,7 +572,10 @@ class StakeMoved(Event):
 
 @dataclass(frozen=True, slots=True)
 class TermsSet(Event):
-    """`TermsSet(uint32 indexed machine, uint16 revision, uint16 params, Terms terms)`."""
+    """A machine has new terms from this revision on, and has accepted the pool's rules of version `params`.
+
+    `TermsSet(uint32 indexed machine, uint16 revision, uint16 params, Terms terms)`.
+    """
 
     machine: int
     revision: int
@@ -471,7 +585,10 @@ class TermsSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class Transferred(Event):
-    """`Transferred(address indexed from, address indexed to, uint256 amount)`."""
+    """`amount` went from one ledger to another inside the pool.
+
+    `Transferred(address indexed from, address indexed to, uint256 amount)`.
+    """
 
     from_: str
     to: str
@@ -480,14 +597,20 @@ class Transferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class TreasurySet(Event):
-    """`TreasurySet(address indexed treasury)`."""
+    """Fees go into the ledger of another account from now on.
+
+    `TreasurySet(address indexed treasury)`.
+    """
 
     treasury: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unstaked(Event):
-    """`Unstaked(uint32 indexed machine, address indexed provider, uint256 amount)`."""
+    """What was left of a retired machine's stake went into its provider's ledger.
+
+    `Unstaked(uint32 indexed machine, address indexed provider, uint256 amount)`.
+    """
 
     machine: int
     provider: str
@@ -496,7 +619,10 @@ class Unstaked(Event):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn(Event):
-    """`Withdrawn(address indexed account, address indexed to, uint256 amount, uint256 balance)`."""
+    """`amount` left the ledger of `account` for the wallet `to`; `balance` stayed. Token units.
+
+    `Withdrawn(address indexed account, address indexed to, uint256 amount, uint256 balance)`.
+    """
 
     account: str
     to: str
@@ -506,7 +632,10 @@ class Withdrawn(Event):
 
 @dataclass(frozen=True, slots=True)
 class Withheld(Event):
-    """`Withheld(uint32 indexed machine, uint64 cells)`."""
+    """The provider keeps `cells` from new leases, and no others; running leases keep theirs.
+
+    `Withheld(uint32 indexed machine, uint64 cells)`.
+    """
 
     machine: int
     cells: int
@@ -514,7 +643,10 @@ class Withheld(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSet(Event):
-    """`WorkloadSet(uint256 indexed lease, uint32 indexed machine, bytes32 workload)`."""
+    """The lease is to run the workload of this digest from now on.
+
+    `WorkloadSet(uint256 indexed lease, uint32 indexed machine, bytes32 workload)`.
+    """
 
     lease: int
     machine: int
@@ -523,8 +655,12 @@ class WorkloadSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class DelegateSet(Event):
-    """`DelegateSet(address indexed account, address indexed pool, address indexed delegate, uint96 cap,
-    uint32 period, uint40 expiry)`."""
+    """An account lets `delegate` act for it in one pool, within `cap`, `period` and `expiry`. A cap and an
+    expiry of 0 end it.
+
+    `DelegateSet(address indexed account, address indexed pool, address indexed delegate, uint96 cap, uint32
+    period, uint40 expiry)`.
+    """
 
     account: str
     pool: str
@@ -536,8 +672,11 @@ class DelegateSet(Event):
 
 @dataclass(frozen=True, slots=True)
 class DelegateSpent(Event):
-    """`DelegateSpent(address indexed account, address indexed pool, address indexed delegate, uint256 amount,
-    uint96 spent)`."""
+    """A delegate's call took `amount` from the account's ledger: `spent` in the period so far.
+
+    `DelegateSpent(address indexed account, address indexed pool, address indexed delegate, uint256 amount,
+    uint96 spent)`.
+    """
 
     account: str
     pool: str
@@ -548,7 +687,10 @@ class DelegateSpent(Event):
 
 @dataclass(frozen=True, slots=True)
 class Executed(Event):
-    """`Executed(address indexed account, uint256 indexed nonce, address indexed submitter)`."""
+    """The signed calls with this nonce were made as the account. Anybody may have sent them.
+
+    `Executed(address indexed account, uint256 indexed nonce, address indexed submitter)`.
+    """
 
     account: str
     nonce: int
@@ -557,7 +699,10 @@ class Executed(Event):
 
 @dataclass(frozen=True, slots=True)
 class GroupDeployed(Event):
-    """`GroupDeployed(address indexed account, uint8 threshold, address[] signers, bytes32 salt)`."""
+    """A group of signers has a contract at its address, and can sign as one account.
+
+    `GroupDeployed(address indexed account, uint8 threshold, address[] signers, bytes32 salt)`.
+    """
 
     account: str
     threshold: int
@@ -567,8 +712,11 @@ class GroupDeployed(Event):
 
 @dataclass(frozen=True, slots=True)
 class PoolCreated(Event):
-    """`PoolCreated(uint256 indexed index, address indexed controller, address indexed token, address owner,
-    address treasury)`."""
+    """There is a new pool, the factory's number `index`.
+
+    `PoolCreated(uint256 indexed index, address indexed controller, address indexed token, address owner,
+    address treasury)`.
+    """
 
     index: int
     controller: str
@@ -579,7 +727,10 @@ class PoolCreated(Event):
 
 @dataclass(frozen=True, slots=True)
 class Committed(Event):
-    """`Committed(uint256 indexed round, uint32 indexed seat, bytes32 commitment)`."""
+    """A seat has committed to what it measured.
+
+    `Committed(uint256 indexed round, uint32 indexed seat, bytes32 commitment)`.
+    """
 
     round: int
     seat: int
@@ -588,7 +739,10 @@ class Committed(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommitteeDrawn(Event):
-    """`CommitteeDrawn(uint256 indexed round, uint32[] seats, uint32 commitUntil, uint32 revealUntil)`."""
+    """These seats measure the machine: commitments until `commitUntil`, then reveals until `revealUntil`.
+
+    `CommitteeDrawn(uint256 indexed round, uint32[] seats, uint32 commitUntil, uint32 revealUntil)`.
+    """
 
     round: int
     seats: tuple[int, ...]
@@ -598,7 +752,10 @@ class CommitteeDrawn(Event):
 
 @dataclass(frozen=True, slots=True)
 class DrawMissed(Event):
-    """`DrawMissed(uint256 indexed round, uint64 block_)`."""
+    """Nobody drew the committee in time: another block, `block_`, is named for it.
+
+    `DrawMissed(uint256 indexed round, uint64 block_)`.
+    """
 
     round: int
     block_: int
@@ -606,7 +763,10 @@ class DrawMissed(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumCredited(Event):
-    """`QuorumCredited(bytes32 indexed quorum, uint96 due)`."""
+    """A fault that they reported brought these signers a share: `due` to them by now.
+
+    `QuorumCredited(bytes32 indexed quorum, uint96 due)`.
+    """
 
     quorum: bytes
     due: int
@@ -614,7 +774,10 @@ class QuorumCredited(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumDisowned(Event):
-    """`QuorumDisowned(bytes32 indexed quorum, address indexed arbiter)`."""
+    """An arbiter overturned what these signers had attested: their seats under it may be fined.
+
+    `QuorumDisowned(bytes32 indexed quorum, address indexed arbiter)`.
+    """
 
     quorum: bytes
     arbiter: str
@@ -622,7 +785,10 @@ class QuorumDisowned(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumFined(Event):
-    """`QuorumFined(bytes32 indexed quorum, address indexed arbiter, uint256 amount)`."""
+    """The seats of these signers under the arbiter lost `amount` together.
+
+    `QuorumFined(bytes32 indexed quorum, address indexed arbiter, uint256 amount)`.
+    """
 
     quorum: bytes
     arbiter: str
@@ -631,7 +797,10 @@ class QuorumFined(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumPaid(Event):
-    """`QuorumPaid(bytes32 indexed quorum, uint96 amount)`."""
+    """What was due to these signers was shared among them; what could not be divided is burnt.
+
+    `QuorumPaid(bytes32 indexed quorum, uint96 amount)`.
+    """
 
     quorum: bytes
     amount: int
@@ -639,7 +808,10 @@ class QuorumPaid(Event):
 
 @dataclass(frozen=True, slots=True)
 class QuorumSigned(Event):
-    """`QuorumSigned(bytes32 indexed quorum, tuple[] signers)`."""
+    """These validators signed an attestation together. `quorum` stands for exactly them.
+
+    `QuorumSigned(bytes32 indexed quorum, tuple[] signers)`.
+    """
 
     quorum: bytes
     signers: tuple[Signer, ...]
@@ -647,7 +819,10 @@ class QuorumSigned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Revealed(Event):
-    """`Revealed(uint256 indexed round, uint32 indexed seat, bool pass, bytes32 spec, uint16 score)`."""
+    """A seat has said what it measured, and it is what it had committed to.
+
+    `Revealed(uint256 indexed round, uint32 indexed seat, bool pass, bytes32 spec, uint16 score)`.
+    """
 
     round: int
     seat: int
@@ -658,8 +833,11 @@ class Revealed(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundFinalized(Event):
-    """`RoundFinalized(uint256 indexed round, uint32 indexed machine, RoundState state, bytes32 spec, uint16
-    score, uint8 agreed)`."""
+    """The verification is over: what `agreed` seats saw alike, or that too few did.
+
+    `RoundFinalized(uint256 indexed round, uint32 indexed machine, RoundState state, bytes32 spec, uint16
+    score, uint8 agreed)`.
+    """
 
     round: int
     machine: int
@@ -671,7 +849,11 @@ class RoundFinalized(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundOverturned(Event):
-    """`RoundOverturned(uint256 indexed round, uint256 count, uint256 amount)`."""
+    """The arbiter took back what came of the round: `amount` for each of the `count` members who had seen
+    otherwise.
+
+    `RoundOverturned(uint256 indexed round, uint256 count, uint256 amount)`.
+    """
 
     round: int
     count: int
@@ -680,7 +862,10 @@ class RoundOverturned(Event):
 
 @dataclass(frozen=True, slots=True)
 class SeatExited(Event):
-    """`SeatExited(uint32 indexed seat, address indexed validator, uint96 stake)`."""
+    """The seat's stake went back into its validator's ledger.
+
+    `SeatExited(uint32 indexed seat, address indexed validator, uint96 stake)`.
+    """
 
     seat: int
     validator: str
@@ -689,7 +874,10 @@ class SeatExited(Event):
 
 @dataclass(frozen=True, slots=True)
 class SeatFined(Event):
-    """`SeatFined(uint32 indexed seat, uint96 amount, uint96 stake)`."""
+    """A tenth of its level is gone: it was silent, or the arbiter took back what it had signed.
+
+    `SeatFined(uint32 indexed seat, uint96 amount, uint96 stake)`.
+    """
 
     seat: int
     amount: int
@@ -698,7 +886,10 @@ class SeatFined(Event):
 
 @dataclass(frozen=True, slots=True)
 class SeatJoined(Event):
-    """`SeatJoined(uint32 indexed seat, address indexed validator, uint96 level, uint96 stake)`."""
+    """A validator staked a seat of this level. It matures in three days.
+
+    `SeatJoined(uint32 indexed seat, address indexed validator, uint96 level, uint96 stake)`.
+    """
 
     seat: int
     validator: str
@@ -708,7 +899,10 @@ class SeatJoined(Event):
 
 @dataclass(frozen=True, slots=True)
 class SeatLeaving(Event):
-    """`SeatLeaving(uint32 indexed seat, uint32 leavesAt)`."""
+    """The seat is drawn for no further round, and gives its stake back from `leavesAt` on.
+
+    `SeatLeaving(uint32 indexed seat, uint32 leavesAt)`.
+    """
 
     seat: int
     leaves_at: int
@@ -716,7 +910,10 @@ class SeatLeaving(Event):
 
 @dataclass(frozen=True, slots=True)
 class SeatToppedUp(Event):
-    """`SeatToppedUp(uint32 indexed seat, uint96 stake)`."""
+    """A fine was made good: the seat's stake is `stake` again.
+
+    `SeatToppedUp(uint32 indexed seat, uint96 stake)`.
+    """
 
     seat: int
     stake: int
@@ -724,8 +921,11 @@ class SeatToppedUp(Event):
 
 @dataclass(frozen=True, slots=True)
 class VerificationRequested(Event):
-    """`VerificationRequested(uint256 indexed round, uint32 indexed machine, uint16 revision, address indexed
-    requester, uint96 fee, uint64 block_)`."""
+    """Somebody paid to have a machine measured. The committee is drawn with the hash of `block_`.
+
+    `VerificationRequested(uint256 indexed round, uint32 indexed machine, uint16 revision, address indexed
+    requester, uint96 fee, uint64 block_)`.
+    """
 
     round: int
     machine: int
@@ -737,7 +937,10 @@ class VerificationRequested(Event):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Event):
-    """`Answered(uint32 indexed machine, uint256 indexed challenge)`."""
+    """The operator answered the challenge in time: the machine is up, and the challenger lost its bond.
+
+    `Answered(uint32 indexed machine, uint256 indexed challenge)`.
+    """
 
     machine: int
     challenge: int
@@ -745,7 +948,10 @@ class Answered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Appealed(Event):
-    """`Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline)`."""
+    """The provider appealed, with a bond: the arbiter rules until `deadline`.
+
+    `Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline)`.
+    """
 
     fault: int
     machine: int
@@ -754,7 +960,10 @@ class Appealed(Event):
 
 @dataclass(frozen=True, slots=True)
 class ChallengeEnded(Event):
-    """`ChallengeEnded(uint32 indexed machine, uint256 indexed challenge)`."""
+    """Nobody proved in time that the challenge was not answered: the bond goes back, and it moves nothing.
+
+    `ChallengeEnded(uint32 indexed machine, uint256 indexed challenge)`.
+    """
 
     machine: int
     challenge: int
@@ -762,8 +971,11 @@ class ChallengeEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Challenged(Event):
-    """`Challenged(uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256
-    lease, uint96 bond)`."""
+    """A tenant says that the machine is down, and staked `bond` on it. The operator has to answer.
+
+    `Challenged(uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256 lease,
+    uint96 bond)`.
+    """
 
     machine: int
     challenge: int
@@ -774,7 +986,10 @@ class Challenged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Compensated(Event):
-    """`Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount)`."""
+    """A tenant's part of what the provider lost went into its ledger.
+
+    `Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount)`.
+    """
 
     fault: int
     lease: int
@@ -784,8 +999,12 @@ class Compensated(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultExecuted(Event):
-    """`FaultExecuted(uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96
-    reported, uint96 rest, address sink)`."""
+    """The machine lost `amount` of its stake: `pot` for its tenants, `reported` for who reported it, `rest`
+    for `sink`.
+
+    `FaultExecuted(uint256 indexed fault, uint32 indexed machine, uint96 amount, uint96 pot, uint96 reported,
+    uint96 rest, address sink)`.
+    """
 
     fault: int
     machine: int
@@ -798,8 +1017,11 @@ class FaultExecuted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultFiled(Event):
-    """`FaultFiled(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to,
-    uint16 bps, uint96 amount)`."""
+    """The outage has ended. `amount` may be 0: then nothing follows.
+
+    `FaultFiled(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16
+    bps, uint96 amount)`.
+    """
 
     fault: int
     machine: int
@@ -812,7 +1034,10 @@ class FaultFiled(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutageApplied(Event):
-    """`OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint96 part)`."""
+    """The outage's time came off a lease's bill, and `part` is its share of what the provider loses.
+
+    `OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint96 part)`.
+    """
 
     fault: int
     lease: int
@@ -822,7 +1047,10 @@ class OutageApplied(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutageAttested(Event):
-    """`OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from, bytes32 reporter)`."""
+    """A running outage is now known from a quorum, perhaps from an earlier time.
+
+    `OutageAttested(uint256 indexed fault, uint32 indexed machine, uint32 from, bytes32 reporter)`.
+    """
 
     fault: int
     machine: int
@@ -832,8 +1060,11 @@ class OutageAttested(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutageOpened(Event):
-    """`OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint16 rules,
-    bytes32 reporter)`."""
+    """A machine is down since `from`. `rules` is the version of the pool's rules that judges it.
+
+    `OutageOpened(uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint16 rules,
+    bytes32 reporter)`.
+    """
 
     fault: int
     machine: int
@@ -845,7 +1076,10 @@ class OutageOpened(Event):
 
 @dataclass(frozen=True, slots=True)
 class Ruled(Event):
-    """`Ruled(uint256 indexed fault, bool stands)`."""
+    """The arbiter ruled: the fault stands, or it is dropped.
+
+    `Ruled(uint256 indexed fault, bool stands)`.
+    """
 
     fault: int
     stands: bool
@@ -853,8 +1087,11 @@ class Ruled(Event):
 
 @dataclass(frozen=True, slots=True)
 class Rated(Event):
-    """`Rated(address indexed provider, uint256 indexed lease, address indexed tenant, uint8 stars, bytes32
-    comment, uint96 fee)`."""
+    """A tenant rated a lease that it had and paid.
+
+    `Rated(address indexed provider, uint256 indexed lease, address indexed tenant, uint8 stars, bytes32
+    comment, uint96 fee)`.
+    """
 
     provider: str
     lease: int
@@ -866,7 +1103,10 @@ class Rated(Event):
 
 @dataclass(frozen=True, slots=True)
 class LicenceIssued(Event):
-    """`LicenceIssued(address indexed account, bytes32 indexed kind, uint32 seats, uint40 expiresAt)`."""
+    """The owner granted, changed or, with an expiry in the past, took back a licence.
+
+    `LicenceIssued(address indexed account, bytes32 indexed kind, uint32 seats, uint40 expiresAt)`.
+    """
 
     account: str
     kind: bytes
@@ -876,7 +1116,10 @@ class LicenceIssued(Event):
 
 @dataclass(frozen=True, slots=True)
 class ServiceAnnounced(Event):
-    """`ServiceAnnounced(address indexed account, bytes32 indexed kind, bytes32 endpoint, bytes peerId)`."""
+    """An account serves the pool, or does no longer.
+
+    `ServiceAnnounced(address indexed account, bytes32 indexed kind, bytes32 endpoint, bytes peerId)`.
+    """
 
     account: str
     kind: bytes
