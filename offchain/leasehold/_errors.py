@@ -50,7 +50,7 @@ class LeaseholdError(Exception):
     @property
     def problem(self) -> str:
         """What is wrong, with the data."""
-        return self.fill(self.problem_template)
+        return self.fill(self.problem_template).removesuffix(";")
 
     @property
     def advice(self) -> str:
@@ -58,7 +58,7 @@ class LeaseholdError(Exception):
         return self.fill(self.advice_template)
 
     def __str__(self) -> str:
-        return sentence(self.problem, self.advice)
+        return sentence(self.fill(self.problem_template), self.fill(self.advice_template))
 
     def fill(self, template: str, say: "Callable[[LeaseholdError], str] | None" = None) -> str:
         """A template with this error's data. say: how an error that it holds is told; as `str` does, if not given."""
@@ -71,7 +71,7 @@ class LeaseholdError(Exception):
 
 
 def sentence(problem: str, advice: str) -> str:
-    """Both in one sentence; or in two, where the problem ends as one."""
+    """Both in one sentence, with a colon between or the problem's own semicolon; or in two, where it ends as one."""
     if not advice:
         return problem
     return f"{problem} {advice}" if problem.endswith((".", ";")) else f"{problem}: {advice}"

@@ -73,7 +73,8 @@ def sample(kind: type[LeaseholdError]) -> LeaseholdError:
 @pytest.mark.parametrize("kind", TYPED, ids=lambda kind: kind.__name__)
 def test_an_error_says_its_data_what_is_wrong_and_what_to_do(kind: type[LeaseholdError]) -> None:
     error = sample(kind)
-    assert str(error) == sentence(error.problem, error.advice)
+    assert str(error) == sentence(error.fill(error.problem_template), error.advice)
+    assert str(error).startswith(error.problem)
     assert error.problem
     assert error.problem[-1] not in ":,"
     assert not error.advice or error.advice.endswith(".")
@@ -97,11 +98,9 @@ def test_data_of_strangers_is_no_template() -> None:
     ],
 )
 def test_both_make_one_sentence(problem: str, advice: str, whole: str) -> None:
-    assert str(LeaseholdError(problem, advice)) == whole
-    assert (LeaseholdError(problem, advice).problem, LeaseholdError(problem, advice).advice) == (
-        problem,
-        advice,
-    )
+    error = LeaseholdError(problem, advice)
+    assert str(error) == whole
+    assert (error.problem, error.advice) == (problem.rstrip(";"), advice)
 
 
 # ------------------------------------------------------------------------------- faces name commands, nobody else

@@ -232,7 +232,7 @@ class Faults(Companion):
     def _fault(self, receipt: Receipt) -> tuple[int, Receipt]:
         fault = self._fault_in(receipt)
         if not fault:
-            raise ChainError("The transaction left no fault: check that the deployment file names a pool.")
+            raise ChainError("The transaction left no fault", "check that the deployment file names a pool.")
         return fault, receipt
 
     def _fault_in(self, receipt: Receipt) -> int:
