@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from leasehold.errors import LeaseholdError, sentence
-from leasehold.market import declined
 
 
 @dataclass(frozen=True)
@@ -115,6 +114,8 @@ def said(error: LeaseholdError) -> str:
 
 def why_declined(reason: str) -> str:
     """Why a machine declined a lease, and what to do at the prompt."""
+    from leasehold.market import declined  # here: help says nothing of leases, and is to answer at once
+
     return _DECLINED.get(reason, declined(reason))
 
 
