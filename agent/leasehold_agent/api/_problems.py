@@ -52,6 +52,11 @@ def as_refusal(error: Exception) -> AgentRefusal:
     return Internal("The agent failed; try again, and tell its provider if it stays so.")
 
 
+def name_of(error: Exception) -> str:
+    """The code by which a caller is told of `error`."""
+    return as_refusal(error).code
+
+
 def problem(error: Exception) -> JSONResponse:
     """The answer to `error`."""
     refused = as_refusal(error)
