@@ -1,5 +1,6 @@
 """Writes what the SDK takes from the contracts' interfaces: the ABIs, one exception for each custom error,
-one dataclass for each event. `--check` writes nothing and fails when a committed file is out of date.
+one dataclass for each event. What they say is their `@notice` in Solidity. `--check` writes nothing and fails when a
+committed file is out of date.
 
     python scripts/abi.py [--check]
 """
@@ -11,10 +12,9 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-from leasehold._sentences import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("offchain/leasehold")
@@ -29,27 +29,43 @@ INTERFACES = (
     "ILens",
 )
 Abi = list[dict[str, Any]]
+Notices = dict[str, str]
+"""What the interfaces say of an error or an event, by its kind and signature."""
 
 # What the token and OpenZeppelin's libraries revert with on paths that a caller of ours can reach.
-BORROWED = (
-    "ERC20InsufficientBalance(address sender,uint256 balance,uint256 needed)",
-    "ERC20InsufficientAllowance(address spender,uint256 allowance,uint256 needed)",
-    "ERC2612ExpiredSignature(uint256 deadline)",
-    "ERC2612InvalidSigner(address signer,address owner)",
-    "SafeERC20FailedOperation(address token)",
-    "SafeCastOverflowedUintDowncast(uint8 bits,uint256 value)",
-    "ReentrancyGuardReentrantCall()",
-)
+BORROWED = {
+    "ERC20InsufficientBalance(address sender,uint256 balance,uint256 needed)": (
+        "{sender} holds {balance:money} and {needed:money} are needed: get more of the token, then try again."
+    ),
+    "ERC20InsufficientAllowance(address spender,uint256 allowance,uint256 needed)": (
+        "{spender} may take {allowance:money} from the wallet and {needed:money} are needed: let it take that first."
+    ),
+    "ERC2612ExpiredSignature(uint256 deadline)": "The permit expired {deadline:utc}: sign a new one.",
+    "ERC2612InvalidSigner(address signer,address owner)": (
+        "The permit is signed by {signer}, not by {owner}: sign it with the owner's key."
+    ),
+    "SafeERC20FailedOperation(address token)": (
+        "The token {token} refused the transfer: check the wallet's balance and its approval of the pool."
+    ),
+    "SafeCastOverflowedUintDowncast(uint8 bits,uint256 value)": (
+        "{value} does not fit into {bits} bits: use a smaller amount or duration."
+    ),
+    "ReentrancyGuardReentrantCall()": (
+        "The pool was called from inside one of its own calls: send the calls one after another."
+    ),
+}
+# What every error has besides its arguments.
+TAKEN = {"args", "code", "problem", "advice", "said", "advised", "fill", "in_money", "signature", "values"}
 
 
-def compile_abis(root: Path = ROOT) -> dict[str, Abi]:
-    """The ABIs of the interfaces by the contract's name, from the compiler."""
+def compile_interfaces(root: Path = ROOT) -> tuple[dict[str, Abi], Notices]:
+    """The ABIs of the interfaces by the contract's name, and what they say of errors and events."""
     folder = root / "contracts/interfaces"
     sources = {
         f"contracts/interfaces/{path.name}": {"content": path.read_text()}
         for path in sorted(folder.glob("*.sol"))
     }
-    settings = {"outputSelection": {"*": {"*": ["abi"]}}}
+    settings = {"outputSelection": {"*": {"*": ["abi", "userdoc"]}}}
     job = json.dumps({"language": "Solidity", "sources": sources, "settings": settings})
     run = subprocess.run(
         [str(root / "scripts/toolchain/solc.mjs"), "--standard-json"],
@@ -63,8 +79,24 @@ def compile_abis(root: Path = ROOT) -> dict[str, Abi]:
     errors = [e["formattedMessage"] for e in output.get("errors", []) if e["severity"] == "error"]
     if errors:
         raise SystemExit("\n".join(errors))
-    contracts = output["contracts"]
-    return {name[1:]: contracts[f"contracts/interfaces/{name}.sol"][name]["abi"] for name in INTERFACES}
+    compiled = {
+        name[1:]: output["contracts"][f"contracts/interfaces/{name}.sol"][name] for name in INTERFACES
+    }
+    return {name: one["abi"] for name, one in compiled.items()}, gather(
+        one["userdoc"] for one in compiled.values()
+    )
+
+
+def gather(userdocs: Iterable[dict[str, Any]]) -> Notices:
+    """The notices of every error and event. An error that several interfaces declare has one sentence, in one place."""
+    notices: Notices = {}
+    for userdoc in userdocs:
+        said = {f"error {name}": said[0]["notice"] for name, said in userdoc.get("errors", {}).items()}
+        said |= {f"event {name}": said["notice"] for name, said in userdoc.get("events", {}).items()}
+        for name, notice in said.items():
+            if notices.setdefault(name, notice) != notice:
+                raise SystemExit(f"two interfaces say different things of {name}: let one of them say it")
+    return notices
 
 
 def snake(name: str) -> str:
@@ -117,8 +149,7 @@ def entries(abis: dict[str, Abi], kind: str) -> list[dict[str, Any]]:
     for abi in abis.values():
         for e in abi:
             if e["type"] == kind:
-                signature = f"{e['name']}({','.join(canonical(i) for i in e['inputs'])})"
-                found.setdefault(signature, e)
+                found.setdefault(signature(e), e)
     names = [e["name"] for e in found.values()]
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -126,29 +157,57 @@ def entries(abis: dict[str, Abi], kind: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def borrowed() -> list[dict[str, Any]]:
-    errors = []
-    for text in BORROWED:
+def signature(entry: dict[str, Any]) -> str:
+    return f"{entry['name']}({','.join(canonical(i) for i in entry['inputs'])})"
+
+
+def borrowed() -> tuple[list[dict[str, Any]], Notices]:
+    errors, notices = [], {}
+    for text, notice in BORROWED.items():
         name, inner = text.rstrip(")").split("(")
         inputs = [
             dict(zip(("type", "name"), part.split(" "), strict=True)) for part in inner.split(",") if part
         ]
         errors.append({"name": name, "inputs": inputs})
-    return errors
+        notices[f"error {signature(errors[-1])}"] = notice
+    return errors, notices
 
 
-def render_errors(abis: dict[str, Abi]) -> str:
-    errors = sorted(entries(abis, "error") + borrowed(), key=lambda e: str(e["name"]))
-    silent = [e["name"] for e in errors if e["name"] not in SENTENCES]
+def templates(entry: dict[str, Any], notice: str) -> tuple[str, str]:
+    """What is wrong, and what to do next: a notice says both, with a colon between. Placeholders become Python's."""
+    names = {i["name"]: snake(i["name"]) for i in entry["inputs"]}
+    strange = [name for name in re.findall(r"{(\w*)", notice) if name not in names]
+    if strange or TAKEN & set(names.values()):
+        raise SystemExit(
+            f"the notice of {entry['name']} names {', '.join(strange)}, or an argument is called as what is"
+        )
+    problem, colon, advice = re.sub(r"{(\w+)", lambda m: "{" + names[m[1]], notice).partition(": ")
+    if not colon:
+        raise SystemExit(f"the notice of {entry['name']} does not say, after a colon, what to do next")
+    return problem, advice
+
+
+def kebab(name: str) -> str:
+    """`PriceTooHigh` to `price-too-high`, `ERC20InsufficientBalance` to `erc20-insufficient-balance`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+def check_said(entries: list[dict[str, Any]], kind: str, notices: Notices) -> None:
+    silent = [e["name"] for e in entries if f"{kind} {signature(e)}" not in notices]
     if silent:
-        raise SystemExit(f"write a sentence for {', '.join(silent)} in {PACKAGE / '_sentences.py'} first")
+        raise SystemExit(f"give {', '.join(silent)} a @notice in contracts/interfaces first")
+
+
+def render_errors(abis: dict[str, Abi], notices: Notices) -> str:
+    taken, said = borrowed()
+    errors, notices = sorted(entries(abis, "error") + taken, key=lambda e: str(e["name"])), notices | said
+    check_said(errors, "error", notices)
     lines = [
         '"""The contracts\' custom errors. Made by scripts/abi.py: do not edit."""',
         "",
-        "from dataclasses import dataclass",
         "from typing import ClassVar",
         "",
-        "from leasehold._errors import ContractError",
+        "from leasehold._errors import ContractError, error_type",
         "",
         "__all__ = [",
         *(f'    "{e["name"]}",' for e in errors),
@@ -156,21 +215,31 @@ def render_errors(abis: dict[str, Abi]) -> str:
     ]
     for e in errors:
         shown = ", ".join(f"{canonical(i)} {i['name']}" for i in e["inputs"])
+        problem, advice = templates(e, notices[f"error {signature(e)}"])
         lines += [
             "",
             "",
-            "@dataclass(eq=False)",
+            "@error_type(",
+            f'    "{kebab(e["name"])}",',
+            f"    problem={quoted(problem)},",
+            f"    advice={quoted(advice)},",
+            ")",
             f"class {e['name']}(ContractError):",
             f'    """`{e["name"]}({shown})`."""',
             "",
-            f'    signature: ClassVar[str] = "{e["name"]}({",".join(canonical(i) for i in e["inputs"])})"',
+            f'    signature: ClassVar[str] = "{signature(e)}"',
             *(f"    {snake(i['name'])}: {'int' if is_enum(i) else python_type(i)}" for i in e["inputs"]),
         ]
     return "\n".join(lines) + "\n"
 
 
-def render_events(abis: dict[str, Abi]) -> str:
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def render_events(abis: dict[str, Abi], notices: Notices) -> str:
     events = entries(abis, "event")
+    check_said(events, "event", notices)
     named = sorted(
         {named_type(i) for e in events for i in e["inputs"] if i["type"].startswith("tuple") or is_enum(i)}
     )
@@ -192,8 +261,7 @@ def render_events(abis: dict[str, Abi]) -> str:
             f"{'indexed ' if i['indexed'] else ''}{i['name']}"
             for i in e["inputs"]
         )
-        doc = "\n".join(textwrap.wrap(f'"""`{e["name"]}({shown})`."""', 106, subsequent_indent=""))
-        doc = textwrap.indent(doc, "    ")
+        doc = textwrap.indent(docstring(notices[f"event {signature(e)}"], f"`{e['name']}({shown})`."), "    ")
         lines += [
             "",
             "",
@@ -206,12 +274,19 @@ def render_events(abis: dict[str, Abi]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def docstring(notice: str, shown: str) -> str:
+    said = textwrap.wrap(notice, 103)
+    return "\n".join(['"""' + said[0], *said[1:], "", *textwrap.wrap(shown, 106), '"""'])
+
+
 def render(root: Path = ROOT) -> dict[Path, str]:
     """What every generated file should hold, by its path below the repository's root."""
-    abis = compile_abis(root)
-    files = {PACKAGE / f"chain/abi/{name}.json": json.dumps(abi, indent=1) for name, abi in abis.items()}
-    files[PACKAGE / "_contract_errors.py"] = render_errors(abis)
-    files[PACKAGE / "chain/_events.py"] = render_events(abis)
+    abis, notices = compile_interfaces(root)
+    files = {
+        PACKAGE / f"chain/_generated/abi/{name}.json": json.dumps(abi, indent=1) for name, abi in abis.items()
+    }
+    files[PACKAGE / "_generated/contract_errors.py"] = render_errors(abis, notices)
+    files[PACKAGE / "chain/_generated/events.py"] = render_events(abis, notices)
     return files
 
 

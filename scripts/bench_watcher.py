@@ -33,7 +33,7 @@ RATIO_GOAL = 10.0
 LIVE_BLOCKS = 300
 LATENCY_GOAL_MS = 10.0
 GAS_LIMIT = 1_000_000_000
-ABI = Path(__file__).resolve().parents[1] / "offchain/leasehold/chain/abi/Controller.json"
+ABI = Path(__file__).resolve().parents[1] / "offchain/leasehold/chain/_generated/abi/Controller.json"
 
 
 def run() -> list[dict[str, Any]]:

@@ -37,6 +37,8 @@ DeclineReason = Literal[
 class EngineUnavailable(AgentError):
     """The Docker engine does not answer; what runs keeps running, and the agent tries again."""
 
+    code = "engine-unavailable"
+
 
 class EngineRefused(AgentError):
     """The Docker engine says that this cannot be done; trying again will not help by itself."""
@@ -79,6 +81,8 @@ class GasKept(AgentError):
 class NotRunning(AgentError):
     """The lease has no running container."""
 
+    code = "not-running"
+
 
 class CommandEnded(NotRunning):
     """The command has ended before it was ready; the text says how."""
@@ -90,6 +94,8 @@ class LimitNotHeld(AgentError):
 
 class StoreFull(AgentError):
     """Uploads that no lease has claimed fill their share of the disk; try again later."""
+
+    code = "store-full"
 
 
 class NetworkError(AgentError):

@@ -31,6 +31,8 @@ interface IAccounts {
         uint96 spent;
     }
 
+    /// @notice An account lets `delegate` act for it in one pool, within `cap`, `period` and `expiry`. A cap and an
+    /// expiry of 0 end it.
     event DelegateSet(
         address indexed account,
         address indexed pool,
@@ -39,30 +41,57 @@ interface IAccounts {
         uint32 period,
         uint40 expiry
     );
+    /// @notice A delegate's call took `amount` from the account's ledger: `spent` in the period so far.
     event DelegateSpent(
         address indexed account, address indexed pool, address indexed delegate, uint256 amount, uint96 spent
     );
+    /// @notice A group of signers has a contract at its address, and can sign as one account.
     event GroupDeployed(address indexed account, uint8 threshold, address[] signers, bytes32 salt);
+    /// @notice The signed calls with this nonce were made as the account. Anybody may have sent them.
     event Executed(address indexed account, uint256 indexed nonce, address indexed submitter);
 
+    /// @notice The signed calls had to be sent by {deadline:utc}: sign them again.
     error ExpiredDeadline(uint256 deadline);
+    /// @notice The signed calls carry nonce {nonce} where {expected} is next: sign them again with that.
     error InvalidNonce(uint256 nonce, uint256 expected);
+    /// @notice The signature is not one of {account}: sign with its key, over exactly these calls.
     error InvalidProof(address account);
+    /// @notice {target} is not a pool of this factory: signed calls reach only pools.
     error InvalidTarget(address target);
+    /// @notice There are no calls to make: name at least one.
     error NoCalls();
-    error NotAuthorized(address caller);
+    /// @dev As a pool's error of this name, whose notice says what it means.
+    error NotAuthorized(address actor);
+    /// @notice {threshold} of {signers} signers make no group: name 1 to 16 signers, and a threshold of at most so
+    /// many.
     error InvalidThreshold(uint8 threshold, uint256 signers);
+    /// @notice Signer {index} of the group is zero, named twice or out of order: name each signer once, in ascending
+    /// order.
     error InvalidSigners(uint256 index);
+    /// @notice The proof cannot be read: put the signatures together again.
     error MalformedProof();
+    /// @notice These signers make the group {derived}, not {account}: check the threshold, the signers and the salt.
     error WrongGroup(address account, address derived);
+    /// @notice Signature {index} is out of order: put the signatures in the order of the group's signers.
     error UnorderedSignatures(uint256 index);
+    /// @notice Signature {index} is of a signer who has signed before: collect one of another signer.
     error DuplicateSignature(uint256 index);
+    /// @notice The signature of {signer} has a high s, which could be altered: let it sign again with an up-to-date
+    /// wallet.
     error MalleableSignature(address signer);
+    /// @notice The signature is not one of {signer}, over exactly this: let it sign again.
     error WrongSignature(address signer);
+    /// @notice A delegate may not make the call {selector}: only open, extend, close, reject, resize and setWorkload;
+    /// let the account itself make it.
     error ScopeExceeded(bytes4 selector);
+    /// @notice The delegate would have spent {spent:money} of the {cap:money} it may: wait for the next period, or let
+    /// the account raise the cap.
     error CapExceeded(uint256 spent, uint256 cap);
+    /// @notice The delegation ended {expiry:utc}: let the account set it anew.
     error DelegationExpired(uint256 expiry);
+    /// @notice The account {account} is not deployed yet: deploy it first.
     error NotDeployed(address account);
+    /// @notice Signed calls cannot contain signed calls: put them into one list.
     error Nested();
 
     /// @notice Makes `calls` as `account`. Anyone may submit them.

@@ -61,19 +61,29 @@ struct Round {
 
 /// @title Validators' seats, and verification of machines by a committee drawn from them.
 interface ICommittee is ICompanion {
+    /// @notice A validator staked a seat of this level. It matures in three days.
     event SeatJoined(uint32 indexed seat, address indexed validator, uint96 level, uint96 stake);
+    /// @notice A fine was made good: the seat's stake is `stake` again.
     event SeatToppedUp(uint32 indexed seat, uint96 stake);
+    /// @notice The seat is drawn for no further round, and gives its stake back from `leavesAt` on.
     event SeatLeaving(uint32 indexed seat, uint32 leavesAt);
+    /// @notice The seat's stake went back into its validator's ledger.
     event SeatExited(uint32 indexed seat, address indexed validator, uint96 stake);
     /// @notice A tenth of its level is gone: it was silent, or the arbiter took back what it had signed.
     event SeatFined(uint32 indexed seat, uint96 amount, uint96 stake);
+    /// @notice These validators signed an attestation together. `quorum` stands for exactly them.
     event QuorumSigned(bytes32 indexed quorum, Signer[] signers);
+    /// @notice A fault that they reported brought these signers a share: `due` to them by now.
     event QuorumCredited(bytes32 indexed quorum, uint96 due);
+    /// @notice What was due to these signers was shared among them; what could not be divided is burnt.
     event QuorumPaid(bytes32 indexed quorum, uint96 amount);
+    /// @notice An arbiter overturned what these signers had attested: their seats under it may be fined.
     event QuorumDisowned(bytes32 indexed quorum, address indexed arbiter);
+    /// @notice The seats of these signers under the arbiter lost `amount` together.
     event QuorumFined(bytes32 indexed quorum, address indexed arbiter, uint256 amount);
     /// @notice The arbiter took back what came of the round: `amount` for each of the `count` members who had seen otherwise.
     event RoundOverturned(uint256 indexed round, uint256 count, uint256 amount);
+    /// @notice Somebody paid to have a machine measured. The committee is drawn with the hash of `block_`.
     event VerificationRequested(
         uint256 indexed round,
         uint32 indexed machine,
@@ -82,39 +92,72 @@ interface ICommittee is ICompanion {
         uint96 fee,
         uint64 block_
     );
+    /// @notice Nobody drew the committee in time: another block, `block_`, is named for it.
     event DrawMissed(uint256 indexed round, uint64 block_);
+    /// @notice These seats measure the machine: commitments until `commitUntil`, then reveals until `revealUntil`.
     event CommitteeDrawn(uint256 indexed round, uint32[] seats, uint32 commitUntil, uint32 revealUntil);
+    /// @notice A seat has committed to what it measured.
     event Committed(uint256 indexed round, uint32 indexed seat, bytes32 commitment);
+    /// @notice A seat has said what it measured, and it is what it had committed to.
     event Revealed(uint256 indexed round, uint32 indexed seat, bool pass, bytes32 spec, uint16 score);
+    /// @notice The verification is over: what `agreed` seats saw alike, or that too few did.
     event RoundFinalized(
         uint256 indexed round, uint32 indexed machine, RoundState state, bytes32 spec, uint16 score, uint8 agreed
     );
 
+    /// @notice There is no seat {seat} in this pool: look for it among the pool's seats.
     error UnknownSeat(uint32 seat);
+    /// @notice Version {version} of the parameters is not in force and never was: buy a seat for one that is.
     error UnknownVersion(uint16 version);
+    /// @notice Seats have been sold at 32 prices, and at no other: buy one for an earlier version of the parameters.
     error TooManyLevels();
+    /// @notice Too few validators have signed: collect more than two thirds of the matured seats, of at least five
+    /// validators.
     error NoQuorum();
+    /// @notice These signers have nothing coming, or to lose: name those of one attestation, in their order.
     error NothingForQuorum(bytes32 quorum);
+    /// @notice Verification {round} found no other hardware than declared: there is nothing to report.
     error NoFalseHardware(uint256 round);
+    /// @notice Seat {seat} matures {maturesAt:utc}: try again after that.
     error SeatNotMatured(uint32 seat, uint256 maturesAt);
+    /// @notice Seat {seat} is leaving already: take its stake out with `exit` once its time is up.
     error SeatLeavingAlready(uint32 seat);
+    /// @notice Seat {seat} has not begun to leave: call `leave` first.
     error SeatNotLeaving(uint32 seat);
+    /// @notice The stake of seat {seat} is locked until {until:utc}: exit after that.
     error SeatLocked(uint32 seat, uint256 until);
+    /// @notice There is no verification {round} in this pool: check its number.
     error UnknownRound(uint256 round);
+    /// @notice Verification {round} is {state:round}, in which this cannot be done: look at it again.
     error WrongRoundState(uint256 round, RoundState state);
+    /// @notice Machine {machine} was verified lately: ask again after {nextAt:utc}.
     error TooSoon(uint32 machine, uint256 nextAt);
+    /// @notice The machine is at revision {current} now: look at it and ask again for that one.
     error WrongRevision(uint16 current);
+    /// @notice Machine {machine} is not in service, so there is nothing to measure: choose another.
     error MachineNotInService(uint32 machine);
+    /// @notice Machine {machine} is being verified already (verification {round}): wait until it has ended.
     error RoundRunning(uint32 machine, uint256 round);
+    /// @notice The committee is drawn with the hash of block {block_}: try again once it is mined.
     error BlockNotMined(uint256 block_);
+    /// @notice There are {seats} seats that may be drawn and {needed} are needed: try again when more validators have
+    /// joined.
     error TooFewSeats(uint256 seats, uint256 needed);
+    /// @notice Seat {seat} is not of the committee of verification {round}: use the seat that was drawn.
     error NotDrawn(uint256 round, uint32 seat);
+    /// @notice Verification {round} took commitments until {until:utc}: there is nothing left to commit.
     error CommitOver(uint256 round, uint256 until);
+    /// @notice Verification {round} takes reveals from {from:utc} on: reveal then.
     error RevealNotOpen(uint256 round, uint256 from);
+    /// @notice Verification {round} took reveals until {until:utc}: it is too late to reveal.
     error RevealOver(uint256 round, uint256 until);
+    /// @notice Verification {round} runs until {until:utc}: finalize it after that.
     error RoundOpen(uint256 round, uint256 until);
+    /// @notice Seat {seat} has committed in verification {round} already: reveal that commitment.
     error AlreadyCommitted(uint256 round, uint32 seat);
+    /// @notice That is not what seat {seat} committed in verification {round}: reveal the very values and salt.
     error WrongReveal(uint256 round, uint32 seat);
+    /// @notice A score is 0 to 1000, not {score}: correct it.
     error InvalidScore(uint16 score);
 
     /// @notice Stakes a seat that judges under the rules of `version`, which are or were in force, and under all that ask no

@@ -5,11 +5,14 @@ import {Params} from "./IControllerTypes.sol";
 
 /// @title Makes pools and remembers which contracts are pools. It has no owner and no power over them.
 interface IControllerFactory {
+    /// @notice There is a new pool, the factory's number `index`.
     event PoolCreated(
         uint256 indexed index, address indexed controller, address indexed token, address owner, address treasury
     );
 
+    /// @notice The token has {decimals} decimals and a pool takes 6 to 18: choose another token.
     error TokenDecimals(uint8 decimals);
+    /// @notice {accounts} is not the Accounts contract of this factory: deploy the contracts together.
     error WrongAccounts(address accounts);
 
     /// @param token 6 to 18 decimals; it must not take a fee on transfer nor rebase

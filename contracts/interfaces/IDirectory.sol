@@ -10,11 +10,14 @@ struct Licence {
 
 /// @title Who serves the pool, and, where its owner wants that, who may.
 interface IDirectory is ICompanion {
+    /// @notice An account serves the pool, or does no longer.
     /// @param kind "access", "scheduler", "gateway", "ipfs" or "seed"
     /// @param endpoint SHA-256 of the document that says where; 0 when the service ends
     event ServiceAnnounced(address indexed account, bytes32 indexed kind, bytes32 endpoint, bytes peerId);
+    /// @notice The owner granted, changed or, with an expiry in the past, took back a licence.
     event LicenceIssued(address indexed account, bytes32 indexed kind, uint32 seats, uint40 expiresAt);
 
+    /// @notice There is no service of the kind `{kind}`: use access, scheduler, gateway, ipfs or seed.
     error UnknownKind(bytes32 kind);
 
     /// @notice Says that the actor offers a service, or, with an endpoint of 0, that it does no longer.

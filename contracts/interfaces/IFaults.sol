@@ -67,10 +67,13 @@ struct Challenge {
 /// up to 7 minutes, 48 hours, 120 hours, more. Self-reported 200, 400, 3000, 5000; proven 400, 800, 6000, 10000; false
 /// hardware 10000. Less what those days already cost; at most `maxSlashBps` in them, and after retirement in all.
 interface IFaults is ICompanion {
+    /// @notice A tenant says that the machine is down, and staked `bond` on it. The operator has to answer.
     event Challenged(
         uint32 indexed machine, uint256 indexed challenge, address indexed challenger, uint256 lease, uint96 bond
     );
+    /// @notice The operator answered the challenge in time: the machine is up, and the challenger lost its bond.
     event Answered(uint32 indexed machine, uint256 indexed challenge);
+    /// @notice A machine is down since `from`. `rules` is the version of the pool's rules that judges it.
     event OutageOpened(
         uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint16 rules, bytes32 reporter
     );
@@ -82,9 +85,14 @@ interface IFaults is ICompanion {
     event FaultFiled(
         uint256 indexed fault, uint32 indexed machine, FaultKind kind, uint32 from, uint32 to, uint16 bps, uint96 amount
     );
+    /// @notice The outage's time came off a lease's bill, and `part` is its share of what the provider loses.
     event OutageApplied(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint96 part);
+    /// @notice The provider appealed, with a bond: the arbiter rules until `deadline`.
     event Appealed(uint256 indexed fault, uint32 indexed machine, uint32 deadline);
+    /// @notice The arbiter ruled: the fault stands, or it is dropped.
     event Ruled(uint256 indexed fault, bool stands);
+    /// @notice The machine lost `amount` of its stake: `pot` for its tenants, `reported` for who reported it, `rest`
+    /// for `sink`.
     event FaultExecuted(
         uint256 indexed fault,
         uint32 indexed machine,
@@ -94,25 +102,48 @@ interface IFaults is ICompanion {
         uint96 rest,
         address sink
     );
+    /// @notice A tenant's part of what the provider lost went into its ledger.
     event Compensated(uint256 indexed fault, uint256 indexed lease, address indexed tenant, uint256 amount);
 
+    /// @notice There is no fault {fault} in this pool: check its number.
     error UnknownFault(uint256 fault);
+    /// @notice The rules that judge fault {fault} name no arbiter: there is no appeal, and it stands.
     error NobodyRules(uint256 fault);
+    /// @notice Fault {fault} is {state:fault}, in which this cannot be done: look at it again.
     error WrongFaultState(uint256 fault, FaultState state);
+    /// @notice Machine {machine} is down already (fault {fault}): there is nothing to report.
     error AlreadyDown(uint32 machine, uint256 fault);
+    /// @notice Machine {machine} is not down: there is nothing to end or to roll.
     error NotDown(uint32 machine);
+    /// @notice Machine {machine} is challenged until {until:utc}: its operator answers first, or anybody proves it in
+    /// the hour after that.
     error ChallengeStands(uint32 machine, uint256 until);
+    /// @notice Machine {machine} is not challenged: there is nothing to answer or to prove.
     error NoChallenge(uint32 machine);
+    /// @notice The challenge of machine {machine} had to be answered by {deadline:utc}: for an hour after that anybody
+    /// may prove it, then it is over.
     error ChallengeLapsed(uint32 machine, uint256 deadline);
+    /// @notice {actor} has no running lease {lease:lease}: only a tenant of the machine challenges it.
     error NotATenant(uint256 lease, address actor);
+    /// @notice Lease {lease:lease} is not on machine {machine}: name one of that machine.
     error WrongLease(uint256 lease, uint32 machine);
+    /// @notice An outage from {from:utc} to {to:utc} cannot be filed: name a time after the last one and inside the
+    /// filing window.
     error OutageOutOfRange(uint256 from, uint256 to);
+    /// @notice The outage has not reached the highest tier: file it after {until:utc}, or let it end.
     error OutageTooShort(uint256 until);
+    /// @notice Fault {fault} could be appealed until {deadline:utc}: it stands now.
     error AppealOver(uint256 fault, uint256 deadline);
+    /// @notice Fault {fault} may be appealed or ruled on, and tenants register what they lost, until {deadline:utc}:
+    /// execute it after that.
     error AppealOpen(uint256 fault, uint256 deadline);
+    /// @notice Fault {fault} could be ruled on until {deadline:utc}: it stands now.
     error RulingOver(uint256 fault, uint256 deadline);
+    /// @notice Fault {fault} takes nothing off these leases: name leases that ran during the outage.
     error NothingToApply(uint256 fault);
+    /// @notice What verification {round} found was reported already: look at the pool's faults.
     error ReportedAlready(uint256 round);
+    /// @dev As the error of this name of `IAccounts`, whose notice says what it means.
     error WrongSignature(address account);
 
     /// @notice The operator says that the machine is down from now on. Not while a challenge stands.

@@ -5,6 +5,7 @@ import {ICompanion} from "./ICompanion.sol";
 
 /// @title What is thought of a provider, computed from what the chain knows of it; and ratings, which are events.
 interface IReputation is ICompanion {
+    /// @notice A tenant rated a lease that it had and paid.
     /// @param fee what the lease paid to the pool: a rating weighs that much
     event Rated(
         address indexed provider,
@@ -15,8 +16,11 @@ interface IReputation is ICompanion {
         uint96 fee
     );
 
+    /// @notice A rating has 1 to 5 stars, not {stars}: correct it.
     error InvalidStars(uint8 stars);
+    /// @notice Lease {lease:lease} cannot be rated: rate leases of your own that have ended and were paid.
     error NotRateable(uint256 lease);
+    /// @notice Lease {lease:lease} has been rated: a lease is rated once.
     error RatedAlready(uint256 lease);
 
     /// @notice The tenant of an ended, paid lease rates it, once, until its slot is used again.

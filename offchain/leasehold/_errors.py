@@ -1,12 +1,31 @@
-"""The roots of the exception tree, and how a contract's revert becomes one of its leaves."""
+"""The one way in which an error is defined, and the roots of the tree.
 
-import string
+    @error_type(
+        "key-exists",
+        problem="There is already a wallet `{name}`",
+        advice="choose another name.",
+    )
+    class KeyExists(WalletError):
+        \"\"\"A wallet of that name is there already.\"\"\"
+
+        name: str
+
+The annotations are its data, and it is raised with them: `KeyExists("me")`. `code` is its name for programs and on the
+wire, and stays what it is when the class is renamed. `problem` says what is wrong, `advice` what to do next, and
+`str(error)` is both. Neither names a command or an option: whoever shows the error may give advice in its own terms,
+chosen by the code and filled with the same data (`LeaseholdError.fill`). How data is written: `leasehold._wording`.
+
+A root such as `WalletError` can be raised by itself, for what happens in one place and nobody tells apart:
+`WalletError("The password is empty", "choose one.")`.
+"""
+
 from collections.abc import Callable, Iterator
-from dataclasses import fields
-from datetime import UTC, datetime
-from typing import ClassVar, Self, cast
+from dataclasses import dataclass, fields
+from typing import ClassVar, Self, TypeVar, cast, dataclass_transform
 
-from leasehold._sentences import SENTENCES
+from leasehold._wording import Teller, Units, Wording
+
+_Error = TypeVar("_Error", bound="LeaseholdError")
 
 
 class LeaseholdError(Exception):
@@ -16,12 +35,63 @@ class LeaseholdError(Exception):
     `exit_code` is what the command line exits with.
     """
 
+    code: ClassVar[str] = "leasehold"
     exit_code: ClassVar[int] = 1
+    problem_template: ClassVar[str] = "{said}"
+    advice_template: ClassVar[str] = "{advised}"
+    said: str = ""
+    advised: str = ""
+    _teller: Teller = Units()
+
+    def __init__(self, problem: str = "", advice: str = "") -> None:
+        super().__init__(*filter(None, (problem, advice)))
+        self.said, self.advised = problem, advice
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, with the data."""
+        return self.fill(self.problem_template).removesuffix(";")
+
+    @property
+    def advice(self) -> str:
+        """What to do next; empty where nothing helps."""
+        return self.fill(self.advice_template)
+
+    def __str__(self) -> str:
+        return sentence(self.fill(self.problem_template), self.fill(self.advice_template))
+
+    def fill(self, template: str, say: "Callable[[LeaseholdError], str] | None" = None) -> str:
+        """A template with this error's data. say: how an error that it holds is told; as `str` does, if not given."""
+        return Wording(self._teller, cast(Callable[[Exception], str], say or str)).fill(template, self)
+
+    def in_money(self, teller: Teller) -> Self:
+        """This error, which says amounts as `teller` writes them: for who knows the pool's token."""
+        self._teller = teller
+        return self
+
+
+def sentence(problem: str, advice: str) -> str:
+    """Both in one sentence, with a colon between or the problem's own semicolon; or in two, where it ends as one."""
+    if not advice:
+        return problem
+    return f"{problem} {advice}" if problem.endswith((".", ";")) else f"{problem}: {advice}"
+
+
+@dataclass_transform(eq_default=False)
+def error_type(code: str, *, problem: str, advice: str = "") -> Callable[[type[_Error]], type[_Error]]:
+    """Define an error: its annotations become its data, and the templates say them."""
+
+    def define(kind: type[_Error]) -> type[_Error]:
+        kind.code, kind.problem_template, kind.advice_template = code, problem, advice
+        return dataclass(eq=False)(kind)
+
+    return define
 
 
 class ChainError(LeaseholdError):
     """The chain, a node, or a transaction."""
 
+    code = "chain"
     exit_code: ClassVar[int] = 3
 
 
@@ -31,73 +101,11 @@ class ContractError(ChainError):
     A contract knows no decimals and no symbol: amounts are token units, in the fields and in the sentence.
     """
 
+    code = "contract"
     exit_code: ClassVar[int] = 4
     signature: ClassVar[str] = ""
-    _show: Callable[[int], str] | None = None
-
-    def __str__(self) -> str:
-        template = SENTENCES[type(self).__name__]
-        return _Sentence(self._show or _units).format(template, **dict(self.values()))
-
-    def in_money(self, show: Callable[[int], str]) -> Self:
-        """This error, whose sentence says amounts as `show` writes them: for who knows the pool's token."""
-        self._show = show
-        return self
 
     def values(self) -> Iterator[tuple[str, object]]:
         """The error's arguments by name."""
         for field in fields(self):  # type: ignore[arg-type]  # every leaf is a dataclass
             yield field.name, getattr(self, field.name)
-
-
-_STATES = {
-    "state": ("none", "opened", "active", "ended", "cancelled", "rejected"),
-    "fault": ("none", "running", "filed", "appealed", "upheld", "executed", "dropped"),
-    "round": ("none", "requested", "drawn", "passed", "failed", "inconclusive"),
-}
-
-
-class _Sentence(string.Formatter):
-    """Formats an error's arguments for people: `utc` and `span` for seconds, `lease` for a lease's id, `money` for
-    amounts, and the names of states: `state` of a lease, `fault`, `round`."""
-
-    def __init__(self, show: Callable[[int], str]) -> None:
-        self._show = show
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        if isinstance(value, bytes):
-            return _text(value)
-        if not isinstance(value, int) or not format_spec:
-            return str(value)
-        if format_spec == "utc":
-            return _utc(value)
-        if format_spec == "money":
-            return self._show(value)
-        if format_spec == "span":
-            return f"{value} s"
-        if format_spec == "lease":
-            slot, generation = value >> 16, value & 0xFFFF
-            return f"{slot}.{generation}" if generation else str(slot)
-        if format_spec in _STATES:
-            names = _STATES[format_spec]
-            return names[value] if value < len(names) else str(value)
-        return cast(str, super().format_field(value, format_spec))
-
-
-def _units(amount: int) -> str:
-    return f"{amount} token units"
-
-
-def _utc(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):  # a contract may name any number
-        return str(seconds)
-
-
-def _text(value: bytes) -> str:
-    """A short ASCII code in a bytes32 as text, anything else as hex."""
-    stripped = value.rstrip(b"\0")
-    if len(value) == 32 and stripped and stripped.isascii() and stripped.decode("ascii").isprintable():
-        return stripped.decode("ascii")
-    return "0x" + value.hex()

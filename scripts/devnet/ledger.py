@@ -49,6 +49,8 @@ def transactions(anvil: Anvil, first_block: int, contracts: Mapping[str, str]) -
 
 
 def _selectors(abi: str) -> dict[str, str]:
-    entries: list[ABIFunction] = json.loads(files("leasehold.chain").joinpath(f"abi/{abi}.json").read_text())
+    entries: list[ABIFunction] = json.loads(
+        files("leasehold.chain._generated").joinpath(f"abi/{abi}.json").read_text()
+    )
     functions = [entry for entry in entries if entry["type"] == "function"]
     return {function_abi_to_4byte_selector(entry).hex(): entry["name"] for entry in functions}

@@ -164,7 +164,7 @@ def test_a_2_of_3_group_rents_a_machine_and_uses_it(site: Site, lab: Lab) -> Non
     # Without a session the group's own proof is good for one request; a member's own signature for none.
     assert lab.ask(lease, lambda request: lab.approve(request, lab.pool, 0, 1)).status_code == 200
     alone = lab.ask(lease, lambda request: asyncio.run(sign(request, lab.pool, lab.signers[0].signer)))
-    assert (alone.status_code, alone.json()["type"]) == (401, "InvalidRequestProof")
+    assert (alone.status_code, alone.json()["type"]) == (401, "invalid-request-proof")
     with pytest.raises(NotYourLease):
         site.agent(lambda agent: agent.status(lease), lab.signers[0].signer)
 

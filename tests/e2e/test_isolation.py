@@ -126,27 +126,27 @@ def rented(world: World) -> Iterator[Rented]:
         yield Rented(site, owner, first, thief, lease, party)
 
 
-SERVED = {"lease.results": (404, "NoResults"), "lease.exec": (101, ""), "workload.put": (201, "")}
+SERVED = {"lease.results": (404, "no-results"), "lease.exec": (101, ""), "workload.put": (201, "")}
 
 
 @pytest.mark.parametrize("op", CALLS)
 async def test_every_call_without_a_right(rented: Rented, op: str) -> None:
     lease, owner, thief, now = rented.lease, rented.owner, rented.thief, int(time.time())
-    assert await rented.ask(op, lease, {}) == (401, "MissingAuthorization")
+    assert await rented.ask(op, lease, {}) == (401, "missing-authorization")
 
     own = await rented.header(owner, op, lease)
     assert await rented.ask(op, lease, own) == SERVED.get(op, (200, ""))
-    assert await rented.ask(op, lease, own) == (401, "RequestReplayed")
+    assert await rented.ask(op, lease, own) == (401, "request-replayed")
 
     expired = await rented.header(owner, op, lease, issued_at=now - 60, expires_at=now - 1)
-    assert await rented.ask(op, lease, expired) == (401, "RequestExpired")
+    assert await rented.ask(op, lease, expired) == (401, "request-expired")
 
     forged = await rented.header(thief, op, lease, account=owner.address)
-    assert await rented.ask(op, lease, forged) == (401, "InvalidRequestProof")
+    assert await rented.ask(op, lease, forged) == (401, "invalid-request-proof")
     elsewhere = await rented.header(thief, op, lease, lease=parse_lease(rented.other))
-    assert await rented.ask(op, lease, elsewhere) == (403, "WrongAudience")
+    assert await rented.ask(op, lease, elsewhere) == (403, "wrong-audience")
     if op != "workload.put":  # which any account may do, and nobody for a lease
-        assert await rented.ask(op, lease, await rented.header(thief, op, lease)) == (403, "NotYourLease")
+        assert await rented.ask(op, lease, await rented.header(thief, op, lease)) == (403, "not-your-lease")
 
 
 async def test_a_replay_after_the_agent_was_killed(rented: Rented) -> None:
@@ -155,7 +155,7 @@ async def test_a_replay_after_the_agent_was_killed(rented: Rented) -> None:
     rented.site.host.kill()
     rented.site.host.start()
     rented.site.host.serving()
-    assert await rented.ask("lease.status", rented.lease, own) == (401, "RequestReplayed")
+    assert await rented.ask("lease.status", rented.lease, own) == (401, "request-replayed")
 
 
 def test_a_stranger_at_the_command_line(rented: Rented) -> None:

@@ -20,6 +20,7 @@ from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
 from leasehold_agent._admission import Admission
 from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent.api._problems import name_of
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -39,7 +40,7 @@ async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int, admis
     except WebSocketDisconnect:
         return
     except AgentError as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _REFUSED)
+        await _end(socket, {"error": name_of(error), "detail": str(error)}, _REFUSED)
         return
     # Without the command: what is in it is the tenant's.
     _log.info("exec.started", lease=format_lease(lease), tty=start.tty)
@@ -73,9 +74,9 @@ async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
     except WebSocketDisconnect:
         pass
     except BadCall as error:
-        await _end(socket, {"error": "BadCall", "detail": str(error)}, _REFUSED)
+        await _end(socket, {"error": error.code, "detail": str(error)}, _REFUSED)
     except (AgentError, OSError) as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _LOST)
+        await _end(socket, {"error": name_of(error), "detail": str(error)}, _LOST)
     finally:
         for task in (feeding, draining):
             task.cancel()

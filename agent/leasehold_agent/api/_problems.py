@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: `type` is the exception's name, `detail` says what to do next."""
+"""Errors as RFC 9457 problem documents: `type` is the exception's code, `detail` says what to do next."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 class Internal(AgentRefusal):
     """The agent itself failed; what, stands in its log."""
 
+    code = "internal"
     status = 500
     title = "The agent failed"
 
@@ -30,16 +31,17 @@ class Internal(AgentRefusal):
 class NoSuchPlace(AgentRefusal):
     """A path or method that the API does not have."""
 
+    code = "no-such-place"
     status = 404
     title = "No such place"
 
 
 def as_refusal(error: Exception) -> AgentRefusal:
-    """The refusal that answers `error`. The agent's own errors have one of the same name."""
+    """The refusal that answers `error`. The agent's own errors have one of the same code."""
     if isinstance(error, AgentRefusal):
         return error
     if isinstance(error, AgentError):
-        return REFUSALS.get(type(error).__name__, Internal)(str(error))
+        return REFUSALS.get(error.code, Internal)(str(error))
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return BadCall(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}.")
@@ -50,11 +52,16 @@ def as_refusal(error: Exception) -> AgentRefusal:
     return Internal("The agent failed; try again, and tell its provider if it stays so.")
 
 
+def name_of(error: Exception) -> str:
+    """The code by which a caller is told of `error`."""
+    return as_refusal(error).code
+
+
 def problem(error: Exception) -> JSONResponse:
     """The answer to `error`."""
     refused = as_refusal(error)
     body = {
-        "type": type(refused).__name__,
+        "type": refused.code,
         "title": refused.title,
         "status": refused.status,
         "detail": str(refused),

@@ -8,14 +8,14 @@ async with Rpc(["http://127.0.0.1:8545"]) as rpc:
     lease, receipt = await pool.open(LeaseRequest(machine=1, …))
 """
 
-from leasehold.chain import _events
 from leasehold.chain._accounts import AccountsContract
 from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._decode import decode_log
-from leasehold.chain._deployment import Deployment
+from leasehold.chain._deployment import Deployment, DeploymentMissing
 from leasehold.chain._eip712 import Call
-from leasehold.chain._events import *  # noqa: F403
+from leasehold.chain._generated import events as _events
+from leasehold.chain._generated.events import *  # noqa: F403
 from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
 from leasehold.chain._index_errors import IndexBroken, IndexConflict
 from leasehold.chain._indexer import Indexer
@@ -101,6 +101,7 @@ __all__ = [
     "DelegateRecord",
     "Delegation",
     "Deployment",
+    "DeploymentMissing",
     "Directory",
     "Event",
     "EventWatcher",

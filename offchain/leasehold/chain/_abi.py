@@ -44,7 +44,7 @@ def canonical(item: Mapping[str, Any]) -> str:
 @cache
 def load_abi(contract: str) -> tuple[Mapping[str, Any], ...]:
     """The ABI of one of `CONTRACTS`."""
-    text = (files("leasehold.chain") / f"abi/{contract}.json").read_text()
+    text = (files("leasehold.chain._generated") / f"abi/{contract}.json").read_text()
     return tuple(json.loads(text))
 
 

@@ -11,19 +11,17 @@ from eth_utils.address import to_checksum_address
 
 from leasehold.chain._abi import Function, functions
 from leasehold.chain._eip712 import Call
-from leasehold.errors import ChainError
+from leasehold.errors import ChainError, error_type
 
 
+@error_type(
+    "call-unreadable", problem="A call of {target} cannot be shown ({reason})", advice="do not sign it."
+)
 class CallUnreadable(ChainError):
     """A call that cannot be shown, and so should not be signed."""
 
-    def __init__(self, target: str, problem: str) -> None:
-        super().__init__(target, problem)
-        self.target = target
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"A call of {self.target} cannot be shown ({self.problem}): do not sign it."
+    target: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
-from leasehold.chain._events import (
+from leasehold.chain._generated.events import (
     Challenged,
     FaultFiled,
     OutageAttested,
@@ -232,7 +232,7 @@ class Faults(Companion):
     def _fault(self, receipt: Receipt) -> tuple[int, Receipt]:
         fault = self._fault_in(receipt)
         if not fault:
-            raise ChainError("The transaction left no fault: check that the deployment file names a pool.")
+            raise ChainError("The transaction left no fault", "check that the deployment file names a pool.")
         return fault, receipt
 
     def _fault_in(self, receipt: Receipt) -> int:

@@ -53,20 +53,20 @@ class Contract:
         answer = await self._rpc.eth_call(self.address, function.encode(*values))
         if not answer:
             raise ChainError(
-                f"There is no contract at {self.address}: check the deployment file and the RPC address."
+                f"There is no contract at {self.address}", "check the deployment file and the RPC address."
             )
         try:
             decoded = function.decode(answer)
         except (DecodingError, ValueError, OverflowError) as error:
             raise ChainError(
-                f"The contract at {self.address} answered `{name}` with something else than it should: check the "
-                "deployment file, or use another RPC address."
+                f"The contract at {self.address} answered `{name}` with something else than it should",
+                "check the deployment file, or use another RPC address.",
             ) from error
         return decoded[0] if len(decoded) == 1 else decoded
 
     async def _write(self, name: str, *values: object) -> Receipt:
         if self._sender is None:
-            raise WalletError(f"`{name}` needs a key and none is unlocked: name a wallet.")
+            raise WalletError(f"`{name}` needs a key and none is unlocked", "name a wallet.")
         return await self._sender.send(self.address, self._function(name).encode(*values))
 
     def _event(self, receipt: Receipt, kind: type[E]) -> E:
@@ -78,7 +78,9 @@ def first_event(events: Iterable[Event], kind: type[E]) -> E:
     for event in events:
         if isinstance(event, kind):
             return event
-    raise ChainError(f"The transaction left no {kind.__name__}: check that the deployment file names a pool.")
+    raise ChainError(
+        f"The transaction left no {kind.__name__}", "check that the deployment file names a pool."
+    )
 
 
 def code(text: str) -> bytes:

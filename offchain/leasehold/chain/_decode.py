@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from leasehold.chain import _events
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi
+from leasehold.chain._generated import events as _events
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._types import FaultKind, Params, RoundState, Signer, Terms
 

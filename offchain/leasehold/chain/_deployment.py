@@ -6,8 +6,15 @@ from pathlib import Path
 
 from eth_utils.address import is_address, to_checksum_address
 
-from leasehold.errors import SettingsError
+from leasehold.errors import SettingsError, error_type
 from leasehold.files import write_whole
+
+
+@error_type("deployment-missing", problem="There is no deployment file {path}", advice="get the pool's file.")
+class DeploymentMissing(SettingsError):
+    """The file that says where a pool is, is not there."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +42,26 @@ class Deployment:
         try:
             raw = json.loads(Path(path).read_text())
         except FileNotFoundError:
-            raise SettingsError(
-                f"There is no deployment file {path}: get the pool's file and set LEASEHOLD_DEPLOYMENT to it."
-            ) from None
+            raise DeploymentMissing(str(path)) from None
         except (OSError, ValueError) as error:
             raise SettingsError(
-                f"The deployment file {path} cannot be read ({error}): get it anew."
+                f"The deployment file {path} cannot be read ({error})", "get it anew."
             ) from error
         return cls._checked(raw, path)
 
     @classmethod
     def _checked(cls, raw: object, path: str | Path) -> "Deployment":
         if not isinstance(raw, dict):
-            raise SettingsError(f"The deployment file {path} holds no object: get it anew.")
+            raise SettingsError(f"The deployment file {path} holds no object", "get it anew.")
         values: dict[str, object] = {}
         for field in fields(cls):
             if field.name == "lens":
                 continue
             value = raw.get(field.name)
             if not isinstance(value, field.type if isinstance(field.type, type) else object):
-                raise SettingsError(f"The deployment file {path} lacks a valid `{field.name}`: get it anew.")
+                raise SettingsError(
+                    f"The deployment file {path} lacks a valid `{field.name}`", "get it anew."
+                )
             values[field.name] = value
         addresses = ["factory", "accounts", "controller", "token"]
         if raw.get("lens") is not None:
@@ -62,7 +69,7 @@ class Deployment:
             addresses.append("lens")
         for name in addresses:
             if not is_address(values[name]):
-                raise SettingsError(f"`{name}` in {path} is not an address: get the file anew.")
+                raise SettingsError(f"`{name}` in {path} is not an address", "get the file anew.")
             values[name] = to_checksum_address(str(values[name]))
         values["genesis"] = str(values["genesis"]).lower()
         return cls(**values)  # type: ignore[arg-type]  # each was checked against its field's type

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import base58
 
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, error_type
 
 __all__ = ["InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"]
 
@@ -18,18 +18,17 @@ _RAW_SHA256 = bytes((0x01, 0x55, 0x12, 0x20))  # version 1, raw, sha2-256, 32 by
 _MAX_TEXT = 128  # the longest CID that is in use (sha2-512, base32) has 115 characters
 
 
+@error_type("invalid-cid", problem="`{start}` {reason}", advice="it should look like bafy… or bafkrei….")
 class InvalidCid(LeaseholdError, ValueError):
     """A text or some bytes that are no CID, or not one of the form asked for."""
 
     exit_code: ClassVar[int] = 2
+    text: str
+    reason: str = "is not a CID"
 
-    def __init__(self, text: str, problem: str = "is not a CID") -> None:
-        super().__init__(text, problem)
-        self.text = text
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"`{self.text[:80]}` {self.problem}: it should look like bafy… or bafkrei…."
+    @property
+    def start(self) -> str:
+        return self.text[:80]
 
 
 def cid_of_digest(digest: bytes) -> str:

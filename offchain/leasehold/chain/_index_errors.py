@@ -1,31 +1,32 @@
 """What stops an index."""
 
-from leasehold.errors import ChainError
+from leasehold.errors import ChainError, error_type
 
 
+@error_type(
+    "index-conflict",
+    problem="Another process is indexing this pool into the same database",
+    advice="stop one of them.",
+)
 class IndexConflict(ChainError):
     """Another process writes this index."""
 
-    def __str__(self) -> str:
-        return "Another process is indexing this pool into the same database: stop one of them."
 
-
+@error_type(
+    "index-broken",
+    problem="The index knows no {what}",
+    advice="delete the database, and it is built anew from the chain.",
+)
 class IndexBroken(ChainError):
     """An event names what the index has never seen."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-
-    def __str__(self) -> str:
-        return f"The index knows no {self.what}: delete the database, and it is built anew from the chain."
+    what: str = "place for an event"
 
 
+@error_type(
+    "index-torn",
+    problem="The index holds events that are on no one chain",
+    advice="delete the database, and it is built anew.",
+)
 class IndexTorn(IndexBroken):
     """Two events in one place: one of them a node made up, and it may be the one that was believed."""
-
-    def __init__(self) -> None:
-        super().__init__("place for an event")
-
-    def __str__(self) -> str:
-        return "The index holds events that are on no one chain: delete the database, and it is built anew."

@@ -50,9 +50,9 @@ class Indexer(Queries):
         try:
             url = sa.make_url(database_url)
         except sa.exc.ArgumentError as error:
-            raise SettingsError(f"`{database_url}` is not a database URL: use sqlite:///path.") from error
+            raise SettingsError(f"`{database_url}` is not a database URL", "use sqlite:///path.") from error
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-            raise SettingsError("The index needs a file: use sqlite:///path.")
+            raise SettingsError("The index needs a file", "use sqlite:///path.")
         self._deployment = deployment
         super().__init__(sa.create_engine(url, **_engine_options(url)))
         if url.get_backend_name() == "sqlite":

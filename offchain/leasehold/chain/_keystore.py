@@ -56,13 +56,15 @@ class Keystore:
         path = self._path(name)
         if not password:
             raise WalletError(
-                "The password is empty: choose one, since it is all that protects the wallet's file."
+                "The password is empty", "choose one, since it is all that protects the wallet's file."
             )
         if path.exists():
             raise KeyExists(name)
         private = key if key is not None else self._random(32)
         if len(private) != 32 or not 0 < int.from_bytes(private, "big") < _CURVE_ORDER:
-            raise WalletError("That is no private key: it has 32 bytes, above 0 and below the curve's order.")
+            raise WalletError(
+                "That is no private key", "it has 32 bytes, above 0 and below the curve's order."
+            )
         signer = LocalSigner(private)
         document = await asyncio.to_thread(self._encrypt, private, password)
         self._write(path, name, document)
@@ -91,14 +93,16 @@ class Keystore:
         except ValueError as error:
             if "MAC" in str(error):
                 raise WrongPassword(name) from None
-            raise WalletError(f"{path} is not a V3 keystore ({error}): restore it from a backup.") from error
+            raise WalletError(
+                f"{path} is not a V3 keystore ({error})", "restore it from a backup."
+            ) from error
         except (KeyError, TypeError, NotImplementedError) as error:
-            raise WalletError(f"{path} is not a V3 keystore: restore it from a backup.") from error
+            raise WalletError(f"{path} is not a V3 keystore", "restore it from a backup.") from error
         return LocalSigner(bytes(key))
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
-            raise WalletError(f"`{name}` cannot name a wallet: use letters, digits, `-`, `_` and `.`.")
+            raise WalletError(f"`{name}` cannot name a wallet", "use letters, digits, `-`, `_` and `.`.")
         return self._folder / f"{name}.json"
 
     def _encrypt(self, key: bytes, password: str) -> str:

@@ -3,22 +3,19 @@
 import re
 from typing import ClassVar
 
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, error_type
 
 _SHOWN = re.compile(r"([1-9][0-9]{0,75})(?:\.([0-9]{1,5}))?")
 
 
+@error_type(
+    "invalid-lease-id", problem="`{text}` is not a lease", advice="write its number, such as 12 or 12.1."
+)
 class InvalidLeaseId(LeaseholdError, ValueError):
     """A text that names no lease."""
 
     exit_code: ClassVar[int] = 2
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return f"`{self.text}` is not a lease: write it as `leasehold leases` shows it, such as 12 or 12.1."
+    text: str
 
 
 def format_lease(lease: int) -> str:

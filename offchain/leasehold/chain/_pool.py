@@ -12,7 +12,13 @@ from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._events import FailedOver, LeaseOpened, MachineRegistered, PoolCreated, WorkloadSet
+from leasehold.chain._generated.events import (
+    FailedOver,
+    LeaseOpened,
+    MachineRegistered,
+    PoolCreated,
+    WorkloadSet,
+)
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._sender import Sends
 from leasehold.chain._typed import Offer

@@ -27,9 +27,9 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from leasehold.chain import _events as ev
 from leasehold.chain import _projection_companions as companions
 from leasehold.chain import _tables as tables
+from leasehold.chain._generated import events as ev
 from leasehold.chain._index_errors import IndexBroken
 from leasehold.chain._log import Event, LogMeta
 from leasehold.chain._types import (

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from leasehold.chain import _events as ev
 from leasehold.chain import _tables as tables
+from leasehold.chain._generated import events as ev
 from leasehold.chain._log import Event
 from leasehold.chain._types import ZERO_ADDRESS, ZERO_DIGEST, FaultKind, FaultState, RoundState
 

@@ -262,7 +262,7 @@ def _open_session(payload: bytes) -> tuple[Session, bytes, bytes]:
     try:
         session = Session.from_json(document["session"])
     except TypedDataError as error:
-        raise ProofMalformed(f"the session's field {error.field} {error.problem}") from error
+        raise ProofMalformed(f"the session's field {error.field} {error.reason}") from error
     return session, _unhex(document["session_proof"]), _unhex(document["signature"])
 
 

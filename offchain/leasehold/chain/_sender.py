@@ -164,7 +164,7 @@ class Sender:
         no node takes it.
         """
         if not is_address(to):
-            raise ChainError(f"`{to}` is not an address: it has 40 hex digits after 0x.")
+            raise ChainError(f"`{to}` is not an address", "it has 40 hex digits after 0x.")
         to = to_checksum_address(to)
         deadline = self._clock() + self._timeout
         while True:

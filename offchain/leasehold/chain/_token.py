@@ -76,14 +76,14 @@ class Token:
 
     def _from(self) -> str:
         if self._sender is None:
-            raise WalletError("This needs a key and none is unlocked: name a wallet.")
+            raise WalletError("This needs a key and none is unlocked", "name a wallet.")
         return self._sender.address
 
     async def _call(self, signature: str, *values: object) -> bytes:
         answer = await self._rpc.eth_call(self.address, _encode(signature, values))
         if not answer:
             raise ChainError(
-                f"There is no token at {self.address}: check the deployment file and the RPC address."
+                f"There is no token at {self.address}", "check the deployment file and the RPC address."
             )
         return answer
 
@@ -91,13 +91,13 @@ class Token:
         answer = await self._call(signature, *values)
         if len(answer) < 32:
             raise ChainError(
-                f"The token at {self.address} answered `{signature}` with half a number: ask another node."
+                f"The token at {self.address} answered `{signature}` with half a number", "ask another node."
             )
         return int.from_bytes(answer[:32], "big")
 
     async def _write(self, signature: str, *values: object) -> Receipt:
         if self._sender is None:
-            raise WalletError(f"`{signature}` needs a key and none is unlocked: name a wallet.")
+            raise WalletError(f"`{signature}` needs a key and none is unlocked", "name a wallet.")
         try:
             return await self._sender.send(self.address, _encode(signature, values))
         except (UnknownRevert, Reverted) as error:

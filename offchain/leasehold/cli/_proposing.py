@@ -8,6 +8,7 @@ from pathlib import Path
 from leasehold.agreements import Proposal, write_file
 from leasehold.chain import Call, decode_calls
 from leasehold.cli._decoded import Reader
+from leasehold.cli._hints import said
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
@@ -64,4 +65,4 @@ async def warn_of_refusal(call: Invocation, session: PoolClient, proposal: Propo
     try:
         await session.rpc.eth_call(calls[0].target, calls[0].data, sender=proposal.account)
     except ContractError as error:
-        call.out.warn(f"As things stand it would be refused: {error.in_money(session.money.show)}")
+        call.out.warn(f"As things stand it would be refused: {said(error.in_money(session.money))}")

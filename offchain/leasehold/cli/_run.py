@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine
 import typer
 
 from leasehold.cli._asking import Interrupted
+from leasehold.cli._hints import said
 from leasehold.cli._output import plain
 from leasehold.errors import LeaseholdError
 
@@ -74,7 +75,7 @@ def run(
     except LeaseholdError as error:
         if debug:
             raise
-        typer.echo(plain(str(error)), err=True)
+        typer.echo(plain(said(error)), err=True)
         raise typer.Exit(error.exit_code) from error
     except (KeyboardInterrupt, Interrupted):
         typer.echo(plain(if_interrupted()), err=True)

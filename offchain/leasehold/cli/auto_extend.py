@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
+from leasehold.cli._hints import said
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
@@ -117,7 +118,7 @@ async def _keep(call: Invocation, session: PoolClient, number: int, keeping: Kee
             except RpcUnavailable as error:  # nothing was sent: in the loop there is another time
                 if once or call.dry_run:
                     raise
-                call.out.warn(str(error))
+                call.out.warn(said(error))
                 await asyncio.sleep(SHORTEST)
                 continue
             call.out.if_interrupted = (
@@ -168,7 +169,7 @@ async def _extend(call: Invocation, session: PoolClient, number: int, seconds: i
             receipt = await session.pool.extend(number, seconds)
     except (CapExceeded, DelegationExpired) as error:
         raise KeptNoLonger(
-            f"{error.in_money(session.money.show)} Lease {format_lease(number)} is not extended any more: its tenant "
+            f"{said(error.in_money(session.money))} Lease {format_lease(number)} is not extended any more: its tenant "
             "can extend it, or raise the cap with `leasehold delegate set`."
         ) from error
     after = await session.lease(number)

@@ -17,6 +17,7 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
+from leasehold.cli._hints import why_declined
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
@@ -26,7 +27,6 @@ from leasehold.client import PoolClient, agents_word
 from leasehold.market import (
     Bill,
     Money,
-    declined,
     format_amount,
     format_duration,
     format_share,
@@ -165,7 +165,7 @@ def _record_rows(record: LeaseRecord | None, session: PoolClient) -> list[tuple[
     if record is None:
         return rows
     if record.reason:
-        rows.append(("declined", declined(record.reason)))
+        rows.append(("declined", why_declined(record.reason)))
     if not record.lease.state.live:
         money = session.money
         rows.append(

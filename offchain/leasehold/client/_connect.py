@@ -187,7 +187,7 @@ async def _opened(
         try:
             yield client
         except ContractError as refused:  # said outside, where nobody knows the token any more
-            refused.in_money(client.money.show)
+            refused.in_money(client.money)
             raise
 
 

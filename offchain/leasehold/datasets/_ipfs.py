@@ -289,7 +289,7 @@ class Ipfs:
             root = os.open(adding.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise DatasetError(
-                f"{adding.path} is no folder to read ({error.strerror}): name another."
+                f"{adding.path} is no folder to read ({error.strerror})", "name another."
             ) from error
         try:
             total = sum(entry.size for entry in Walk(strict=True).below(root, _ROOT))

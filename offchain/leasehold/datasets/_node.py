@@ -31,6 +31,8 @@ _NOT_FOUND: Final = ("context deadline exceeded", "not found", "could not find",
 class Cancelled(DatasetError):
     """The caller gave up; nobody sees this."""
 
+    code = "cancelled"
+
 
 class Cancellation:
     """Lets one thread end what others do: they check it between chunks, and their connections are cut."""
@@ -50,7 +52,7 @@ class Cancellation:
     def check(self) -> None:
         """Raises Cancelled once `cancel` was called."""
         if self._set:
-            raise Cancelled("The transfer was cancelled: start it again to go on.")
+            raise Cancelled("The transfer was cancelled", "start it again to go on.")
 
     @contextlib.contextmanager
     def cutting(self, connection: socket.socket) -> Iterator[None]:

@@ -42,10 +42,12 @@ def file_chunks(entry: Entry) -> Iterator[bytes]:
         try:
             chunk = os.pread(entry.descriptor, min(_CHUNK, entry.size - offset), offset)
         except OSError as error:
-            raise DatasetError(f"{entry.path} cannot be read ({error.strerror}): check the disk.") from error
+            raise DatasetError(
+                f"{entry.path} cannot be read ({error.strerror})", "check the disk."
+            ) from error
         if not chunk:
             raise DatasetError(
-                f"{entry.path} became shorter while it was read: try again when nothing writes to it."
+                f"{entry.path} became shorter while it was read", "try again when nothing writes to it."
             )
         offset += len(chunk)
         yield chunk
@@ -96,7 +98,7 @@ def untar(
                     skip(error)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
     except (tarfile.TarError, UnicodeError) as error:
-        raise DatasetError(f"The sealed data is no tar archive ({error}): ask its publisher.") from error
+        raise DatasetError(f"The sealed data is no tar archive ({error})", "ask its publisher.") from error
     while source.read(_CHUNK):
         pass
     writer.finish(skip)

@@ -185,7 +185,7 @@ def write_all(descriptor: int, data: bytes | memoryview, offset: int) -> None:
             written = os.pwrite(descriptor, rest, offset)
             rest, offset = rest[written:], offset + written
     except OSError as error:
-        raise DatasetError(f"The disk refuses more ({error.strerror}): make room and try again.") from error
+        raise DatasetError(f"The disk refuses more ({error.strerror})", "make room and try again.") from error
 
 
 def _is_link_to(name: str, folder: int, target: str) -> bool:

@@ -92,7 +92,7 @@ class Walk:
         except OSError as error:
             if self._strict:
                 raise DatasetError(
-                    f"{path} cannot be read ({error.strerror}): correct its permissions."
+                    f"{path} cannot be read ({error.strerror})", "correct its permissions."
                 ) from error
             self.skipped.append(path)
             return

@@ -201,7 +201,7 @@ class AgentClient:
             except httpx.TransportError as error:
                 self._found = None
                 if not follow:
-                    raise AgentUnreachable("The log broke off; ask for it again.") from error
+                    raise AgentUnreachable("The log broke off;", "ask for it again.") from error
             except AgentUnreachable:
                 if first:
                     raise
@@ -301,7 +301,7 @@ class AgentClient:
             return (await self._tunnel.open()).rstrip("/")
         tried = "; ".join(problems) or "it names none"
         raise AgentUnreachable(
-            f"The machine's agent does not answer at its endpoints ({tried}); try again later."
+            f"The machine's agent does not answer at its endpoints ({tried});", "try again later."
         )
 
     async def _persist(self, act: Callable[[], Awaitable[T]]) -> T:
@@ -344,7 +344,7 @@ class AgentClient:
         except httpx.TransportError as error:
             self._found = None
             raise AgentUnreachable(
-                f"The agent at {base} broke off: {str(error) or type(error).__name__}; try again."
+                f"The agent at {base} broke off: {str(error) or type(error).__name__};", "try again."
             ) from error
         if not response.is_success:
             raise _refused(response.status_code, answer)
@@ -352,7 +352,7 @@ class AgentClient:
             return kind.model_validate_json(answer)
         except ValidationError:
             raise AgentError(
-                "The agent's answer is not understood; update leasehold, or tell its provider."
+                "The agent's answer is not understood;", "update leasehold, or tell its provider."
             ) from None
 
     @asynccontextmanager
@@ -373,14 +373,14 @@ class AgentClient:
             signature = bytes.fromhex(answer.signature.removeprefix("0x"))
             signed_by = recover_signer(receipt.digest(self._domain), signature)
         except (ValueError, TypedDataError, ProofError):
-            raise BadReceipt("The agent's receipt cannot be read; do not open a lease on it.") from None
+            raise BadReceipt("The agent's receipt cannot be read;", "do not open a lease on it.") from None
         expected = (self._domain.chain_id, self._domain.verifying_contract, self._machine, digest)
         if (receipt.chain, receipt.controller, receipt.machine, receipt.digest_) != expected:
-            raise BadReceipt("The agent's receipt is for something else; do not open a lease on it.")
+            raise BadReceipt("The agent's receipt is for something else;", "do not open a lease on it.")
         if signed_by.lower() != self._operator.lower():
             raise BadReceipt(f"The receipt is signed by {signed_by}, not by the operator {self._operator}.")
         if receipt.expires_at <= self._now():
-            raise BadReceipt("The agent's receipt has expired already; do not open a lease on it.")
+            raise BadReceipt("The agent's receipt has expired already;", "do not open a lease on it.")
         return HeldWorkload(receipt, signature)
 
 
@@ -397,7 +397,7 @@ class _Patience:
     async def wait(self) -> None:
         if self._waited >= PATIENCE_SECONDS:
             raise AgentUnreachable(
-                "The log broke off, and the agent has not answered since; ask for it again."
+                "The log broke off, and the agent has not answered since;", "ask for it again."
             )
         await self._sleep(self._next)
         self._waited += self._next
@@ -416,7 +416,7 @@ def pinned(certificate: str) -> ssl.SSLContext:
         context.load_verify_locations(cadata=certificate)
     except (ssl.SSLError, ValueError):
         raise AgentUnreachable(
-            "The machine's contact document holds no certificate; choose another machine."
+            "The machine's contact document holds no certificate;", "choose another machine."
         ) from None
     return context
 
@@ -445,7 +445,7 @@ async def _read(response: httpx.Response) -> bytes:
     try:
         return await read_bounded(response, _MOST_ANSWER)
     except Unreadable as error:
-        raise AgentError(f"The agent's answer cannot be read, since {error}; tell its provider.") from None
+        raise AgentError(f"The agent's answer cannot be read, since {error};", "tell its provider.") from None
 
 
 def _refused(status: int, answer: bytes) -> AgentRefusal:

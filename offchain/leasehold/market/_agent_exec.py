@@ -44,7 +44,7 @@ class ExecStream:
         except ConnectionClosed:
             # A command may end without having read all of its input; its exit code says how it went.
             if not self._exit.done():
-                raise AgentUnreachable("The connection to the agent broke off; try again.") from None
+                raise AgentUnreachable("The connection to the agent broke off;", "try again.") from None
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
         if self._exit.done():
@@ -55,7 +55,7 @@ class ExecStream:
                     self._last(frame)
                     return
                 if frame[:1] not in (bytes((STDOUT,)), bytes((STDERR,))):
-                    raise AgentError("The agent sent a frame that is not understood; update leasehold.")
+                    raise AgentError("The agent sent a frame that is not understood;", "update leasehold.")
                 yield frame[0], frame[1:]
         except ConnectionClosed:
             pass
@@ -70,7 +70,7 @@ class ExecStream:
         except (ValueError, KeyError, TypeError):
             code = None
         if not isinstance(code, int):
-            raise AgentError("The agent ended the command without an exit code; update leasehold.")
+            raise AgentError("The agent ended the command without an exit code;", "update leasehold.")
         self._exit.set_result(code)
 
     async def wait(self) -> int:

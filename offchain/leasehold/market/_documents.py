@@ -14,10 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from leasehold._fields import in_words
 from leasehold.chain import Consent
-from leasehold.market._errors import DocumentInvalid
+from leasehold.market._errors import (
+    ConsentUnfit,
+    DocumentInvalid,
+    MachineFileInvalid,
+    MachineFileUnreadable,
+)
 
 MAX_DOCUMENT_BYTES = 1 << 20
-_ONES_OWN = "write it anew with `leasehold-agent describe`"
 
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
@@ -126,7 +130,7 @@ class SignedConsent(_Document):
 
 
 class MachineFile(_Document):
-    """machine.json, as `leasehold-agent describe` writes it.
+    """machine.json, as the agent on the host writes it.
 
     `hardware` and `contact` stay as written: the chain gets the digest of exactly their canonical bytes.
     """
@@ -148,25 +152,25 @@ class MachineFile(_Document):
             raw = path.read_bytes()
         except OSError as error:
             reason = error.strerror or "it cannot be read"
-            raise DocumentInvalid(f"{path}: {reason}; write it with `leasehold-agent describe`.") from error
-        loaded = parse_document(cls, raw, str(path), _ONES_OWN)
-        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", _ONES_OWN)
-        parse_document(Contact, canonical(loaded.contact), f"{path}, contact", _ONES_OWN)
+            raise MachineFileUnreadable(str(path), reason) from error
+        loaded = parse_document(cls, raw, str(path), MachineFileInvalid)
+        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
+        parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
         return loaded
 
     def consent_for(self, provider: str, controller: str, now: int) -> Consent:
         """What the operator signed for this provider in this pool.
 
         Raises:
-            DocumentInvalid: it signed for another, or long ago; with what to have described anew.
+            ConsentUnfit: it signed for another, or long ago.
         """
-        signed, again = self.consent, f"run `leasehold-agent describe --owner {provider}` on the host again."
+        signed = self.consent
         if signed.provider.lower() != provider.lower():
-            raise DocumentInvalid(f"That host serves {signed.provider}, not {provider}: {again}")
+            raise ConsentUnfit("That host", f" serves {signed.provider}, not {provider}", provider)
         if signed.controller.lower() != controller.lower():
-            raise DocumentInvalid(f"That host serves the pool {signed.controller}, not this one: {again}")
+            raise ConsentUnfit("That host", f" serves the pool {signed.controller}, not this one", provider)
         if signed.deadline < now:
-            raise DocumentInvalid(f"What the host's key signed is too old to be used: {again}")
+            raise ConsentUnfit("What the host's key signed", " is too old to be used", provider)
         return Consent(signed.deadline, bytes.fromhex(signed.proof[2:]))
 
 
@@ -176,18 +180,18 @@ def canonical(document: JsonValue) -> bytes:
 
 
 def parse_document(
-    model: type[Model], raw: bytes, what: str, remedy: str = "ask its provider to correct it"
+    model: type[Model], raw: bytes, what: str, wrong: type[DocumentInvalid] = DocumentInvalid
 ) -> Model:
-    """Read a document. remedy: what to do about a wrong one.
+    """Read a document. wrong: what is raised for one of another form.
 
     Raises:
         DocumentInvalid: naming `what` and the first field that is wrong.
     """
     if len(raw) > MAX_DOCUMENT_BYTES:
-        raise DocumentInvalid(f"{what} is larger than 1 MiB, which no such document is: {remedy}.")
+        raise wrong(what, " is larger than 1 MiB, which no such document is")
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the document"
-        raise DocumentInvalid(f"{what}: {where}: {in_words(first['msg'])}; {remedy}.") from error
+        raise wrong(what, f": {where}: {in_words(first['msg'])};") from error

@@ -108,15 +108,15 @@ class DocumentCache:
             raise self._unavailable(digest) from error
         if len(raw) > MAX_DOCUMENT_BYTES or sha256(raw).digest() != digest:
             raise DocumentUnavailable(
-                f"What came for the document {cid} is something else: use another IPFS node."
+                f"What came for the document {cid} is something else", "use another IPFS node."
             )
         self._keep(digest, raw)
         return raw
 
     def _unavailable(self, digest: bytes) -> DocumentUnavailable:
         return DocumentUnavailable(
-            f"The document {cid_of_digest(digest)} could not be fetched within {self._timeout:g} s: see that your IPFS "
-            "node runs (setting `ipfs`), and that the provider's does."
+            f"The document {cid_of_digest(digest)} could not be fetched within {self._timeout:g} s",
+            "see that your IPFS node runs (setting `ipfs`), and that the provider's does.",
         )
 
     def _path(self, digest: bytes) -> Path:

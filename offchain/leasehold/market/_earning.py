@@ -9,9 +9,15 @@ from dataclasses import dataclass
 
 from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, Terms, cost
 from leasehold.market._bill import accrued
-from leasehold.market._errors import InvalidInput, NotEnoughFunds
+from leasehold.market._errors import (
+    LeavesTooEarly,
+    NoSuchSpan,
+    NotEnoughFunds,
+    PriceNotPositive,
+    TrialTooLong,
+)
+from leasehold.market._money_errors import StakeNotCovered
 from leasehold.market._quote import BPS, DAY, Funds, Money
-from leasehold.market._units import format_duration
 
 MAX_TRIAL = 900
 MAX_UINT24 = 2**24 - 1
@@ -67,10 +73,7 @@ def stake_shortfall(pulled: int, funds: Funds, money: Money) -> NotEnoughFunds |
     """Why the account cannot stake `pulled` beyond its ledger, or `None`."""
     if pulled <= funds.wallet:
         return None
-    return NotEnoughFunds(
-        f"The stake takes {money.show(pulled)} from the wallet, which holds {money.show(funds.wallet)}: "
-        f"get {money.show(pulled - funds.wallet)} more, then try again."
-    )
+    return StakeNotCovered(pulled, funds.wallet, pulled - funds.wallet).in_money(money)
 
 
 def net(settled: int, fee_bps: int) -> int:
@@ -79,26 +82,19 @@ def net(settled: int, fee_bps: int) -> int:
 
 
 def check_terms(terms: Terms, now: int) -> None:
-    """Refuse terms that the pool would refuse, naming the option. `now` is unix seconds.
+    """Refuse terms that the pool would refuse. `now` is unix seconds.
 
     Raises:
-        InvalidInput: with the option to correct.
+        PriceNotPositive, NoSuchSpan, TrialTooLong, LeavesTooEarly: what to correct.
     """
     if not 0 < terms.price <= MAX_UINT80:
-        raise InvalidInput("A machine needs a price above zero: set --price to whole tokens per GPU-hour.")
+        raise PriceNotPositive()
     if not 0 < terms.min_duration <= terms.max_duration <= MAX_UINT24:
-        raise InvalidInput(
-            f"Leases last from --min to --max, at most {format_duration(MAX_UINT24)}: "
-            f"{format_duration(terms.min_duration)} to {format_duration(terms.max_duration)} is no such span."
-        )
+        raise NoSuchSpan(terms.min_duration, terms.max_duration, MAX_UINT24)
     if not 0 <= terms.trial <= MAX_TRIAL:
-        raise InvalidInput(
-            f"A trial lasts at most {format_duration(MAX_TRIAL)}: set --trial to that or less."
-        )
+        raise TrialTooLong(MAX_TRIAL)
     if (terms.available_until_day + 1) * DAY <= now + terms.min_duration:
-        raise InvalidInput(
-            "The machine would leave before its shortest lease ends: set --until to a later day."
-        )
+        raise LeavesTooEarly()
 
 
 def claimable(lease: Lease, params: Params, trial: int, now: int, machine: Machine | None = None) -> int:

@@ -9,11 +9,9 @@ DECLINED: Final = {
     "again.",
     "workload-invalid": "the agent could not open or read the workload: rent again, which seals it anew.",
     "image-unknown": "the machine does not have the image and could not get it: name one of its own "
-    "(`leasehold "
-    "machines --json` lists them) or one that a registry or IPFS serves.",
+    "or one that a registry or IPFS serves.",
     "dataset-missing": "nobody whom the machine can reach has one of the datasets: keep it pinned on a node "
-    "that runs "
-    "(`leasehold dataset pin`), then rent again.",
+    "that runs, then rent again.",
     "not-ready": "the workload did not become ready in time: look at its readiness check, or allow it more "
     "time.",
     "no-disk": "the machine's disk has no room for it: ask for less disk or take another machine.",

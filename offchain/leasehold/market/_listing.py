@@ -190,7 +190,7 @@ def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
     field = MACHINES.fields.get(name)
     if field is None or field.kind is Kind.SET:
         known = ", ".join(sorted(each.name for each in MACHINES.fields.values() if each.kind is not Kind.SET))
-        raise InvalidInput(f"Machines cannot be sorted by '{name}': use one of {known}.")
+        raise InvalidInput(f"Machines cannot be sorted by '{name}'", f"use one of {known}.")
     have: list[tuple[str | Decimal, Listing]] = []
     lack: list[Listing] = []
     for listing in sorted(listings, key=lambda each: each.id):

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, backup_digest, cost
 from leasehold.errors import LeaseOver, MachineDelisted, MachineDown, TrialRunning, WrongState
 from leasehold.market._bill import accrued, bill, hold_fee
-from leasehold.market._errors import MachineUnavailable, NotEnoughFunds
-from leasehold.market._placing import WHOLE, fits, format_share, valid_share
+from leasehold.market._machine_errors import ResizeNotSold, ResizeTaken
+from leasehold.market._money_errors import ResizingNotCovered
+from leasehold.market._placing import WHOLE, fits, valid_share
 from leasehold.market._quote import Funds, Money
 from leasehold.market._renter import cells_of
 
@@ -57,15 +58,9 @@ def resizing(lease: Lease, machine: Machine, trial: int, share: int, now: int, f
         raise MachineDelisted(machine=machine.id)
     others = machine.busy & ~cells_of(lease.placement)
     if share < machine.smallest_share:
-        raise MachineUnavailable(
-            f"Machine {machine.id} leases no less than {format_share(machine.smallest_share)} of a GPU: take that, or "
-            "move the lease."
-        )
+        raise ResizeNotSold(machine.id, machine.smallest_share)
     if not valid_share(share, machine.gpus) or not fits(others, machine.gpus, share):
-        raise MachineUnavailable(
-            f"Machine {machine.id} has no room for {format_share(share)} of a GPU now: take another share, or move the "
-            "lease with `leasehold move`."
-        )
+        raise ResizeTaken(machine.id, share)
     total = accrued(lease, now)
     deposit = total + cost(lease.price, share, lease.end - now, up=True)
     charged = max(0, deposit - lease.deposit)
@@ -86,11 +81,8 @@ def resizing(lease: Lease, machine: Machine, trial: int, share: int, now: int, f
 def check_resizing(change: Resizing, funds: Funds, money: Money) -> None:
     """Raises NotEnoughFunds if ledger and wallet together do not pay for it."""
     if change.pulled > funds.wallet:
-        missing = money.show(change.pulled - funds.wallet)
-        raise NotEnoughFunds(
-            f"The larger share takes {money.show(change.charged)} more; {money.show(funds.ledger)} are in the pool and "
-            f"{money.show(funds.wallet)} in the wallet: get {missing} more, or take a smaller share."
-        )
+        missing = change.pulled - funds.wallet
+        raise ResizingNotCovered(change.charged, funds.ledger, funds.wallet, missing).in_money(money)
 
 
 def funds_after_closing(lease: Lease, now: int, params: Params, down_since: int, funds: Funds) -> Funds:

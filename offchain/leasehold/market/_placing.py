@@ -52,7 +52,7 @@ def parse_share(text: str) -> int:
         return fractions[wanted]
     if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= 8:
         return int(wanted) * CELLS_PER_GPU
-    raise InvalidInput(f"'{text}' is not a share: write 1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
+    raise InvalidInput(f"'{text}' is not a share", "write 1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones.")
 
 
 def format_share(cells: int) -> str:
@@ -99,6 +99,6 @@ def _span(text: str, limit: int, whole: str) -> range:
         or not int(ends[0]) <= int(ends[1]) < limit
     ):
         raise InvalidInput(
-            f"'{whole}' names no cells here: write GPUs and cells from 0, such as 0,1 or 1:0-3."
+            f"'{whole}' names no cells here", "write GPUs and cells from 0, such as 0,1 or 1:0-3."
         )
     return range(int(ends[0]), int(ends[1]) + 1)

@@ -26,15 +26,14 @@ from leasehold.market._earning import (
     stake_shortfall,
 )
 from leasehold.market._errors import (
-    AllowanceMissing,
-    AlreadyJoined,
-    MachineUnavailable,
-    NotEnoughFunds,
+    AllowanceTooLow,
+    OperatorTaken,
     RulesChange,
 )
+from leasehold.market._machine_errors import SomebodyElses
+from leasehold.market._money_errors import PenaltyNotCovered
 from leasehold.market._quote import Funds, Money
 from leasehold.market._renter import Blocks, Clock, funds_of
-from leasehold.market._units import format_amount, format_duration
 
 # What an operator sends for one lease: start or decline, publishResult, now and then setContact and recover.
 GAS_PER_LEASE = 200_000
@@ -128,11 +127,7 @@ class Provider:
         for machine in known:
             taken = machine.operator.lower() == described.operator.lower()
             if taken and machine.status is not MachineStatus.RETIRED:
-                raise AlreadyJoined(
-                    f"The operator {described.operator} already serves machine {machine.id}: "
-                    "change its terms with `leasehold provider terms`, or describe the machine with a new "
-                    "key."
-                )
+                raise OperatorTaken(described.operator, machine.id)
         await self.check_rules()
         version = await self._pool.params_version()
         funds = await self.funds()
@@ -146,19 +141,12 @@ class Provider:
         """Raises RulesChange where others come into force so soon that a transaction could accept them unread."""
         proposed, now = await self._pool.proposed_params(), await self._now()
         if now < proposed.in_force_at <= now + RULES_SECONDS:
-            raise RulesChange(
-                f"In {format_duration(proposed.in_force_at - now)} version {proposed.version} of the pool's rules "
-                "comes into force, and what is sent now might accept it: read it with `leasehold pool params`, and try "
-                "again then."
-            )
+            raise RulesChange(proposed.in_force_at - now, proposed.version)
 
     def check_allowance(self, pulled: int, missing: int) -> None:
-        """Raises AllowanceMissing if the pool may not take `pulled` from the wallet: `missing` more is needed."""
+        """Raises AllowanceTooLow if the pool may not take `pulled` from the wallet: `missing` more is needed."""
         if missing:
-            raise AllowanceMissing(
-                f"The pool may not take {self.money.show(pulled)} from the wallet yet: run "
-                f"`leasehold wallet approve {format_amount(pulled, self.money.decimals)}`, or pass --approve."
-            )
+            raise AllowanceTooLow(pulled).in_money(self.money)
 
     async def approve(self, amount: int) -> Receipt:
         """Let the pool take `amount` token units from the wallet."""
@@ -203,16 +191,13 @@ class Provider:
         """The machine, if it is this account's.
 
         Raises:
-            MachineUnavailable: it belongs to somebody else. UnknownMachine.
+            SomebodyElses: it is another provider's. UnknownMachine.
         """
         found = await self._pool.machine_of(machine)
         if found.status is MachineStatus.NONE:
             raise UnknownMachine(machine)
         if found.provider.lower() != self.account.lower():
-            raise MachineUnavailable(
-                f"Machine {machine} belongs to {found.provider}, not to {self.account}: choose its wallet "
-                "with --wallet."
-            )
+            raise SomebodyElses(machine, found.provider, self.account)
         return found
 
     async def due(self, leases: Sequence[Lease]) -> Due:
@@ -253,12 +238,7 @@ class Provider:
         given = notice(lease, params, await self._now())
         ledger = await self._pool.balance_of(self.account)
         if given.penalty > ledger:
-            raise NotEnoughFunds(
-                f"The penalty is {self.money.show(given.penalty)} and the ledger holds "
-                f"{self.money.show(ledger)}: "
-                "run `leasehold wallet deposit "
-                f"{format_amount(given.penalty - ledger, self.money.decimals)}` first."
-            )
+            raise PenaltyNotCovered(given.penalty, ledger, given.penalty - ledger).in_money(self.money)
         return given
 
     async def _rules(self, lease: Lease) -> tuple[Params, int]:

@@ -10,8 +10,21 @@ from dataclasses import dataclass
 
 from leasehold.chain import Deployment, Lease, Machine, MachineStatus, Params, cost
 from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
-from leasehold.market._errors import MachineUnavailable, MarketError, NotEnoughFunds, PriceAboveMaximum
-from leasehold.market._placing import fits, format_share, valid_share
+from leasehold.market._errors import MarketError, NotEnoughFunds
+from leasehold.market._machine_errors import (
+    DurationNotServed,
+    LeavingTooSoon,
+    MachineClosed,
+    MachineGone,
+    NobodyMeasured,
+    NoSpotPrice,
+    PriceAboveMaximum,
+    ShareNotServed,
+    ShareNotSold,
+    ShareTaken,
+)
+from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
+from leasehold.market._placing import fits, valid_share
 from leasehold.market._units import format_amount, format_duration
 
 BPS = 10_000
@@ -32,6 +45,10 @@ class Money:
     def show(self, units: int, *, places: int | None = 6) -> str:
         """``2.5 USDT``, for people. places: `None` for all; ``~`` says that some were cut."""
         return f"{format_amount(units, self.decimals, places=places)} {self.symbol}"
+
+    def exact(self, units: int) -> str:
+        """``2.5``, with all decimals: as one types it."""
+        return format_amount(units, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -167,9 +184,7 @@ def obstacle(
     if machine.status is MachineStatus.NONE:
         return UnknownMachine(machine.id)
     if machine.status is MachineStatus.RETIRED:
-        return MachineUnavailable(
-            f"Machine {machine.id} has retired: choose another with `leasehold machines`."
-        )
+        return MachineGone(machine.id)
     for closed, why in (
         (machine.delisted, "is delisted"),
         (machine.under_staked, "has less stake than it needs"),
@@ -177,53 +192,28 @@ def obstacle(
         (machine.down, "is down"),
     ):
         if closed:
-            return MachineUnavailable(
-                f"Machine {machine.id} {why} and takes no lease: choose another with `leasehold machines`."
-            )
+            return MachineClosed(machine.id, why)
     if machine.params != current_params:
         return ParamsOutdated(accepted=machine.params, current=current_params)
     if machine.status is MachineStatus.UNVERIFIED and not wish.allow_unverified:
-        return MachineUnavailable(
-            f"Nobody has measured machine {machine.id}: pass --allow-unverified to rent it all the same."
-        )
+        return NobodyMeasured(machine.id)
     price = wish.price_on(machine)
     if wish.spot and not price:
-        return MachineUnavailable(
-            f"Machine {machine.id} sells no spot leases: leave --spot away, or choose another machine."
-        )
+        return NoSpotPrice(machine.id)
     if wish.max_price is not None and price > wish.max_price:
-        return PriceAboveMaximum(
-            f"Machine {machine.id} asks {money.show(price)} per GPU-hour and your maximum is "
-            f"{money.show(wish.max_price)}: raise --max-price or choose another machine."
-        )
+        return PriceAboveMaximum(machine.id, price, wish.max_price).in_money(money)
     offered = wish.offered is not None
     if not offered and not terms.min_duration <= wish.duration <= terms.max_duration:
-        return MachineUnavailable(
-            f"Machine {machine.id} is leased for {format_duration(terms.min_duration)} to "
-            f"{format_duration(terms.max_duration)}, not {format_duration(wish.duration)}: "
-            "choose --for between them."
-        )
+        return DurationNotServed(machine.id, terms.min_duration, terms.max_duration, wish.duration)
     if not offered and now + wish.duration > (terms.available_until_day + 1) * DAY:
         left = max(0, (terms.available_until_day + 1) * DAY - now)
-        return MachineUnavailable(
-            f"Machine {machine.id} leaves the market in {format_duration(left)}: "
-            "choose a shorter lease or another machine."
-        )
+        return LeavingTooSoon(machine.id, left)
     if not valid_share(wish.share, machine.gpus):
-        return MachineUnavailable(
-            f"Machine {machine.id} has {machine.gpus} GPUs and cannot serve {format_share(wish.share)}: "
-            "choose a smaller --share."
-        )
+        return ShareNotServed(machine.id, machine.gpus, wish.share)
     if wish.share < machine.smallest_share:
-        return MachineUnavailable(
-            f"Machine {machine.id} leases no less than {format_share(machine.smallest_share)} of a GPU: "
-            "choose that --share, or another machine."
-        )
+        return ShareNotSold(machine.id, machine.smallest_share)
     if not fits(machine.busy, machine.gpus, wish.share):
-        return MachineUnavailable(
-            f"Machine {machine.id} has no room for {format_share(wish.share)} of a GPU now: "
-            "take a smaller --share or another machine."
-        )
+        return ShareTaken(machine.id, wish.share)
     return None
 
 
@@ -233,10 +223,7 @@ def shortfall(offer: Quote | Payment, funds: Funds, money: Money) -> NotEnoughFu
     if missing <= 0:
         return None
     amount = offer.amount if isinstance(offer, Payment) else offer.deposit
-    return NotEnoughFunds(
-        f"The lease needs {money.show(amount)}; {money.show(funds.ledger)} are in the pool and "
-        f"{money.show(funds.wallet)} in the wallet: get {money.show(missing)} more, or take a shorter lease."
-    )
+    return LeaseNotCovered(amount, funds.ledger, funds.wallet, missing).in_money(money)
 
 
 @dataclass(frozen=True)
@@ -273,9 +260,6 @@ def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Payment
     amount = extension_cost(lease, seconds)
     pulled = max(0, amount - funds.ledger)
     if pulled > funds.wallet:
-        raise NotEnoughFunds(
-            f"That costs {money.show(amount)}; {money.show(funds.ledger)} are in the pool and "
-            f"{money.show(funds.wallet)} in the wallet: get {money.show(pulled - funds.wallet)} more, "
-            "or extend by less."
-        )
+        missing = pulled - funds.wallet
+        raise ExtensionNotCovered(amount, funds.ledger, funds.wallet, missing).in_money(money)
     return Payment(amount, pulled, max(0, pulled - funds.allowance))

@@ -26,20 +26,25 @@ from leasehold.chain import (
     Rpc,
     Token,
     decode_log,
-    format_lease,
     logs_since,
 )
 from leasehold.chain.typed import Offer
 from leasehold.errors import AgentError, DatasetError
 from leasehold.market._errors import (
-    AllowanceMissing,
+    AllowanceTooLow,
+    CancelledUnstarted,
+    DeclinedUnstarted,
     DocumentUnavailable,
-    NoMachineMatches,
-    NotEnoughFunds,
+    NoneMatches,
+    NoneTakesIt,
+    NotStartedInTime,
+    RejectedUnstarted,
     StartFailed,
+    TooFewMatch,
 )
-from leasehold.market._explain import ascii_reason, declined
+from leasehold.market._explain import ascii_reason
 from leasehold.market._listing import Listing, sort
+from leasehold.market._money_errors import LedgerTooLow
 from leasehold.market._placing import fits
 from leasehold.market._quote import (
     Funds,
@@ -53,8 +58,7 @@ from leasehold.market._quote import (
     quote,
     shortfall,
 )
-from leasehold.market._units import format_amount
-from leasehold.market.wire import AgentUnreachable
+from leasehold.market.wire import AgentUnreachable, NothingOpened
 
 Sleep = Callable[[float], Awaitable[None]]
 Clock = Callable[[], Awaitable[int]]
@@ -145,7 +149,7 @@ def choose_gang(
     """`count` machines that each take the wish, in the same order of preference. Raises as `choose`."""
     ordered = sort(listings)
     if not ordered:
-        raise NoMachineMatches("No machine matches: widen the search, or see all with `leasehold machines`.")
+        raise NoneMatches()
     obstacles = [obstacle(each.machine, current_params, wish, now, each.money) for each in ordered]
     fit = [each for each, problem in zip(ordered, obstacles, strict=True) if problem is None]
     if len(fit) >= count:
@@ -153,15 +157,10 @@ def choose_gang(
         return tuple(fit[:count])
     first = next((problem for problem in obstacles if problem is not None), None)
     if fit or first is None:
-        raise NoMachineMatches(
-            f"Only {len(fit)} of the {count} machines that it takes match and have room: widen the search, or take a "
-            "smaller gang."
-        )
+        raise TooFewMatch(len(fit), count)
     if len(ordered) == 1:
         raise first
-    raise NoMachineMatches(
-        f"None of the {len(ordered)} machines that match takes this lease. The cheapest: {first}"
-    )
+    raise NoneTakesIt(len(ordered), first)
 
 
 def settleable(
@@ -260,11 +259,7 @@ class Renter:
             NotEnoughFunds: with how much is missing.
         """
         if self._ledger_only and offer.pulled:
-            missing = format_amount(offer.pulled, self.money.decimals)
-            raise NotEnoughFunds(
-                f"The ledger of {self.account} lacks {self.money.show(offer.pulled)}, and nothing else pays here: run "
-                f"`leasehold wallet deposit {missing} --to {self.account}` first."
-            )
+            raise LedgerTooLow(self.account, offer.pulled).in_money(self.money)
         problem = shortfall(offer, await self.funds(), self.money)
         if problem is not None:
             raise problem
@@ -289,14 +284,10 @@ class Renter:
         """Refuse a quote or an extension for which the pool may not take enough from the wallet.
 
         Raises:
-            AllowanceMissing: with the command that grants it.
+            AllowanceTooLow: with how much it has to be.
         """
         if offer.approve:
-            amount = format_amount(offer.pulled, self.money.decimals)
-            raise AllowanceMissing(
-                f"The pool may not take {self.money.show(offer.pulled)} from the wallet yet: "
-                f"run `leasehold wallet approve {amount}`, or pass --approve."
-            )
+            raise AllowanceTooLow(offer.pulled).in_money(self.money)
 
     async def approve(self, offer: Quote | Payment) -> Receipt | None:
         """Let the pool take what the quote pulls, no more; `None` if it may already."""
@@ -318,10 +309,7 @@ class Renter:
         except AgentError as error:
             why = str(error) or type(error).__name__
             if isinstance(error, AgentUnreachable) and not without_agent:
-                raise AgentUnreachable(
-                    f"Machine {listing.id} may not start anything now, so nothing was opened: {why} Choose another "
-                    "machine, or pass --without-agent to open the lease all the same."
-                ) from error
+                raise NothingOpened(listing.id, why) from error
         else:
             return Delivery(digest, "agent")
         try:
@@ -375,26 +363,21 @@ class Renter:
             if lease.state is LeaseState.ACTIVE or lease.state is LeaseState.ENDED:
                 return lease
             if lease.state is not LeaseState.OPENED:
-                raise StartFailed(await self._why_not(opened, lease))
+                raise (await self._why_not(opened, lease)).in_money(self.money)
             if await self._now() > lease.start + opened.quote.start_window:
-                shown = format_lease(lease.id)
-                raise StartFailed(
-                    f"Lease {shown} was not started in time: take {self.money.show(lease.deposit)} back with "
-                    f"`leasehold close {shown}`, which refunds all of it."
-                )
+                raise NotStartedInTime(lease.id, lease.deposit).in_money(self.money)
             await report(lease)
             await self._sleep(self._poll)
 
-    async def _why_not(self, opened: Opened, lease: Lease) -> str:
-        shown, back = format_lease(opened.lease), self.money.show(opened.quote.deposit)
+    async def _why_not(self, opened: Opened, lease: Lease) -> StartFailed:
+        back = opened.quote.deposit
         if lease.state is LeaseState.REJECTED:
-            return f"Lease {shown} was rejected before it started: see `leasehold show {shown}`."
+            return RejectedUnstarted(opened.lease)
         for raw in await self._lease_logs(opened):
             event = decode_log(raw)
             if isinstance(event, LeaseDeclined) and event.lease == opened.lease:
-                why = declined(ascii_reason(event.reason))
-                return f"Machine {event.machine} declined lease {shown} and {back} were refunded: {why}"
-        return f"Lease {shown} was cancelled unstarted and {back} were refunded: rent again, best elsewhere."
+                return DeclinedUnstarted(event.machine, opened.lease, back, ascii_reason(event.reason))
+        return CancelledUnstarted(opened.lease, back)
 
     async def _lease_logs(self, opened: Opened) -> list[dict[str, Any]]:
         since, topics = opened.receipt.block_number, [None, f"0x{opened.lease:064x}"]

@@ -83,7 +83,7 @@ def parse_param(name: str, text: str, money: Money) -> int | str:
         if plain.lower() in ("none", "null"):
             return ZERO_ADDRESS
         if not is_address(plain):
-            raise InvalidInput(f"'{text}' is no value for `{name}`: write an account, or none.")
+            raise InvalidInput(f"'{text}' is no value for `{name}`", "write an account, or none.")
         return to_checksum_address(plain)
     if kind is Kind.AMOUNT:
         return parse_amount(plain, money.decimals)
@@ -95,7 +95,7 @@ def parse_param(name: str, text: str, money: Money) -> int | str:
     if kind is Kind.DURATION:
         return parse_duration(plain)
     what = {Kind.BPS: "basis points, or a percentage such as 3%", Kind.COUNT: "a whole number"}[kind]
-    raise InvalidInput(f"'{text}' is no value for `{name}`: write {what}.")
+    raise InvalidInput(f"'{text}' is no value for `{name}`", f"write {what}.")
 
 
 def changed_params(params: Params, given: Mapping[str, str], money: Money) -> Params:
@@ -109,7 +109,7 @@ def changed_params(params: Params, given: Mapping[str, str], money: Money) -> Pa
     for written, text in given.items():
         name = re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), written).replace("-", "_")
         if name not in names:
-            raise InvalidInput(f"'{written}' is no parameter of a pool: use {', '.join(sorted(names))}.")
+            raise InvalidInput(f"'{written}' is no parameter of a pool", f"use {', '.join(sorted(names))}.")
         values[name] = parse_param(name, text, money)
     return replace(params, **values)  # type: ignore[arg-type]
 
@@ -140,7 +140,7 @@ def check_params(params: Params, money: Money) -> None:
 
     def say(name: str, bounds: str) -> InvalidInput:
         shown = format_param(name, getattr(params, name), money)
-        return InvalidInput(f"`{name}` is {shown}, and has to be {bounds}: correct it and propose again.")
+        return InvalidInput(f"`{name}` is {shown}, and has to be {bounds}", "correct it and propose again.")
 
     for field in fields(Params):
         if kind_of(field.name) is Kind.ACCOUNT:

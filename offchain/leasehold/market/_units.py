@@ -50,10 +50,10 @@ def parse_amount(text: str, decimals: int) -> int:
     """
     match = _AMOUNT.fullmatch(text.strip())
     if match is None:
-        raise InvalidAmount(f"'{text}' is not an amount: write whole tokens with decimals, such as 2.5.")
+        raise InvalidAmount(f"'{text}' is not an amount", "write whole tokens with decimals, such as 2.5.")
     whole, fraction = match[1], (match[2] or "").rstrip("0")
     if len(fraction) > decimals:
-        raise InvalidAmount(f"'{text}' is finer than this token: it has {decimals} decimals.")
+        raise InvalidAmount(f"'{text}' is finer than this token", f"it has {decimals} decimals.")
     scale: int = 10**decimals
     return int(whole) * scale + int(fraction.ljust(decimals, "0") or "0")
 
@@ -89,7 +89,7 @@ def parse_duration(text: str) -> int:
         position = match.end()
     if position != len(compact) or not compact:
         raise InvalidDuration(
-            f"'{text}' is not a duration: write a number and its unit, such as 90m, 2h or 1d."
+            f"'{text}' is not a duration", "write a number and its unit, such as 90m, 2h or 1d."
         )
     if total != int(total):
         raise InvalidDuration(f"'{text}' is not a whole number of seconds.")
@@ -117,7 +117,7 @@ def parse_size(text: str, *, default_unit: str = "b") -> Decimal:
     match = _SIZE.fullmatch(text.strip())
     factor = BYTES.get((match[2] or default_unit).lower()) if match else None
     if match is None or factor is None:
-        raise InvalidSize(f"'{text}' is not a size: write a number and its unit, such as 80GB or 512MiB.")
+        raise InvalidSize(f"'{text}' is not a size", "write a number and its unit, such as 80GB or 512MiB.")
     return Decimal(match[1]) * factor
 
 

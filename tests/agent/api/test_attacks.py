@@ -197,10 +197,10 @@ async def test_signatures_of_one_address_are_counted(world: World) -> None:
     authorizer._checks = Buckets(Rate(2, 60), world.clock)
     for _ in range(2):
         headers = await world.stranger.sign("GET", STATUS, account=world.tenant.wallet.address)
-        refused(await world.http.get(STATUS, headers=headers), 401, "InvalidRequestProof")
+        refused(await world.http.get(STATUS, headers=headers), 401, "invalid-request-proof")
     headers = await world.tenant.sign("GET", STATUS)
     response = await world.http.get(STATUS, headers=headers)
-    refused(response, 429, "TooManyRequests")
+    refused(response, 429, "too-many-requests")
     theirs = f"/v1/leases/{format_lease(OTHER)}"  # a neighbour behind the same address
     headers = await world.stranger.sign("GET", theirs, lease=OTHER)
     assert (await world.http.get(theirs, headers=headers)).is_success
@@ -271,7 +271,7 @@ async def test_the_end_of_a_log_takes_its_place_first(world: World) -> None:
     read = world.leases.logs_of[LEASE]
     query = "tail=1&follow=true"
     headers = await world.tenant.sign("GET", LOGS, op="lease.logs", query=query)
-    refused(await world.http.get(f"{LOGS}?{query}", headers=headers), 429, "TooManyRequests")
+    refused(await world.http.get(f"{LOGS}?{query}", headers=headers), 429, "too-many-requests")
     assert read.followers == 0
 
 

@@ -51,7 +51,7 @@ CALLS = [
 @pytest.mark.parametrize(("method", "path"), CALLS)
 async def test_without_a_header(world: World, method: str, path: str) -> None:
     response = await world.http.request(method, path)
-    refused(response, 401, "MissingAuthorization")
+    refused(response, 401, "missing-authorization")
     assert response.headers["www-authenticate"] == "Leasehold"
 
 
@@ -83,18 +83,18 @@ MALFORMED = {
 
 @pytest.mark.parametrize("header", MALFORMED.values(), ids=MALFORMED.keys())
 async def test_malformed_headers(world: World, header: str) -> None:
-    refused(await world.http.get(STATUS, headers={"Authorization": header}), 401, "MalformedAuthorization")
+    refused(await world.http.get(STATUS, headers={"Authorization": header}), 401, "malformed-authorization")
 
 
 async def test_two_headers(world: World) -> None:
     value = (await world.tenant.sign("GET", STATUS))["Authorization"]
     response = await world.http.get(STATUS, headers=[("Authorization", value), ("Authorization", value)])
-    refused(response, 401, "MalformedAuthorization")
+    refused(response, 401, "malformed-authorization")
 
 
 async def test_a_wrong_key(world: World) -> None:
     headers = await world.stranger.sign("GET", STATUS, account=world.tenant.wallet.address)
-    refused(await world.http.get(STATUS, headers=headers), 401, "InvalidRequestProof")
+    refused(await world.http.get(STATUS, headers=headers), 401, "invalid-request-proof")
 
 
 @pytest.mark.parametrize("proof", ["0x01", "0x0100", "0x05" + "00" * 65, "0x01" + "ff" * 65])
@@ -102,7 +102,7 @@ async def test_proofs_that_are_none(world: World, proof: str) -> None:
     document = orjson.loads(_decoded((await world.tenant.sign("GET", STATUS))["Authorization"]))
     document["proof"] = proof
     response = await world.http.get(STATUS, headers={"Authorization": encoded(document)})
-    refused(response, 401, "MalformedAuthorization")
+    refused(response, 401, "malformed-authorization")
 
 
 def _decoded(header: str) -> bytes:
@@ -111,11 +111,11 @@ def _decoded(header: str) -> bytes:
 
 
 TIMES: dict[str, tuple[Callable[[int], tuple[int, int]], int, str]] = {
-    "expired": (lambda now: (now - 60, now), 401, "RequestExpired"),
-    "from the future": (lambda now: (now + 31, now + 60), 401, "RequestTooEarly"),
-    "for too long": (lambda now: (now, now + 301), 401, "RequestTooLong"),
-    "for ever": (lambda now: (0, 2**64 - 1), 401, "RequestTooLong"),
-    "ends before it begins": (lambda now: (now + 20, now - 20), 401, "RequestExpired"),
+    "expired": (lambda now: (now - 60, now), 401, "request-expired"),
+    "from the future": (lambda now: (now + 31, now + 60), 401, "request-too-early"),
+    "for too long": (lambda now: (now, now + 301), 401, "request-too-long"),
+    "for ever": (lambda now: (0, 2**64 - 1), 401, "request-too-long"),
+    "ends before it begins": (lambda now: (now + 20, now - 20), 401, "request-expired"),
     "within the skew": (lambda now: (now + 30, now + 330), 200, ""),
     "the last second": (lambda now: (now - 299, now + 1), 200, ""),
 }
@@ -135,7 +135,7 @@ async def test_times(world: World, times: Callable[[int], tuple[int, int]], stat
 async def test_a_replay(world: World) -> None:
     headers = await world.tenant.sign("GET", STATUS)
     assert (await world.http.get(STATUS, headers=headers)).status_code == 200
-    refused(await world.http.get(STATUS, headers=headers), 401, "RequestReplayed")
+    refused(await world.http.get(STATUS, headers=headers), 401, "request-replayed")
 
 
 async def test_a_nonce_serves_once_whatever_it_is_used_for(world: World) -> None:
@@ -145,7 +145,7 @@ async def test_a_nonce_serves_once_whatever_it_is_used_for(world: World) -> None
     ).is_success
     path = STATUS + "/logs"
     headers = await world.tenant.sign("GET", path, op="lease.logs", nonce=nonce)
-    refused(await world.http.get(path, headers=headers), 401, "RequestReplayed")
+    refused(await world.http.get(path, headers=headers), 401, "request-replayed")
 
 
 async def test_two_accounts_may_choose_the_same_nonce(world: World) -> None:
@@ -167,40 +167,40 @@ async def test_a_replay_after_a_restart(world: World) -> None:
     async with httpx.AsyncClient(
         base_url=f"https://127.0.0.1:{port}", verify=world.tls, trust_env=False
     ) as http:
-        refused(await http.get(STATUS, headers=headers), 401, "RequestReplayed")
+        refused(await http.get(STATUS, headers=headers), 401, "request-replayed")
 
 
 async def test_a_refused_request_does_not_use_up_its_nonce(world: World) -> None:
     headers = await world.tenant.sign("GET", STATUS)
-    refused(await world.http.get(STATUS + "/results", headers=headers), 403, "WrongOperation")
+    refused(await world.http.get(STATUS + "/results", headers=headers), 403, "wrong-operation")
     assert (await world.http.get(STATUS, headers=headers)).status_code == 200
 
 
 async def test_a_signature_for_another_method(world: World) -> None:
     headers = await world.tenant.sign("PUT", STATUS)
-    refused(await world.http.get(STATUS, headers=headers), 401, "ParamsMismatch")
+    refused(await world.http.get(STATUS, headers=headers), 401, "params-mismatch")
 
 
 async def test_a_signature_for_another_path(world: World) -> None:
     headers = await world.tenant.sign("GET", "/v1/leases/12.0")
-    refused(await world.http.get(STATUS, headers=headers), 401, "ParamsMismatch")
+    refused(await world.http.get(STATUS, headers=headers), 401, "params-mismatch")
 
 
 async def test_a_signature_for_another_query(world: World) -> None:
     path = STATUS + "/logs"
     headers = await world.tenant.sign("GET", path, query="tail=1", op="lease.logs")
-    refused(await world.http.get(path + "?tail=100000", headers=headers), 401, "ParamsMismatch")
+    refused(await world.http.get(path + "?tail=100000", headers=headers), 401, "params-mismatch")
 
 
 async def test_a_signature_for_another_body(world: World) -> None:
     path = "/v1/workloads/" + hashlib.sha256(b"mine").hexdigest()
     headers = await world.tenant.sign("PUT", path, body=b"other", op="workload.put", lease=0)
-    refused(await world.http.put(path, headers=headers, content=b"mine"), 401, "ParamsMismatch")
+    refused(await world.http.put(path, headers=headers, content=b"mine"), 401, "params-mismatch")
 
 
 async def test_a_body_where_none_is_signed(world: World) -> None:
     headers = await world.tenant.sign("GET", STATUS)
-    refused(await world.http.request("GET", STATUS, headers=headers, content=b"x"), 400, "BadCall")
+    refused(await world.http.request("GET", STATUS, headers=headers, content=b"x"), 400, "bad-call")
 
 
 AUDIENCES: dict[str, dict[str, object]] = {
@@ -216,52 +216,54 @@ AUDIENCES: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("fields", AUDIENCES.values(), ids=AUDIENCES.keys())
 async def test_another_audience(world: World, fields: dict[str, object]) -> None:
     headers = await world.tenant.sign("GET", STATUS, **fields)  # type: ignore[arg-type]
-    refused(await world.http.get(STATUS, headers=headers), 403, "WrongAudience")
+    refused(await world.http.get(STATUS, headers=headers), 403, "wrong-audience")
 
 
 @pytest.mark.parametrize("domain", [Domain(CHAIN + 1, CONTROLLER), Domain(CHAIN, ELSEWHERE)])
 async def test_a_signature_in_another_domain(world: World, domain: Domain) -> None:
     world.tenant.domain = domain
     headers = await world.tenant.sign("GET", STATUS)
-    refused(await world.http.get(STATUS, headers=headers), 401, "InvalidRequestProof")
+    refused(await world.http.get(STATUS, headers=headers), 401, "invalid-request-proof")
 
 
 async def test_a_machine_of_this_agent_that_has_another_lease(world: World) -> None:
     world.leases.change(LEASE, machine=MACHINE + 1)
     refused(
-        await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS)), 403, "WrongAudience"
+        await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS)), 403, "wrong-audience"
     )
 
 
 async def test_an_operation_that_is_another_route_s(world: World) -> None:
     for op in {*OPS, "close"} - {"lease.status"}:
         headers = await world.tenant.sign("GET", STATUS, op=op)
-        refused(await world.http.get(STATUS, headers=headers), 403, "WrongOperation")
+        refused(await world.http.get(STATUS, headers=headers), 403, "wrong-operation")
 
 
 async def test_somebody_else_s_lease(world: World) -> None:
     refused(
-        await world.http.get(STATUS, headers=await world.stranger.sign("GET", STATUS)), 403, "NotYourLease"
+        await world.http.get(STATUS, headers=await world.stranger.sign("GET", STATUS)), 403, "not-your-lease"
     )
 
 
 async def test_a_lease_that_was_transferred(world: World) -> None:
     world.leases.change(LEASE, tenant=world.stranger.wallet.address)
-    refused(await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS)), 403, "NotYourLease")
+    refused(
+        await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS)), 403, "not-your-lease"
+    )
     assert (await world.http.get(STATUS, headers=await world.stranger.sign("GET", STATUS))).is_success
 
 
 async def test_no_such_lease(world: World) -> None:
     path = "/v1/leases/99"
     headers = await world.tenant.sign("GET", path, lease=99 << 16)
-    refused(await world.http.get(path, headers=headers), 404, "UnknownLease")
+    refused(await world.http.get(path, headers=headers), 404, "no-such-lease")
 
 
 @pytest.mark.parametrize("text", ["0", "12.0", "012", "12.1.1", "-1", "12%20", "x" * 200])
 async def test_a_lease_written_in_another_way(world: World, text: str) -> None:
     path = f"/v1/leases/{text}"
     headers = await world.tenant.sign("GET", path)
-    refused(await world.http.get(path, headers=headers), 400, "BadCall")
+    refused(await world.http.get(path, headers=headers), 400, "bad-call")
 
 
 # Sessions
@@ -297,37 +299,37 @@ async def test_a_session(world: World, covered: tuple[int, ...]) -> None:
 
 
 async def test_a_session_for_another_lease(world: World) -> None:
-    refused(await asked(world, await granted(world, leases=(OTHER,))), 403, "SessionScope")
+    refused(await asked(world, await granted(world, leases=(OTHER,))), 403, "session-scope")
 
 
 async def test_a_session_for_another_operation(world: World) -> None:
-    refused(await asked(world, await granted(world, ops=("lease.logs",))), 403, "SessionScope")
+    refused(await asked(world, await granted(world, ops=("lease.logs",))), 403, "session-scope")
 
 
 async def test_a_session_that_asks_for_more_than_requests(world: World) -> None:
     session = await granted(world, ops=("lease.status", "withdraw"))
     response = await asked(world, session)
-    refused(response, 403, "SessionScope")
+    refused(response, 403, "session-scope")
     assert "withdraw" in response.json()["detail"]
 
 
 async def test_a_session_past_its_end(world: World) -> None:
     session = await granted(world, ends=10)
     world.clock.at += 10
-    refused(await asked(world, session), 401, "SessionExpired")
+    refused(await asked(world, session), 401, "session-expired")
 
 
 async def test_a_session_without_an_end(world: World) -> None:
-    refused(await asked(world, await granted(world, ends=91 * 86_400)), 403, "SessionScope")
+    refused(await asked(world, await granted(world, ends=91 * 86_400)), 403, "session-scope")
 
 
 async def test_a_session_signed_by_somebody_else(world: World) -> None:
-    refused(await asked(world, await granted(world, wallet=world.stranger)), 401, "InvalidRequestProof")
+    refused(await asked(world, await granted(world, wallet=world.stranger)), 401, "invalid-request-proof")
 
 
 async def test_a_session_used_by_another_key(world: World) -> None:
     session = replace(await granted(world), private_key=b"\x43" * 32)
-    refused(await asked(world, session), 401, "InvalidRequestProof")
+    refused(await asked(world, session), 401, "invalid-request-proof")
 
 
 async def test_a_session_of_another_account(world: World) -> None:
@@ -339,7 +341,7 @@ async def test_a_session_of_another_account(world: World) -> None:
         ops=OPS,
         expires_at=world.clock() + 60,
     )
-    refused(await asked(world, session), 403, "SessionScope")
+    refused(await asked(world, session), 403, "session-scope")
 
 
 async def test_a_session_of_another_pool(world: World) -> None:
@@ -348,7 +350,7 @@ async def test_a_session_of_another_pool(world: World) -> None:
         world.tenant.wallet.address, CHAIN, ELSEWHERE, (), OPS, key(66).address, world.clock() + 60
     )
     made = SessionKey(session, await sign(session, elsewhere, world.tenant.wallet), (66).to_bytes(32, "big"))
-    refused(await asked(world, made), 403, "SessionScope")
+    refused(await asked(world, made), 403, "session-scope")
 
 
 # Accounts that are contracts
@@ -372,20 +374,20 @@ async def test_an_account_that_is_a_contract(world: World) -> None:
 
 
 async def test_a_contract_that_does_not_approve(world: World) -> None:
-    refused(await world.http.get(STATUS, headers=await contract_call(world)), 401, "InvalidRequestProof")
+    refused(await world.http.get(STATUS, headers=await contract_call(world)), 401, "invalid-request-proof")
     assert world.chain.asked == 1
 
 
 async def test_the_chain_is_asked_for_the_tenant_alone(world: World) -> None:
     world.leases.change(LEASE, tenant=ELSEWHERE)
-    refused(await world.http.get(STATUS, headers=await contract_call(world)), 403, "NotYourLease")
+    refused(await world.http.get(STATUS, headers=await contract_call(world)), 403, "not-your-lease")
     assert world.chain.asked == 0
 
 
 async def test_a_chain_that_is_down(world: World) -> None:
     world.chain.error = RpcUnavailable(("http://127.0.0.1:1: refused",))
     response = await world.http.get(STATUS, headers=await contract_call(world))
-    refused(response, 503, "ChainUnreachable")
+    refused(response, 503, "chain-unreachable")
     assert response.headers["retry-after"] == "10"
     # Keys are checked here, so that plain accounts go on working.
     assert (await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS))).is_success

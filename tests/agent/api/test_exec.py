@@ -184,20 +184,20 @@ async def test_first_frames_that_make_no_sense(world: World, frame: str) -> None
     async with opened(world) as socket:
         await socket.send(frame)
         found = await outcome(socket)
-    assert (found.last["error"], found.code) == ("BadCall", 1008)
+    assert (found.last["error"], found.code) == ("bad-call", 1008)
     assert not world.leases.streams
 
 
 async def test_a_first_frame_of_bytes(world: World) -> None:
     async with opened(world) as socket:
         await socket.send(b"\x00")
-        assert (await outcome(socket)).last["error"] == "BadCall"
+        assert (await outcome(socket)).last["error"] == "bad-call"
 
 
 async def test_a_first_frame_that_does_not_come(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_exec, "START_SECONDS", 0.05)
     async with opened(world) as socket:
-        assert (await outcome(socket)).last["error"] == "BadCall"
+        assert (await outcome(socket)).last["error"] == "bad-call"
 
 
 async def test_a_client_that_leaves_before_its_first_frame(world: World) -> None:
@@ -216,7 +216,7 @@ async def test_later_frames_that_make_no_sense(world: World, frame: str | bytes)
     async with opened(world, sh("sleep 1000")) as socket:
         await socket.send(frame)
         found = await outcome(socket)
-    assert (found.last["error"], found.code) == ("BadCall", 1008)
+    assert (found.last["error"], found.code) == ("bad-call", 1008)
 
 
 async def test_a_frame_that_is_too_long(world: World) -> None:
@@ -246,9 +246,9 @@ async def refused(world: World, **fields: object) -> tuple[int, str]:
 
 
 async def test_without_a_right(world: World) -> None:
-    assert await refused(world, op="lease.status") == (403, "WrongOperation")
-    assert await refused(world, nonce=b"a" * 32, expires_at=world.clock()) == (401, "RequestExpired")
-    assert await refused(world, account=world.stranger.wallet.address) == (403, "NotYourLease")
+    assert await refused(world, op="lease.status") == (403, "wrong-operation")
+    assert await refused(world, nonce=b"a" * 32, expires_at=world.clock()) == (401, "request-expired")
+    assert await refused(world, account=world.stranger.wallet.address) == (403, "not-your-lease")
     with pytest.raises(InvalidStatus) as caught:
         async with connect(f"wss://127.0.0.1:{world.port}{EXEC}", ssl=world.tls, proxy=None):
             pass
@@ -258,12 +258,12 @@ async def test_without_a_right(world: World) -> None:
 async def test_a_replay(world: World) -> None:
     async with opened(world, sh("exit 0"), nonce=b"a" * 32) as socket:
         await outcome(socket)
-    assert await refused(world, nonce=b"a" * 32) == (401, "RequestReplayed")
+    assert await refused(world, nonce=b"a" * 32) == (401, "request-replayed")
 
 
 async def test_without_a_container(world: World) -> None:
     world.leases.change(LEASE, container_id=None, phase="pulling")
-    assert await refused(world) == (409, "NotRunning")
+    assert await refused(world) == (409, "not-running")
 
 
 async def test_a_container_that_has_just_stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,14 +271,14 @@ async def test_a_container_that_has_just_stopped(world: World, monkeypatch: pyte
         world.leases.change(LEASE, container_id=None, phase="stopping")
         await socket.send(orjson.dumps(sh("exit 0")).decode())
         found = await outcome(socket)
-    assert found.last["error"] == "NotRunning"
+    assert found.last["error"] == "not-running"
 
 
 async def test_streams_are_counted(world: World) -> None:
     world.server.api.admission.streams = Slots(1)
     async with opened(world, sh("echo up; sleep 1000")) as socket:
         await socket.recv()
-        assert await refused(world) == (429, "TooManyRequests")
+        assert await refused(world) == (429, "too-many-requests")
 
 
 def test_frames() -> None:

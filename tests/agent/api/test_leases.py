@@ -80,7 +80,7 @@ async def test_status(world: World) -> None:
 
 
 async def test_results(world: World) -> None:
-    refused(await get(world, STATUS + "/results", "lease.results"), 404, "NoResults")
+    refused(await get(world, STATUS + "/results", "lease.results"), 404, "no-results")
     world.leases.change(LEASE, phase="ended", result_cid="bafy", outputs=("/out",))
     response = await get(world, STATUS + "/results", "lease.results")
     assert response.json() == {"cid": "bafy", "files": ["/out"]}
@@ -88,7 +88,7 @@ async def test_results(world: World) -> None:
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v2", 404), ("POST", "/v1/health", 405)])
 async def test_no_such_place(world: World, method: str, path: str, status: int) -> None:
-    refused(await world.http.request(method, path), status, "NoSuchPlace")
+    refused(await world.http.request(method, path), status, "no-such-place")
 
 
 async def test_the_whole_log(world: World) -> None:
@@ -118,12 +118,12 @@ async def test_a_log_from_an_offset(world: World, offset: int, text: str) -> Non
     "query", ["tail=-1", "tail=100001", "tail=x", "offset=-1", "tail=1&offset=1", "follow=maybe"]
 )
 async def test_queries_that_make_no_sense(world: World, query: str) -> None:
-    refused(await get(world, LOGS, "lease.logs", query), 400, "BadCall")
+    refused(await get(world, LOGS, "lease.logs", query), 400, "bad-call")
 
 
 async def test_no_log_without_a_container(world: World) -> None:
     world.leases.change(LEASE, container_id=None, phase="pulling")
-    refused(await get(world, LOGS, "lease.logs"), 409, "NotRunning")
+    refused(await get(world, LOGS, "lease.logs"), 409, "not-running")
 
 
 async def follow(world: World) -> tuple[httpx.Response, AsyncIterator[bytes]]:
@@ -171,7 +171,7 @@ async def test_a_follower_is_cut_off_when_the_lease_changes_hands(world: World) 
 async def test_followers_are_counted(world: World) -> None:
     world.server.api.admission.streams = Slots(1)
     response, _ = await follow(world)
-    refused(await get(world, LOGS, "lease.logs"), 429, "TooManyRequests")
+    refused(await get(world, LOGS, "lease.logs"), 429, "too-many-requests")
     await response.aclose()
     await gone(world)
     await world.leases.say(LEASE, b"", end=True)
@@ -193,7 +193,7 @@ async def test_an_engine_that_is_down(world: World, monkeypatch: pytest.MonkeyPa
         raise EngineUnavailable("The Docker engine does not answer; try again.")
 
     monkeypatch.setattr(world.leases, "lookup", down)
-    refused(await get(world, STATUS, "lease.status"), 503, "EngineUnavailable")
+    refused(await get(world, STATUS, "lease.status"), 503, "engine-unavailable")
 
 
 async def test_slots() -> None:

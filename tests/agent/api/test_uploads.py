@@ -57,7 +57,7 @@ async def test_a_contract_may_upload_if_it_approves(world: World) -> None:
 
 
 async def test_too_large_by_its_own_word(world: World) -> None:
-    refused(await put(world, b"s" * (MAX_UPLOAD + 1)), 413, "BodyTooLarge")
+    refused(await put(world, b"s" * (MAX_UPLOAD + 1)), 413, "body-too-large")
     assert not world.leases.workloads.kept
 
 
@@ -74,7 +74,7 @@ async def test_too_large_while_it_comes(world: World) -> None:
     path = f"/v1/workloads/{digest}"
     headers = await world.stranger.sign("PUT", path, body=b"claimed", op="workload.put", lease=0)
     with contextlib.suppress(httpx.WriteError, httpx.ReadError):  # it may hang up while we are still sending
-        refused(await world.http.put(path, headers=headers, content=endless()), 413, "BodyTooLarge")
+        refused(await world.http.put(path, headers=headers, content=endless()), 413, "body-too-large")
     assert sent < 64 * MAX_UPLOAD
     assert not world.leases.workloads.kept
 
@@ -82,7 +82,7 @@ async def test_too_large_while_it_comes(world: World) -> None:
 async def test_other_bytes_than_the_path_says(world: World) -> None:
     path = place(b"claimed")
     headers = await world.stranger.sign("PUT", path, body=b"claimed", op="workload.put", lease=0)
-    refused(await world.http.put(path, headers=headers, content=b"other"), 422, "DigestMismatch")
+    refused(await world.http.put(path, headers=headers, content=b"other"), 422, "digest-mismatch")
     assert not world.leases.workloads.kept
 
 
@@ -102,8 +102,8 @@ async def test_nothing_is_read_for_who_has_no_right(world: World) -> None:
 
 
 async def test_a_wrong_lease_or_operation(world: World) -> None:
-    refused(await put(world, b"x", world.tenant, lease=LEASE), 403, "WrongAudience")
-    refused(await put(world, b"x", op="lease.status"), 403, "WrongOperation")
+    refused(await put(world, b"x", world.tenant, lease=LEASE), 403, "wrong-audience")
+    refused(await put(world, b"x", op="lease.status"), 403, "wrong-operation")
 
 
 async def test_a_full_store(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ async def test_a_full_store(world: World, monkeypatch: pytest.MonkeyPatch) -> No
         raise StoreFull("Uploads that no lease has claimed fill their share of the disk; try again later.")
 
     monkeypatch.setattr(world.leases.workloads, "put", full)
-    refused(await put(world, b"x"), 507, "StoreFull")
+    refused(await put(world, b"x"), 507, "store-full")
 
 
 async def test_a_failure_is_answered_and_says_nothing_of_the_inside(
@@ -122,7 +122,7 @@ async def test_a_failure_is_answered_and_says_nothing_of_the_inside(
 
     monkeypatch.setattr(world.leases.workloads, "put", broken)
     response = await put(world, b"x")
-    refused(response, 500, "Internal")
+    refused(response, 500, "internal")
     assert "secret" not in response.text
 
 
@@ -134,7 +134,7 @@ async def test_limit_by_account(world: World) -> None:
     await limited(world, account=Rate(2, 60))
     assert [(await put(world, bytes((n,)))).status_code for n in range(2)] == [201, 201]
     response = await put(world, b"third")
-    refused(response, 429, "TooManyRequests")
+    refused(response, 429, "too-many-requests")
     assert response.headers["retry-after"] == "30"
     assert (await put(world, b"other", world.tenant)).status_code == 201
     world.clock.at += 30
@@ -144,15 +144,15 @@ async def test_limit_by_account(world: World) -> None:
 async def test_limit_by_address_counts_what_is_refused(world: World) -> None:
     await limited(world, address=Rate(2, 60))
     for _ in range(2):
-        refused(await world.http.put(place(b"x")), 401, "MissingAuthorization")
-    refused(await put(world, b"x"), 429, "TooManyRequests")
+        refused(await world.http.put(place(b"x")), 401, "missing-authorization")
+    refused(await put(world, b"x"), 429, "too-many-requests")
 
 
 @pytest.mark.parametrize("kind", ["address_bytes", "all_bytes"])
 async def test_limit_by_bytes(world: World, kind: str) -> None:
     await limited(world, **{kind: Rate(1500, 60)})
     assert (await put(world, b"a" * 1000)).status_code == 201
-    refused(await put(world, b"b" * 1000, Tenant(key(9), world.clock)), 429, "TooManyRequests")
+    refused(await put(world, b"b" * 1000, Tenant(key(9), world.clock)), 429, "too-many-requests")
 
 
 def test_buckets_forget_who_came_first() -> None:

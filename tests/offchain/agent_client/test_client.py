@@ -423,9 +423,9 @@ async def test_leaving_the_block_ends_the_command(world: World) -> None:
 
 
 def test_refusals_of_a_newer_agent() -> None:
-    assert type(refusal("Unheard", "Of.")) is AgentRefusal
+    assert type(refusal("unheard", "Of.")) is AgentRefusal
     assert str(_agent_client._refused(418, b"<html>")).startswith("The agent answered with status 418")
-    assert isinstance(_agent_client._refused(409, b'{"type": "NotRunning", "detail": "No."}'), NotRunning)
+    assert isinstance(_agent_client._refused(409, b'{"type": "not-running", "detail": "No."}'), NotRunning)
 
 
 async def test_answers_that_are_not_understood(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -9,8 +10,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from leasehold import _contract_errors, errors
-from leasehold._sentences import SENTENCES
+from leasehold import errors
+from leasehold._generated import contract_errors
 from leasehold.chain import (
     AccountsContract,
     Committee,
@@ -22,12 +23,13 @@ from leasehold.chain import (
     Pool,
     Reputation,
 )
-from leasehold.chain._abi import CONTRACTS, functions, load_abi, snake
+from leasehold.chain._abi import CONTRACTS, functions, snake
 from leasehold.chain._contract import Contract
 from leasehold.errors import ContractError, Panicked, Reverted, UnknownRevert, decode_revert
+from leasehold.market import Money
 
 ROOT = Path(__file__).resolve().parents[3]
-LEAVES = [getattr(_contract_errors, name) for name in _contract_errors.__all__] + [Reverted, Panicked]
+LEAVES = [getattr(contract_errors, name) for name in contract_errors.__all__] + [Reverted, Panicked]
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +47,67 @@ def test_committed_files_are_what_the_compiler_gives(generator: ModuleType) -> N
         assert (ROOT / path).read_text() == text, f"{path} is out of date: run scripts/abi.py"
 
 
-def test_an_error_without_a_sentence_is_refused(
-    generator: ModuleType, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def said(generator: ModuleType) -> tuple[dict[str, list[dict[str, object]]], dict[str, str]]:
+    """The interfaces' ABIs, and the notices of their errors and events."""
+    abis, notices = generator.compile_interfaces(ROOT)
+    return abis, notices
+
+
+def test_every_error_and_event_has_a_notice(
+    generator: ModuleType, said: tuple[dict[str, list[dict[str, object]]], dict[str, str]]
 ) -> None:
-    monkeypatch.delitem(generator.SENTENCES, "PriceTooHigh")
-    abi = {"Controller": list(load_abi("Controller"))}
-    with pytest.raises(SystemExit, match="PriceTooHigh"):
-        generator.render_errors(abi)
+    abis, notices = said
+    for kind, least in (("error", 120), ("event", 75)):
+        declared = {f"{kind} {generator.signature(entry)}" for entry in generator.entries(abis, kind)}
+        assert len(declared) >= least
+        assert declared <= set(notices)
+        assert {name for name in notices if name.startswith(kind)} <= declared
+    documented = re.compile(r"^ *///.*\n *(?:error|event) ", re.M)
+    bare = re.compile(r"^ *(?:error|event) ", re.M)
+    for path in (ROOT / "contracts/interfaces").glob("*.sol"):
+        text = path.read_text()
+        assert len(documented.findall(text)) == len(bare.findall(text)), f"{path.name}: each says what it is"
+
+
+@pytest.mark.parametrize("silent", ["error PriceTooHigh(uint80,uint80)", "event GatedSet(bool)"])
+def test_what_says_nothing_is_refused(
+    generator: ModuleType,
+    said: tuple[dict[str, list[dict[str, object]]], dict[str, str]],
+    silent: str,
+) -> None:
+    abis, notices = said
+    kind, _, signature = silent.partition(" ")
+    render = generator.render_errors if kind == "error" else generator.render_events
+    with pytest.raises(SystemExit, match=signature.partition("(")[0]):
+        render(abis, {name: notice for name, notice in notices.items() if name != silent})
+
+
+@pytest.mark.parametrize(
+    ("notice", "refused"),
+    [
+        ("{price} is too much: pay less.", None),
+        ("{price} is too much", "what to do next"),
+        ("{prize} is too much: pay less.", "prize"),
+    ],
+)
+def test_a_notice_is_a_sentence_of_its_own_arguments(
+    generator: ModuleType, notice: str, refused: str | None
+) -> None:
+    entry = {"name": "TooMuch", "inputs": [{"name": "price", "type": "uint256"}]}
+    if refused is None:
+        assert generator.templates(entry, notice) == ("{price} is too much", "pay less.")
+        return
+    with pytest.raises(SystemExit, match=refused):
+        generator.templates(entry, notice)
+
+
+def test_a_sentence_stands_once(generator: ModuleType) -> None:
+    one = {"errors": {"Refused()": [{"notice": "No: stop."}]}}
+    other = {"errors": {"Refused()": [{"notice": "No: go away."}]}}
+    assert generator.gather([one, one]) == {"error Refused()": "No: stop."}
+    with pytest.raises(SystemExit, match="Refused"):
+        generator.gather([one, other])
 
 
 def sample(kind: str) -> object:
@@ -115,7 +171,9 @@ def test_every_amount_is_known_as_one() -> None:
         named = {field.name for field in dataclasses.fields(leaf)} & words
         if leaf is not errors.TooFewSeats:  # `needed` seats
             assert named == set(AMOUNTS.get(leaf.__name__, ())), leaf.__name__
-    assert not [name for name, sentence in SENTENCES.items() if "token unit" in sentence]
+    assert not [
+        leaf.__name__ for leaf in LEAVES if "token unit" in leaf.problem_template + leaf.advice_template
+    ]
 
 
 @pytest.mark.parametrize(("name", "amounts"), AMOUNTS.items())
@@ -127,15 +185,10 @@ def test_amounts_in_sentences_are_said_as_the_teller_says_money(name: str, amoun
     error = leaf(*values)
     for each in amounts:
         assert f"{units[each]} token units" in str(error)
-    told = str(error.in_money(lambda amount: f"{amount / 10**6:.6f} USDT"))
+    told = str(error.in_money(Money("USDT", 6)))
     for each in amounts:
-        assert f"{units[each] / 10**6:.6f} USDT" in told
+        assert Money("USDT", 6).show(units[each]) in told
     assert "token units" not in told
-
-
-def test_no_sentence_is_left_over() -> None:
-    names = {leaf.__name__ for leaf in LEAVES} | {"UnknownRevert"}
-    assert set(SENTENCES) == names
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", b"\xde\xad\xbe\xef", bytes(100)])

@@ -132,7 +132,7 @@ async def test_what_a_node_answers_is_not_asked_elsewhere() -> None:
     async with client(transport, "a", "b") as both:
         with pytest.raises(RpcError, match="no such method") as caught:
             await both.call("eth_foo")
-    assert caught.value.code == -32601
+    assert caught.value.number == -32601
     assert transport.asked == ["a"]
 
 

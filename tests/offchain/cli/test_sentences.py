@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from leasehold.cli._hints import said
 from leasehold.cli.access import Harmless
 from leasehold.cli.results import dialled
 from leasehold.client import parse_address
@@ -57,8 +58,9 @@ def test_a_private_ssh_key_is_not_taken_for_a_public_one(cli: Cli, tmp_path: Pat
 
 def test_nobody_is_told_to_ask_the_provider_of_ones_own_document(host: Host) -> None:
     host.path.write_text(host.path.read_text().replace('"cores": 48', '"cores": "many"'))
-    with pytest.raises(DocumentInvalid, match=r"it should be a valid integer.*leasehold-agent describe"):
+    with pytest.raises(DocumentInvalid, match="it should be a valid integer") as refused:
         MachineFile.load(host.path)
+    assert said(refused.value).endswith("; write it anew with `leasehold-agent describe`.")
 
 
 def test_addresses_with_a_checksum_are_read() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain import cid_of_digest
+from leasehold.cli._hints import said
 from leasehold.errors import DatasetUnavailable
 from leasehold.market import (
     Contact,
@@ -134,8 +135,9 @@ def test_machine_json_keeps_its_documents_as_written(tmp_path: Path) -> None:
     loaded = MachineFile.load(path)
     assert loaded.hardware == HARDWARE
     assert loaded.suggested.gpus == 1
-    with pytest.raises(DocumentInvalid, match=r"leasehold-agent describe"):
+    with pytest.raises(DocumentInvalid) as missing:
         MachineFile.load(tmp_path / "none.json")
+    assert "leasehold-agent describe" in said(missing.value), "at the prompt"
     path.write_text(json.dumps({**MACHINE_FILE, "contact": {**CONTACT, "age_recipient": "nope"}}))
     with pytest.raises(DocumentInvalid, match="age_recipient"):
         MachineFile.load(path)

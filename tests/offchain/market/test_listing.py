@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Terms
+from leasehold.cli._hints import why_declined
 from leasehold.errors import ContractError
 from leasehold.market import (
     Contact,
@@ -147,5 +148,6 @@ def test_as_few_leases_as_needed_are_settled() -> None:
 
 
 def test_reasons_for_declining_are_explained() -> None:
-    assert "leasehold dataset pin" in declined("dataset-missing")
+    assert "leasehold dataset pin" in why_declined("dataset-missing")
+    assert "pinned on a node that runs, then" in declined("dataset-missing")
     assert "'something-new'" in declined("something-new")

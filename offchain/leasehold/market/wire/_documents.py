@@ -16,7 +16,7 @@ class Document(BaseModel):
 
 
 class Problem(Document):
-    """RFC 9457. `type` is the exception's name in leasehold.market.wire."""
+    """RFC 9457. `type` is the refusal's code, which stays what it is."""
 
     type: str
     title: str

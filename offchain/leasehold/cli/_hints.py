@@ -1,0 +1,127 @@
+"""What an error's advice is at the prompt: by its code, in commands and options, filled with the error's data.
+
+The library names none of these, since a notebook or a gateway has none. What is not listed here is told as the library
+tells it. A hint that begins otherwise than the library's sentence says the problem anew, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from leasehold.errors import LeaseholdError, sentence
+
+
+@dataclass(frozen=True)
+class Hint:
+    """advice: instead of the error's own. problem: the same, where a command stands in that."""
+
+    advice: str
+    problem: str | None = None
+
+
+_MACHINES = Hint("choose another with `leasehold machines`.")
+_APPROVE = Hint("run `leasehold wallet approve {needed:tokens}`, or pass --approve.")
+_SHARE = Hint("take a smaller --share or another machine.")
+_DESCRIBE = "`leasehold-agent describe`"
+
+HINTS: Final[dict[str, Hint]] = {
+    # what a contract refuses
+    "unknown-machine": Hint("look it up with `leasehold machines`."),
+    "machine-not-retired": Hint("run `leasehold provider retire {machine}` first."),
+    "machine-under-staked": Hint(
+        "choose another; its provider can run `leasehold provider stake {machine}`."
+    ),
+    "machine-stalled": Hint(
+        "choose another.",
+        problem="Machine {machine} left a lease unstarted and takes none until `leasehold provider recover {machine}`",
+    ),
+    "machine-unverified": Hint("pass --allow-unverified to rent it all the same."),
+    "unknown-lease": Hint("look it up with `leasehold leases`."),
+    "wrong-state": Hint("see `leasehold show {lease:lease}`."),
+    "consent-expired": Hint(f"have the host describe itself again ({_DESCRIBE})."),
+    "malformed-proof": Hint("put the signatures together again with `leasehold group execute`."),
+    "not-deployed": Hint("run `leasehold group deploy` first."),
+    "delegation-expired": Hint("let the account set it anew with `leasehold delegate set`."),
+    "unknown-version": Hint("buy a seat for one that is, see `leasehold pool params`."),
+    "unknown-seat": Hint("see `leasehold validator list`."),
+    "seat-not-leaving": Hint("run `leave` first."),
+    "reported-already": Hint("see `leasehold faults`."),
+    "erc20-insufficient-allowance": Hint("run `leasehold wallet approve` first."),
+    # the chain, keys
+    "transaction-cancelled": Hint("Nothing was done; run the command again if it should be."),
+    "key-missing": Hint("see `leasehold wallet list`, or run `leasehold wallet new`."),
+    "deployment-missing": Hint("get the pool's file and set LEASEHOLD_DEPLOYMENT to it."),
+    "invalid-lease-id": Hint("write it as `leasehold leases` shows it, such as 12 or 12.1."),
+    # renting
+    "none-matches": Hint("widen the search, or see all with `leasehold machines`."),
+    "machine-gone": _MACHINES,
+    "machine-closed": _MACHINES,
+    "nobody-measured": Hint("pass --allow-unverified to rent it all the same."),
+    "no-spot-price": Hint("leave --spot away, or choose another machine."),
+    "price-above-maximum": Hint("raise --max-price or choose another machine."),
+    "duration-not-served": Hint("choose --for between them."),
+    "share-not-served": Hint("choose a smaller --share."),
+    "share-not-sold": Hint("choose that --share, or another machine."),
+    "share-taken": _SHARE,
+    "resize-taken": Hint("take another share, or move the lease with `leasehold move`."),
+    "ledger-too-low": Hint("run `leasehold wallet deposit {missing:tokens} --to {account}` first."),
+    "allowance-too-low": _APPROVE,
+    "nothing-opened": Hint("Choose another machine, or pass --without-agent to open the lease all the same."),
+    "not-started-in-time": Hint(
+        "take {deposit:money} back with `leasehold close {lease:lease}`, which refunds all of it."
+    ),
+    "rejected-unstarted": Hint("see `leasehold show {lease:lease}`."),
+    # providing
+    "somebody-elses": Hint("choose its wallet with --wallet."),
+    "operator-taken": Hint(
+        "change its terms with `leasehold provider terms`, or describe the machine with a new key."
+    ),
+    "rules-change": Hint("read it with `leasehold pool params`, and try again then."),
+    "penalty-not-covered": Hint("run `leasehold wallet deposit {missing:tokens}` first."),
+    "price-not-positive": Hint("set --price to whole tokens per GPU-hour."),
+    "no-such-span": Hint(
+        "{shortest:duration} to {longest:duration} is no such span.",
+        problem="Leases last from --min to --max, at most {most:duration}",
+    ),
+    "trial-too-long": Hint("set --trial to that or less."),
+    "leaves-too-early": Hint("set --until to a later day."),
+    "machine-file-invalid": Hint(f"write it anew with {_DESCRIBE}."),
+    "machine-file-unreadable": Hint(f"write it with {_DESCRIBE}."),
+    "consent-unfit": Hint("run `leasehold-agent describe --owner {provider}` on the host again."),
+}
+
+# The same for the codes with which an agent declines.
+_DECLINED: Final = {
+    "image-unknown": (
+        "the machine does not have the image and could not get it: name one of its own (`leasehold machines --json` "
+        "lists them) or one that a registry or IPFS serves."
+    ),
+    "dataset-missing": (
+        "nobody whom the machine can reach has one of the datasets: keep it pinned on a node that runs "
+        "(`leasehold dataset pin`), then rent again."
+    ),
+}
+
+
+def said(error: LeaseholdError) -> str:
+    """The error as the command line tells it."""
+    hint = _hint(error)
+    problem = hint.problem if hint is not None and hint.problem is not None else error.problem_template
+    advice = hint.advice if hint is not None else error.advice_template
+    return sentence(error.fill(problem, said), error.fill(advice, said))
+
+
+def why_declined(reason: str) -> str:
+    """Why a machine declined a lease, and what to do at the prompt."""
+    from leasehold.market import declined  # here: help says nothing of leases, and is to answer at once
+
+    return _DECLINED.get(reason, declined(reason))
+
+
+def _hint(error: LeaseholdError) -> Hint | None:
+    if error.code == "declined-unstarted":
+        return Hint(
+            why_declined(str(vars(error)["reason"])).replace("{", "{{").replace("}", "}}")
+        )  # no template
+    return HINTS.get(error.code)

@@ -1,0 +1,84 @@
+"""The command line gives advice in its own terms, chosen by an error's code; the library's words stay for the rest."""
+
+from __future__ import annotations
+
+import importlib
+import string
+
+import pytest
+
+from leasehold import errors
+from leasehold.cli._hints import _DECLINED, HINTS, said, why_declined
+from leasehold.errors import LeaseholdError
+from leasehold.market import (
+    AllowanceTooLow,
+    DeclinedUnstarted,
+    LedgerTooLow,
+    Money,
+    NobodyMeasured,
+    NoneTakesIt,
+    SomebodyElses,
+    declined,
+)
+
+MONEY = Money("USDT", 6)
+
+
+def every(kind: type[LeaseholdError] = LeaseholdError) -> dict[str, type[LeaseholdError]]:
+    known = {kind.code: kind}
+    for child in kind.__subclasses__():
+        known |= every(child)
+    return known
+
+
+def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
+    importlib.import_module("leasehold.market.wire")
+    known = every()
+    for code, hint in HINTS.items():
+        for template in (hint.advice, hint.problem or ""):
+            names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
+            assert set(names) <= set(known[code].__dataclass_fields__), code  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("error", "whole"),
+    [
+        (
+            errors.MachineStalled(3),
+            "Machine 3 left a lease unstarted and takes none until `leasehold provider recover 3`: choose another.",
+        ),
+        (
+            errors.WrongState(12 << 16 | 1, 3),
+            "Lease 12.1 is ended, in which this cannot be done: see `leasehold show 12.1`.",
+        ),
+        (
+            AllowanceTooLow(2_500_001).in_money(Money("USDT", 7)),
+            "The pool may not take ~0.25 USDT from the wallet yet: run `leasehold wallet approve 0.2500001`, or pass "
+            "--approve.",
+        ),
+        (
+            LedgerTooLow("0xa", 1_500_000).in_money(MONEY),
+            "The ledger of 0xa lacks 1.5 USDT, and nothing else pays here: run `leasehold wallet deposit 1.5 --to 0xa` "
+            "first.",
+        ),
+        (
+            NoneTakesIt(2, NobodyMeasured(4)),
+            "None of the 2 machines that match takes this lease. The cheapest: Nobody has measured machine 4: pass "
+            "--allow-unverified to rent it all the same.",
+        ),
+        (
+            SomebodyElses(1, "0xa", "0xb"),
+            "Machine 1 belongs to 0xa, not to 0xb: choose its wallet with --wallet.",
+        ),
+        (errors.KeyExists("me"), "There is already a wallet `me`: choose another name."),
+    ],
+)
+def test_an_error_is_told_in_commands(error: LeaseholdError, whole: str) -> None:
+    assert said(error) == whole
+
+
+@pytest.mark.parametrize("reason", ["dataset-missing", "not-ready", "something-{exit_code}"])
+def test_why_a_machine_declined(reason: str) -> None:
+    told = said(DeclinedUnstarted(4, 12 << 16, 2_500_000, reason).in_money(MONEY))
+    assert told == f"Machine 4 declined lease 12 and 2.5 USDT were refunded: {why_declined(reason)}"
+    assert (why_declined(reason) == declined(reason)) == (reason not in _DECLINED)
