@@ -25,7 +25,7 @@ from pydantic_settings import (
 
 from leasehold._fields import in_words
 from leasehold.errors import SettingsError
-from leasehold_agent._subnets import BITS, DEFAULT
+from leasehold_agent.host import BITS, DEFAULT
 
 
 def _listed(value: object) -> object:

@@ -1,7 +1,7 @@
 """What the agent's API and SSH server may know of leases: the border between serving and running.
 
 The API and the SSH server are written against these protocols and hold no Docker client, no chain binding and
-no path of their own. `DockerRuntime` (`_docker_runtime.py`) implements `LeaseRuntime` over the Docker engine.
+no path of their own. `DockerRuntime` (in `reconciling`) implements `LeaseRuntime` over the Docker engine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import Signer
-    from leasehold_agent._notice import Notice
+    from leasehold_agent.store import Notice
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way

@@ -19,38 +19,28 @@ import structlog
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, SettingsError
-from leasehold_agent import _describe as describe
-from leasehold_agent._admission import Admission, Line
-from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._container import Names
-from leasehold_agent._datasets import DatasetCache
-from leasehold_agent._disk_limits import DiskLimits
-from leasehold_agent._disk_reserve import DISK_TROUBLE, DiskReserve
-from leasehold_agent._docker_runtime import DockerRuntime
-from leasehold_agent._engine import Engine
-from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
-from leasehold_agent._gas import GasState
-from leasehold_agent._host import Host, boot_id
-from leasehold_agent._identity import Identity, load_identity, write_private
-from leasehold_agent._image import Images
-from leasehold_agent._inventory import take_inventory
-from leasehold_agent._lease_dir import lease_dirs
-from leasehold_agent._network import Firewall
-from leasehold_agent._outputs import packer
-from leasehold_agent._owner import owner_of
-from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent._sentinel import Told
-from leasehold_agent._ssh import SshServer
-from leasehold_agent._status import write_status
-from leasehold_agent._stream import EngineStreams
-from leasehold_agent._subnets import Blocks
-from leasehold_agent._versions import concerns
-from leasehold_agent._witness import Witnesses
-from leasehold_agent._workloads import UploadedWorkloads
+from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
+from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
+from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
+from leasehold_agent.engine import Engine, EngineFacts, EngineStreams, Images
+from leasehold_agent.host import (
+    DISK_TROUBLE,
+    Blocks,
+    DiskLimits,
+    DiskReserve,
+    Firewall,
+    Identity,
+    load_identity,
+    take_inventory,
+    write_private,
+)
+from leasehold_agent.reconciling import DockerRuntime, Host, Names, Reconciler, boot_id
+from leasehold_agent.ssh import SshServer
+from leasehold_agent.store import DatasetCache, UploadedWorkloads, lease_dirs, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -153,7 +143,7 @@ async def make_host(
         inventory=inventory,
         facts=facts,
         disk_bytes=disk_for_sale(facts, settings),
-        endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),
+        endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         boot_id=boot_id(),
         estranged=estranged,
     )
@@ -203,10 +193,10 @@ async def contact_bytes(
     kept = settings.state_dir / "contact.json"
     if kept.exists():
         return kept.read_bytes()
-    made = await describe.contact(
+    made = await contact_document(
         settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
     )
-    document = describe.canonical(made)
+    document = canonical(made)
     write_private(kept, document)
     return document
 

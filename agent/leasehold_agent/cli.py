@@ -22,18 +22,20 @@ from rich.table import Table
 from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Pool, cost, format_lease, parse_lease
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError, LeaseholdError
-from leasehold_agent import _describe as describing
 from leasehold_agent._config import AgentSettings, config_file, load_settings
-from leasehold_agent._datasets import DatasetCache
-from leasehold_agent._engine import Engine
-from leasehold_agent._footing import lacks
-from leasehold_agent._identity import load_identity, write_private
-from leasehold_agent._inventory import take_inventory
-from leasehold_agent._owner import consent, owner_of, remember_owner
-from leasehold_agent._sentinel import sentinel_beside
 from leasehold_agent._serve import disk_for_sale, opened_pool, serve
-from leasehold_agent._status import read_status
-from leasehold_agent._versions import concerns
+from leasehold_agent.chain import consent, owner_of, remember_owner, sentinel_beside
+from leasehold_agent.documents import (
+    canonical,
+    concerns,
+    contact_document,
+    hardware_document,
+    lacks,
+    read_status,
+)
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import load_identity, take_inventory, write_private
+from leasehold_agent.store import DatasetCache
 
 app = typer.Typer(
     help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
@@ -215,16 +217,16 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
                 _console(stderr=True).print(sentence, style="yellow", markup=False)
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
             disk = disk_for_sale(facts, settings)
-            hardware = describing.hardware(inventory, facts, settings, disk)
+            hardware = hardware_document(inventory, facts, settings, disk)
             for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
                 _console(stderr=True).print(concern, style="yellow", markup=False)
-            contact = await describing.contact(
+            contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )
-            write_private(settings.state_dir / "contact.json", describing.canonical(contact))
+            write_private(settings.state_dir / "contact.json", canonical(contact))
             for document in (hardware, contact):
                 with contextlib.suppress(DatasetError):  # `leasehold provider join` pins them as well
-                    await ipfs.put_block(describing.canonical(document))
+                    await ipfs.put_block(canonical(document))
     finally:
         engine.close()
     return {

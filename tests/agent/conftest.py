@@ -22,15 +22,13 @@ from devnet.patience import patient
 from leasehold.chain import Indexer, Lease, LeaseRequest, LeaseState, Pool, Rpc, Sender, Terms
 from leasehold.datasets import Ipfs
 from leasehold.workload import Workload, digest, load_workload, seal
-from leasehold_agent._chain_gate import PoolGate, follow
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._docker_runtime import DockerRuntime
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._host import Host
-from leasehold_agent._identity import Identity, load_identity
-from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent._serve import make_host
+from leasehold_agent.chain import PoolGate, follow
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import Identity, load_identity
+from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler
 
 PROVIDER, TENANT, OTHER = 1, 2, 3
 TERMS = Terms(

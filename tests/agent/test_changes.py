@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
-from leasehold_agent._desired import ChainSnapshot, Desired
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._inventory import Share
+from leasehold_agent.chain import ChainSnapshot, Desired
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import Share
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

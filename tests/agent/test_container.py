@@ -13,28 +13,13 @@ import pytest
 from leasehold.chain import LeaseState
 from leasehold.workload import Workload, load_workload
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._container import (
-    Names,
-    check_fits,
-    check_tenant,
-    choose_ports,
-    policy_of,
-    spec_of,
-)
-from leasehold_agent._desired import Desired
-from leasehold_agent._engine import ContainerSpec
-from leasehold_agent._engine_facts import EngineFacts
 from leasehold_agent._errors import Declined, NetworkError
-from leasehold_agent._inventory import Share
-from leasehold_agent._network import (
-    Firewall,
-    HostPolicy,
-    LeasePolicy,
-    Rule,
-    bridge_name,
-    parse_rule,
-    render,
-)
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import ContainerSpec, EngineFacts
+from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, Share, parse_rule
+from leasehold_agent.host._firewall import Rule, bridge_name, render
+from leasehold_agent.reconciling import Names
+from leasehold_agent.reconciling._container import check_fits, check_tenant, choose_ports, policy_of, spec_of
 
 CONTROLLER = "0x8e80FFe6Dc044F4A766Afd6e5a8732Fe0977A493"
 NAMES = Names(31337, "0x" + "ab" * 32, CONTROLLER)

@@ -10,12 +10,12 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain import LeaseState
-from leasehold_agent._docker_runtime import phase_of
-from leasehold_agent._engine import ContainerFacts
 from leasehold_agent._errors import EngineUnavailable, NotRunning
-from leasehold_agent._host import Record
-from leasehold_agent._lease_dir import Notes
-from leasehold_agent._stream import EngineStreams, _Frames
+from leasehold_agent.engine import ContainerFacts, EngineStreams
+from leasehold_agent.engine._streams import _Frames
+from leasehold_agent.reconciling._docker_runtime import phase_of
+from leasehold_agent.reconciling._host import Record
+from leasehold_agent.store import Notes
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -237,7 +237,7 @@ PHASES = [
 def test_phases(
     state: LeaseState | None, notes: Notes, container: ContainerFacts | None, record: Record, phase: str
 ) -> None:
-    from leasehold_agent._desired import Desired
+    from leasehold_agent.chain import Desired
 
     desired = None if state is None else Desired(1, 1, "0x", state, 0x01FF, b"", 0, 0, 0, "0x")
     assert phase_of(desired, notes, container, record)[0] == phase

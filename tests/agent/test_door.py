@@ -14,11 +14,11 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._door import Door, DoorLimits, Visitor
-from leasehold_agent._hello import NoHello, missing
-from leasehold_agent._rates import Buckets, Rate, network
-from leasehold_agent._slots import Budget, Room, Slots
-from leasehold_agent._turns import Turns, networks
+from leasehold_agent.access import Buckets, Door, Rate, Slots, Visitor, network
+from leasehold_agent.access._door import DoorLimits
+from leasehold_agent.access._hello import NoHello, missing
+from leasehold_agent.access._slots import Budget, Room
+from leasehold_agent.access._turns import Turns, networks
 
 EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000, new_a_turn=1_000)
 """Lets in whoever comes, and whom its places are for: what comes after may take them at once."""

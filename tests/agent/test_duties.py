@@ -20,9 +20,10 @@ from leasehold.chain import (
     Terms,
 )
 from leasehold.errors import RpcUnavailable
-from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
-from leasehold_agent._duties import Duties, Duty, Stalled, duties
-from leasehold_agent._status import sign_of_life
+from leasehold_agent.chain import ChainSnapshot, Desired, Duties
+from leasehold_agent.chain._desired import Asked, Outage
+from leasehold_agent.chain._duties import Duty, Stalled, duties
+from leasehold_agent.documents._status import sign_of_life
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

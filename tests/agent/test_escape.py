@@ -25,12 +25,10 @@ from devnet.patience import patient
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, WorkloadError
 from leasehold.workload import Output, load_workload
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import EngineRefused
-from leasehold_agent._image_archive import survey
-from leasehold_agent._lease_dir import LeaseDir, Notes
-from leasehold_agent._notice import prepare
-from leasehold_agent._outputs import collect
+from leasehold_agent.engine import Engine
+from leasehold_agent.engine._image_archive import survey
+from leasehold_agent.store import LeaseDir, Notes, collect, prepare
 
 NAME = "lht-escape"
 LIMIT = 8 << 20

@@ -19,15 +19,14 @@ from devnet.patience import patient
 from devnet.world import free_port
 from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold.errors import RpcUnavailable
-from leasehold_agent import _sentinel
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._disk_reserve import DiskReserve
 from leasehold_agent._errors import GasKept
-from leasehold_agent._identity import write_private
-from leasehold_agent._plan import Publish
-from leasehold_agent._sentinel import Sentinel, Told, engine_answers, sentinel_beside
 from leasehold_agent._serve import serve
-from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api import NonceStore
+from leasehold_agent.chain import Told, _sentinel, sentinel_beside
+from leasehold_agent.chain._sentinel import Sentinel, engine_answers
+from leasehold_agent.host import DiskReserve, write_private
+from leasehold_agent.reconciling._plan import Publish
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

@@ -14,10 +14,9 @@ import pytest
 from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState
-from leasehold_agent._endings import how_it_ended
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._netns import socket_in
-from leasehold_agent._status import read_status, write_status
+from leasehold_agent.documents import read_status, write_status
+from leasehold_agent.engine import ContainerFacts, how_it_ended
+from leasehold_agent.host._netns import socket_in
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

@@ -17,11 +17,11 @@ from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings, config_file, load_settings
 from leasehold_agent._errors import AlreadyRunning, StoreFull
-from leasehold_agent._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE, GasState
-from leasehold_agent._identity import load_identity, write_private
-from leasehold_agent._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent._serve import _only_one
-from leasehold_agent._workloads import UploadedWorkloads
+from leasehold_agent.chain import GasState
+from leasehold_agent.chain._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE
+from leasehold_agent.host import load_identity, write_private
+from leasehold_agent.store import LeaseDir, Notes, UploadedWorkloads, lease_dirs
 
 
 def _named(*digests: bytes) -> Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]:

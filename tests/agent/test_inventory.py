@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from leasehold.market import Hardware
-from leasehold_agent._inventory import Gpu, Inventory, default_address, share_of, take_inventory
+from leasehold_agent.host import Inventory, default_address, share_of, take_inventory
+from leasehold_agent.host._inventory import Gpu
 
 STUB = Path(__file__).parent / "nvml_stub" / "nvml.c"
 CARD = Gpu("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
 HOST = Inventory((), None, "A processor", 16, 64 << 30, (), "6.1")
 _ASK = """
 import json
-from leasehold_agent._inventory import take_inventory
+from leasehold_agent.host import take_inventory
 print(json.dumps(take_inventory().document(cpu_units=None, disk_bytes=1, quota=True, runtimes=("runc",))))
 """
 

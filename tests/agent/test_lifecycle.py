@@ -15,11 +15,11 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
-from leasehold_agent import _finish as finish
-from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
-from leasehold_agent._engine import ContainerSpec
-from leasehold_agent._host import Record
-from leasehold_agent._plan import Room, Stop
+from leasehold_agent.engine import ContainerSpec
+from leasehold_agent.reconciling import _finish as finish
+from leasehold_agent.reconciling._container import GENESIS_LABEL, LEASE_LABEL
+from leasehold_agent.reconciling._host import Record
+from leasehold_agent.reconciling._plan import Room, Stop
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

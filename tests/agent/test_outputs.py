@@ -14,9 +14,10 @@ from devnet.engine import Engine as DevEngine
 from devnet.images import Image
 from devnet.patience import patient
 from leasehold.workload import Output
-from leasehold_agent._engine import Engine
-from leasehold_agent._outputs import Ledger, collect
-from leasehold_agent._trees import remove_tree, tree_size
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import remove_tree, tree_size
+from leasehold_agent.store import collect
+from leasehold_agent.store._outputs import Ledger
 
 NAME = "outputs-of-a-tenant"
 _MADE = """

@@ -8,11 +8,9 @@ import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.workload import Restart
-from leasehold_agent._desired import ChainSnapshot, Desired
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._lease_dir import Notes
-from leasehold_agent._notice import Notice
-from leasehold_agent._plan import (
+from leasehold_agent.chain import ChainSnapshot, Desired
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.reconciling._plan import (
     WORKLOAD_LABEL,
     Action,
     Actual,
@@ -31,6 +29,7 @@ from leasehold_agent._plan import (
     gives_way,
     plan,
 )
+from leasehold_agent.store import Notes, Notice
 
 LEASE = 3 << 16
 TENANT = "0x00000000000000000000000000000000000000A1"

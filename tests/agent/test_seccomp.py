@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.chain import LeaseState
-from leasehold_agent._seccomp import ProfileMissing, profile
+from leasehold_agent.engine._seccomp import ProfileMissing, profile
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

@@ -10,9 +10,10 @@ import pytest
 
 from devnet.engine import Engine as DevEngine
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import NetworkError
-from leasehold_agent._subnets import Blocks, free_block
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import Blocks
+from leasehold_agent.host._subnets import free_block
 
 RANGE = IPv4Network("10.99.0.0/16")
 

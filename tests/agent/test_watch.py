@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from leasehold_agent import _chain_gate, _serve
+from leasehold_agent import _serve
+from leasehold_agent.chain import _pool_gate as _chain_gate
 
 
 class Enough(BaseException):

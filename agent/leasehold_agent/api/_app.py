@@ -44,19 +44,16 @@ from leasehold.market.wire import (
     Results,
     SignedReceipt,
 )
-from leasehold_agent._admission import Admission
-from leasehold_agent._door import Door
-from leasehold_agent._rates import network
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-
-from ._auth import Authorizer, Call, Grant
-from ._exec import serve_exec
-from ._gate import Gate, Ready
-from ._limits import UploadLimits, UploadRates
-from ._logs import read_log
-from ._nonces import NonceStore
-from ._problems import MEDIA_TYPE, LastResort, answer, problem
-from ._streams import HeldResponse, cut, until
+from leasehold_agent.access import Admission, Door, network
+from leasehold_agent.api._auth import Authorizer, Call, Grant
+from leasehold_agent.api._exec import serve_exec
+from leasehold_agent.api._gate import Gate, Ready
+from leasehold_agent.api._limits import UploadLimits, UploadRates
+from leasehold_agent.api._logs import read_log
+from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
+from leasehold_agent.api._streams import HeldResponse, cut, until
 
 _log = structlog.get_logger("leasehold_agent.api")
 

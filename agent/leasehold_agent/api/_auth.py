@@ -48,10 +48,9 @@ from leasehold.market.wire import (
     decode_authorization,
     params_hash,
 )
-from leasehold_agent._rates import Buckets, Rate, network
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
-
-from ._nonces import NonceStore
+from leasehold_agent.access import Buckets, Rate, network
+from leasehold_agent.api._nonces import NonceStore
 
 CHECKS_OF_ADDRESS: Final = Rate(120, 6)
 """Signatures of one address for one lease: what a tenant's tools ask at most, with room."""

@@ -18,8 +18,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from leasehold.chain import format_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
-from leasehold_agent._admission import Admission
 from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent.access import Admission
 
 _log = structlog.get_logger("leasehold_agent.api")
 

@@ -10,8 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from leasehold_agent._door import Door, Visitor
-from leasehold_agent._ration import READ_BYTES, Ration
+from leasehold_agent.access import READ_BYTES, Door, Ration, Visitor
 
 MOST_PIECES: Final = 1024
 """Fragments that a message may have; empty ones count for nothing in its length."""

@@ -21,12 +21,10 @@ from websockets.frames import Frame, Opcode
 
 from devnet.patience import patient
 from leasehold.chain import format_lease
-from leasehold_agent._admission import Line
-from leasehold_agent._door import Door, DoorLimits, Visitor
-from leasehold_agent._rates import Buckets, Rate
-from leasehold_agent._ration import Ration
-from leasehold_agent._slots import MOST_STRANGERS, Slots
-from leasehold_agent._turns import networks
+from leasehold_agent.access import Buckets, Door, Line, Rate, Ration, Slots, Visitor
+from leasehold_agent.access._door import DoorLimits
+from leasehold_agent.access._slots import MOST_STRANGERS
+from leasehold_agent.access._turns import networks
 from leasehold_agent.api._gate import Gate, Ready
 from leasehold_agent.api._protocols import MOST_PIECES
 

@@ -13,10 +13,10 @@ import pytest
 from devnet.patience import patient
 from leasehold.market.wire import LOG_OFFSET, TooManyRequests
 from leasehold_agent._errors import EngineUnavailable
-from leasehold_agent._notice import Notice
 from leasehold_agent._runtime import PublishedPort
-from leasehold_agent._slots import Slots
+from leasehold_agent.access import Slots
 from leasehold_agent.api import NonceStore, openapi
+from leasehold_agent.store import Notice
 
 from .conftest import LEASE, World
 from .test_auth import refused

@@ -16,7 +16,7 @@ from devnet.serving import CHAIN, CONTROLLER, MACHINE
 from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
 from leasehold_agent._errors import StoreFull
-from leasehold_agent._rates import Buckets
+from leasehold_agent.access import Buckets
 from leasehold_agent.api import Rate, UploadLimits, UploadRates
 
 from .conftest import DOMAIN, LEASE, Tenant, World, key

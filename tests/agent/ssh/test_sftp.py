@@ -12,10 +12,10 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.errors import AgentError
-from leasehold_agent import _sftp, _sftp_shell
 from leasehold_agent._runtime import ExecStream
-from leasehold_agent._sftp import ContainerSftp, meaning
-from leasehold_agent._sftp_shell import Shell, ShellFailed, quoted
+from leasehold_agent.ssh import _sftp, _sftp_shell
+from leasehold_agent.ssh._sftp import ContainerSftp, meaning
+from leasehold_agent.ssh._sftp_shell import Shell, ShellFailed, quoted
 
 from .conftest import LEASE, Ssh
 

@@ -11,9 +11,9 @@ import asyncssh
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent import _ssh
 from leasehold_agent._errors import EngineUnavailable
-from leasehold_agent._slots import Slots
+from leasehold_agent.access import Slots
+from leasehold_agent.ssh import _server as _ssh
 
 from .conftest import LEASE, OTHER, Ssh, hang_up, unused_port
 
