@@ -78,7 +78,6 @@ class AgentSettings(BaseSettings):
     api_port: Port = 8701
     ssh_port: Port = 8702
     endpoints: Texts = ()
-    metrics_port: Port | None = None
     first_port: Port = 20_000
     last_port: Port = 20_999
     country: Annotated[str, Field(max_length=64)] | None = None
@@ -189,6 +188,10 @@ def load_settings() -> AgentSettings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "settings"
+        if first["type"] == "extra_forbidden":
+            raise SettingsError(
+                f"{where}: there is no such setting; take it out of {config_file()}."
+            ) from error
         raise SettingsError(
             f"{where}: {in_words(first['msg'])}; correct it in {config_file()} or LEASEHOLD_AGENT_{where.upper()}."
         ) from error

@@ -26,7 +26,7 @@ from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
 from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
-from leasehold_agent.engine import Engine, EngineFacts, EngineStreams, Images
+from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     Blocks,
@@ -38,9 +38,19 @@ from leasehold_agent.host import (
     take_inventory,
     write_private,
 )
-from leasehold_agent.reconciling import DockerRuntime, Host, Names, Reconciler, boot_id
+from leasehold_agent.reconciling import (
+    Containers,
+    DockerRuntime,
+    Host,
+    HostFacts,
+    Leases,
+    Names,
+    Reconciler,
+    Supplies,
+    boot_id,
+)
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, lease_dirs, packer
+from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -78,7 +88,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         gate = PoolGate(rpc, pool, index, identity.operator.address, owner, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
-        host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
+        host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info(
@@ -100,7 +110,7 @@ async def make_host(
 ) -> Host:
     """This host with all its parts; what they hold open is closed with `stack`."""
     engine = Engine(settings.docker, Blocks(settings.lease_networks, settings.engine_netns))
-    stack.callback(engine.close)
+    stack.push_async_callback(engine.aclose)
     facts = await _patiently("engine", engine.facts, EngineUnavailable)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
@@ -108,8 +118,6 @@ async def make_host(
     for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
-    streams = EngineStreams(settings.docker)
-    stack.push_async_callback(streams.aclose)
     cache = DatasetCache(
         settings.state_dir / "datasets",
         ipfs,
@@ -117,34 +125,31 @@ async def make_host(
         reserve=settings.disk_reserve,
         wait=settings.fetch_seconds,
     )
+    names = Names.of(deployment)
+    images = Images(
+        engine,
+        ipfs,
+        settings.state_dir / "images",
+        wait=settings.fetch_seconds,
+        reserve=settings.disk_reserve,
+        registries=settings.registries,
+        limit=settings.image_limit,
+        disk=facts.root,
+    )
     return Host(
-        settings=settings,
-        names=Names.of(deployment),
-        engine=engine,
-        limits=DiskLimits(layers if facts.quota and layers.is_dir() else None),
-        streams=streams,
-        firewall=Firewall(settings.engine_netns, settings.connections_limit),
-        chain=gate,
-        uploads=UploadedWorkloads(settings.state_dir / "workloads"),
-        data=ipfs,
-        datasets=cache,
-        images=Images(
+        facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
+        leases=Leases(settings.state_dir / "leases" / names.folder, identity.age_identity),
+        containers=Containers(
+            names,
             engine,
-            ipfs,
-            settings.state_dir / "images",
-            wait=settings.fetch_seconds,
-            reserve=settings.disk_reserve,
-            registries=settings.registries,
-            limit=settings.image_limit,
-            disk=facts.root,
+            DiskLimits(layers if facts.quota and layers.is_dir() else None),
+            Firewall(settings.engine_netns, settings.connections_limit),
         ),
-        pack=packer(ipfs),
-        age_identity=identity.age_identity,
-        inventory=inventory,
-        facts=facts,
-        disk_bytes=disk_for_sale(facts, settings),
+        supplies=Supplies(
+            ipfs, UploadedWorkloads(settings.state_dir / "workloads"), images, cache, packer(ipfs)
+        ),
+        chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
-        boot_id=boot_id(),
         estranged=estranged,
     )
 
@@ -158,8 +163,8 @@ async def _servers(
     rpc: Rpc,
     ipfs: Ipfs,
 ) -> None:
-    settings = host.settings
-    document = await contact_bytes(settings, identity, host.engine, host.datasets, ipfs)
+    settings = host.facts.settings
+    document = await contact_bytes(settings, identity, host.containers.engine, host.supplies.datasets, ipfs)
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
@@ -242,7 +247,7 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             _log.warning("status", problem=str(error))
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
-        await host.sleep(host.settings.tick_seconds)
+        await host.sleep(host.facts.settings.tick_seconds)
 
 
 async def _gas(gate: PoolGate) -> GasState:

@@ -228,7 +228,7 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
                 with contextlib.suppress(DatasetError):  # `leasehold provider join` pins them as well
                     await ipfs.put_block(canonical(document))
     finally:
-        engine.close()
+        await engine.aclose()
     return {
         "hardware": hardware,
         "contact": contact,
@@ -302,7 +302,7 @@ async def _end_outages(settings: AgentSettings) -> None:
     try:
         await engine.facts()
     finally:
-        engine.close()
+        await engine.aclose()
     async with opened_pool(settings, identity) as pool:
         faults = await pool.faults()
         for machine in await _in_service(pool, identity.operator.address, owner_of(settings)):

@@ -120,7 +120,7 @@ class Rig:
 
     async def open_sealed(self, sealed: bytes, *, upload: bool = True, **request: Any) -> int:
         if upload:
-            await self.host.uploads.put(digest(sealed), sealed)
+            await self.host.supplies.uploads.put(digest(sealed), sealed)
         values = {"share": 8, "duration": 3_600} | request
         lease, _ = await self.chain.pool(TENANT).open(
             LeaseRequest(
@@ -157,7 +157,7 @@ class Rig:
         await self.until(reached, seconds)
 
     async def container(self, lease: int) -> ContainerFacts | None:
-        return await self.host.engine.inspect(self.host.names.container(lease))
+        return await self.host.containers.engine.inspect(self.host.containers.names.container(lease))
 
     async def handle(self, lease: int) -> LeaseHandle:
         found = await self.runtime.lookup(lease)
@@ -232,10 +232,10 @@ async def _clean(rig: Rig) -> None:
     for task in rig._tasks:
         task.cancel()
     await asyncio.gather(*rig._tasks, return_exceptions=True)
-    engine = rig.host.engine
-    for container in await engine.containers(rig.host.names.filter):
+    engine = rig.host.containers.engine
+    for container in await engine.containers(rig.host.containers.names.filter):
         await engine.remove(container.name)
-    for network in await engine.networks(rig.host.names.filter):
+    for network in await engine.networks(rig.host.containers.names.filter):
         await engine.remove_network(network)
-    await rig.host.firewall.remove()
+    await rig.host.containers.firewall.remove()
     await rig.stop()

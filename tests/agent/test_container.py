@@ -19,7 +19,13 @@ from leasehold_agent.engine import ContainerSpec, EngineFacts
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, Share, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
-from leasehold_agent.reconciling._container import check_fits, check_tenant, choose_ports, policy_of, spec_of
+from leasehold_agent.reconciling._container_spec import (
+    check_fits,
+    check_tenant,
+    choose_ports,
+    policy_of,
+    spec_of,
+)
 
 CONTROLLER = "0x8e80FFe6Dc044F4A766Afd6e5a8732Fe0977A493"
 NAMES = Names(31337, "0x" + "ab" * 32, CONTROLLER)

@@ -11,10 +11,10 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineUnavailable, NotRunning
-from leasehold_agent.engine import ContainerFacts, EngineStreams
-from leasehold_agent.engine._streams import _Frames
-from leasehold_agent.reconciling._docker_runtime import phase_of
-from leasehold_agent.reconciling._host import Record
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.engine._streams import EngineStreams, _Frames
+from leasehold_agent.reconciling._leases import Record
+from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.store import Notes
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class TestExec:
         async def behind(_: str) -> tuple[bool, int | None, int]:
             return True, None, other.pid
 
-        monkeypatch.setattr(rig.host.streams, "inspect_exec", behind)
+        monkeypatch.setattr(rig.host.containers.engine.streams, "inspect_exec", behind)
         try:
             await stream.close()
             with pytest.raises(TimeoutError):
@@ -197,11 +197,11 @@ class TestRefusals:
 
     async def test_streams_of_a_container_that_is_gone(self, rig: Rig) -> None:
         with pytest.raises(NotRunning, match="gone"):
-            await rig.host.streams.exec("gone", ["true"], tty=False, env={}, size=None)
+            await rig.host.containers.engine.streams.exec("gone", ["true"], tty=False, env={}, size=None)
         with pytest.raises(NotRunning, match="gone"):
-            await anext(rig.host.streams.logs("gone", None, False))
+            await anext(rig.host.containers.engine.streams.logs("gone", None, False))
         with pytest.raises(NotRunning, match="gone"):
-            await rig.host.streams._take_over("/exec/gone/start", {"Detach": False})
+            await rig.host.containers.engine.streams._take_over("/exec/gone/start", {"Detach": False})
 
 
 @pytest.mark.parametrize("cut", range(1, 20))

@@ -23,7 +23,7 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import Share
 from leasehold_agent.reconciling import Names
-from leasehold_agent.reconciling._container import spec_of
+from leasehold_agent.reconciling._container_spec import spec_of
 
 PROGRAMS = Path(__file__).with_name("programs")
 ACCOUNT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"

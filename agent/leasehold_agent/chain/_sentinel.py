@@ -23,7 +23,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -31,10 +30,11 @@ from leasehold.chain import Challenge, Deployment, Faults, Pool, Rpc, Sender
 from leasehold.errors import LeaseholdError, RpcUnavailable
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.chain._owner import owner_of
+from leasehold_agent.engine import engine_answers
 from leasehold_agent.host import load_identity
 
 _log = structlog.get_logger("leasehold_agent")
-_LOOK_SECONDS, _LOOK_LIMIT, _PING_SECONDS = 5.0, 120.0, 10.0
+_LOOK_SECONDS, _LOOK_LIMIT = 5.0, 120.0
 _SILENT_SECONDS = 300
 """Without a look for so long it is taken for dead: two looks that take all the time there is for them, and more."""
 _PART_OF_WINDOW = 40
@@ -181,23 +181,6 @@ async def keep(settings: AgentSettings, told: Told) -> None:
                 _log.exception("sentinel")
             told.looked = int(time.monotonic())
             await asyncio.sleep(_LOOK_SECONDS)
-
-
-async def engine_answers(url: str) -> bool:
-    """Whether the Docker engine answers a ping."""
-    address = urlsplit(url)
-    with contextlib.suppress(OSError, TimeoutError):
-        async with asyncio.timeout(_PING_SECONDS):
-            if address.scheme == "unix":
-                reader, writer = await asyncio.open_unix_connection(address.path)
-            else:
-                reader, writer = await asyncio.open_connection(address.hostname, address.port)
-            try:
-                writer.write(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
-                return b" 200 " in await reader.readline()
-            finally:
-                writer.close()
-    return False
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ from leasehold_agent.chain import PROVE_TIME, ChainSnapshot, GasState
 from leasehold_agent.documents._footing import lacks_at_work
 from leasehold_agent.host import write_private
 from leasehold_agent.reconciling import DockerRuntime, Host
-from leasehold_agent.store import lease_dirs
 
 NAME = "status.json"
 
@@ -24,13 +23,13 @@ async def write_status(
     host: Host, runtime: DockerRuntime, gas: GasState | None, lacks: Sequence[str] = ()
 ) -> None:
     """Write the file whole; a reader never sees half of it. lacks: sentences on what is missing of the agent itself."""
-    known = set(lease_dirs(host.leases_root)) | host.snapshot.leases.keys()
+    known = set(host.leases.folders()) | host.snapshot.leases.keys()
     handles = [handle for lease in sorted(known) if (handle := await runtime.lookup(lease)) is not None]
     document = {
         "at": int(time.time()),
         "current": host.snapshot.current,
         "block": host.snapshot.block,
-        "nodes": len(set(host.settings.rpc)),
+        "nodes": len(set(host.facts.settings.rpc)),
         "chain_time": host.snapshot.now,
         "machines": [
             {
@@ -47,10 +46,10 @@ async def write_status(
         ],
         "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
-        "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts)],
+        "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts.engine)],
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
-    write_private(host.settings.state_dir / NAME, json.dumps(document).encode())
+    write_private(host.facts.settings.state_dir / NAME, json.dumps(document).encode())
 
 
 def sign_of_life(chain: ChainSnapshot, machine: int) -> dict[str, Any]:

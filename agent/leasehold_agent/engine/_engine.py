@@ -12,13 +12,10 @@ import io
 import json
 import re
 import socket
-import tarfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -28,14 +25,23 @@ import requests
 import structlog
 from docker import auth
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
-from leasehold_agent._errors import EngineRefused, EngineUnavailable, OutputTooLarge
+from leasehold_agent._errors import EngineRefused, EngineUnavailable
+from leasehold_agent.engine._containers import (
+    ContainerFacts,
+    ContainerSpec,
+    Limits,
+    facts_of,
+    nano,
+    options_of,
+)
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
+from leasehold_agent.engine._streams import EngineStreams
+from leasehold_agent.engine._tars import Bounded, tar_of_folder
 from leasehold_agent.host import Blocks
 
 T = TypeVar("T")
@@ -54,106 +60,31 @@ OURS = "leasehold/ipfs:"
 """What images are called that came in archives and have no other name."""
 _ENDING = frozenset({"2", "3", "9", "15"})
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
-_TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
-
-
-@dataclass(frozen=True)
-class ContainerFacts:
-    """A container as the engine describes it now. `state` is its word: created, running, exited, dead…"""
-
-    id: str
-    name: str
-    labels: Mapping[str, str]
-    state: str
-    exit_code: int
-    pid: int
-    address: str | None
-    ports: tuple[tuple[int, str, int], ...]  # container port, protocol, host port
-    out_of_memory: bool = False
-    started_at: float = 0.0  # unix seconds by the engine's clock
-    finished_at: float = 0.0
-
-    @property
-    def running(self) -> bool:
-        return self.state in ("running", "restarting")
-
-    @property
-    def paused(self) -> bool:
-        """Its processes stand still, by somebody's hand on the host: they hold memory and answer nothing."""
-        return self.state == "paused"
-
-    @property
-    def exited(self) -> bool:
-        return self.state in ("exited", "dead")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What of a container can be changed while it runs. `cpus` may be a fraction, memory is bytes."""
-
-    cpus: float
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class ContainerSpec:
-    """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host
-    port.
-
-    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
-    """
-
-    name: str
-    image: str
-    network: str
-    labels: Mapping[str, str]
-    command: Sequence[str]
-    environment: Mapping[str, str]
-    hostname: str
-    cpus: float
-    memory_bytes: int
-    pids: int
-    shm_bytes: int
-    disk_bytes: int | None
-    runtime: str | None
-    gpu_uuids: Sequence[str]
-    mounts: Sequence[tuple[Path, str]]
-    ports: Mapping[tuple[int, str], int]
-    dns: Sequence[str]
-    grace: int
-    seccomp: str | None = None  # None is the engine's own
-
-
-# What a root process in a container needs to install packages, change users and serve low ports.
-KEPT_CAPABILITIES = (
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "NET_BIND_SERVICE",
-    "SETGID",
-    "SETUID",
-    "SYS_CHROOT",
-)
 
 
 class Engine:
     """One Docker engine. Every method raises EngineUnavailable while it does not answer, EngineRefused when
     it answers that something cannot be done.
 
-    blocks: finds addresses for networks.
+    blocks: finds addresses for networks. `streams` are commands inside containers and their logs, which nobody's thread
+    waits for.
     """
 
     def __init__(self, url: str, blocks: Blocks | None = None) -> None:
         self.url = url
+        self.streams = EngineStreams(url)
         self._client: Client | None = None
         self._blocks = blocks or Blocks()
         self._networking = threading.Lock()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
+    async def aclose(self) -> None:
+        self.close()
+        await self.streams.aclose()
+
     def close(self) -> None:
+        """All but the streams: for who has opened none."""
         self._short.shutdown(wait=False, cancel_futures=True)
         self._long.shutdown(wait=False, cancel_futures=True)
         if self._client is not None:
@@ -280,7 +211,7 @@ class Engine:
             found = []
             for entry in client.containers(all=True, filters={"label": label}):
                 with contextlib.suppress(NotFound):
-                    found.append(_container_facts(client.inspect_container(entry["Id"])))
+                    found.append(facts_of(client.inspect_container(entry["Id"])))
             return found
 
         return await self._call(ask)
@@ -288,7 +219,7 @@ class Engine:
     async def inspect(self, name: str) -> ContainerFacts | None:
         def ask(client: Client) -> ContainerFacts | None:
             with contextlib.suppress(NotFound):
-                return _container_facts(client.inspect_container(name))
+                return facts_of(client.inspect_container(name))
             return None
 
         return await self._call(ask)
@@ -297,7 +228,7 @@ class Engine:
         """Create the container unless one of that name exists."""
 
         def create(client: Client) -> None:
-            options, labels = _options(client, spec), dict(spec.labels)
+            options, labels = options_of(client, spec), dict(spec.labels)
             with contextlib.suppress(NotFound):
                 client.inspect_container(spec.name)
                 return
@@ -314,7 +245,7 @@ class Engine:
                     chunks, _ = client.get_archive(name, folder)
                     chunks.close()
                 except NotFound:
-                    client.put_archive(name, "/", _folder(folder))
+                    client.put_archive(name, "/", tar_of_folder(folder))
 
         await self._call(make)
 
@@ -354,7 +285,7 @@ class Engine:
             # The SDK's own `update_container` has no way to say cores, and the engine takes no other unit beside them.
             url = client._url("/containers/{0}/update", name)
             memory = {"Memory": limits.memory_bytes, "MemorySwap": limits.memory_bytes}
-            answer = client._post_json(url, data={"NanoCpus": _nano(limits.cpus), **memory})
+            answer = client._post_json(url, data={"NanoCpus": nano(limits.cpus), **memory})
             client._result(answer, json=True)
 
         await self._call(update)
@@ -398,7 +329,7 @@ class Engine:
         def hasten(client: Client) -> None:
             cores = int(client.info()["NCPU"])
             answer = client._post_json(
-                client._url("/containers/{0}/update", name), data={"NanoCpus": _nano(cores)}
+                client._url("/containers/{0}/update", name), data={"NanoCpus": nano(cores)}
             )
             client._result(answer, json=True)
             client.kill(name)
@@ -445,7 +376,7 @@ class Engine:
                 chunks, _ = client.get_archive(name, path, chunk_size=1 << 20)
             except NotFound:
                 return None
-            with contextlib.closing(chunks), io.BufferedReader(_Bounded(chunks, limit, path)) as source:
+            with contextlib.closing(chunks), io.BufferedReader(Bounded(chunks, limit, path)) as source:
                 return take(source)
 
         return await self._call(copy, long=True)
@@ -491,121 +422,3 @@ def _inspected(client: Client, image: str) -> dict[str, Any] | None:
     with contextlib.suppress(ImageNotFound):
         return dict(client.inspect_image(image))
     return None
-
-
-def _container_facts(raw: Mapping[str, Any]) -> ContainerFacts:
-    networks, state = raw["NetworkSettings"]["Networks"].values(), raw["State"]
-    return ContainerFacts(
-        id=raw["Id"],
-        name=raw["Name"].removeprefix("/"),
-        labels=raw["Config"]["Labels"] or {},
-        state=state["Status"],
-        exit_code=int(state["ExitCode"]),
-        pid=int(state["Pid"]),
-        address=next((n["IPAddress"] for n in networks if n.get("IPAddress")), None),
-        ports=tuple(_bindings(raw["HostConfig"].get("PortBindings") or {})),
-        out_of_memory=bool(state.get("OOMKilled")),
-        started_at=_seconds(state.get("StartedAt", "")),
-        finished_at=_seconds(state.get("FinishedAt", "")),
-    )
-
-
-def _seconds(text: str) -> float:
-    """The engine's RFC 3339 with nanoseconds as unix seconds; 0 for what has not happened (the year 1)."""
-    found = _TIME.match(text)
-    if found is None or text.startswith("0001"):
-        return 0.0
-    whole = datetime.fromisoformat(found[1] + "+00:00").timestamp()
-    return whole + float("0." + (found[2] or "0"))
-
-
-def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
-    for key, bound in sorted(raw.items()):
-        port, _, protocol = key.partition("/")
-        for binding in bound:
-            yield int(port), protocol, int(binding["HostPort"])
-
-
-def _options(client: Client, spec: ContainerSpec) -> dict[str, Any]:
-    gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpu_uuids), capabilities=[["gpu"]])
-    size = None
-    if spec.disk_bytes is not None:  # the engine's limit counts the image as well
-        size = {"size": str(spec.disk_bytes + int(client.inspect_image(spec.image)["Size"]))}
-    host = client.create_host_config(
-        cap_drop=["ALL"],
-        cap_add=list(KEPT_CAPABILITIES),
-        security_opt=["no-new-privileges", *([f"seccomp={spec.seccomp}"] if spec.seccomp else [])],
-        nano_cpus=_nano(spec.cpus),
-        mem_limit=spec.memory_bytes,
-        memswap_limit=spec.memory_bytes,
-        pids_limit=spec.pids,
-        shm_size=spec.shm_bytes,
-        # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
-        ulimits=[Ulimit(name="core", soft=1, hard=1)],
-        storage_opt=size,
-        runtime=spec.runtime,
-        device_requests=[gpus] if spec.gpu_uuids else None,
-        mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
-        port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
-        network_mode=spec.network,
-        dns=list(spec.dns),
-        log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
-        init=spec.runtime != "runsc",
-    )
-    return {
-        "image": spec.image,
-        "command": list(spec.command) or None,
-        "name": spec.name,
-        "hostname": spec.hostname,
-        "environment": dict(spec.environment),
-        # An image's own check would run on the engine's time, as often as every millisecond.
-        "healthcheck": {"test": ["NONE"]},
-        "ports": [(port, protocol) for port, protocol in spec.ports],
-        "host_config": host,
-        "networking_config": client.create_networking_config(
-            {spec.network: EndpointConfig(client.api_version)}
-        ),
-        "stop_timeout": spec.grace,
-    }
-
-
-def _nano(cpus: float) -> int:
-    return int(cpus * 1_000_000_000)
-
-
-def _folder(path: str) -> bytes:
-    """A tar of one empty folder that every user may write to. The engine makes those that lead to it."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        entry = tarfile.TarInfo(path.lstrip("/"))
-        entry.type, entry.mode = tarfile.DIRTYPE, 0o1777
-        tar.addfile(entry)
-    return out.getvalue()
-
-
-class _Bounded(io.RawIOBase):
-    """Chunks as a file to read from. Raises OutputTooLarge beyond `limit` bytes."""
-
-    def __init__(self, chunks: Iterator[bytes], limit: int, path: str) -> None:
-        self._chunks = chunks
-        self._limit = limit
-        self._left = limit
-        self._path = path
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            if (chunk := next(self._chunks, None)) is None:
-                return 0
-            self._rest = memoryview(chunk)
-            self._left -= len(chunk)
-            if self._left < 0:
-                raise OutputTooLarge(
-                    f"{self._path} is larger than {self._limit} bytes, the most this host packs of it."
-                )
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 
-from leasehold_agent.engine._engine import ContainerFacts
+from leasehold_agent.engine._containers import ContainerFacts
 
 _BY_SIGNAL = 128
 

@@ -6,16 +6,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from leasehold.chain import LeaseState
-from leasehold.workload import Restart
 from leasehold_agent._errors import NotRunning
-from leasehold_agent._runtime import ExecStream, LeaseHandle, Phase, PublishedPort
+from leasehold_agent._runtime import ExecStream, LeaseHandle, PublishedPort
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerFacts, ended_again, how_it_ended
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
-from leasehold_agent.reconciling._host import Host, Record
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import Record
+from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.store import Notes, UploadedWorkloads, notice_of
@@ -33,17 +33,17 @@ class DockerRuntime:
 
     @property
     def workloads(self) -> UploadedWorkloads:
-        return self._host.uploads
+        return self._host.supplies.uploads
 
     async def lookup(self, lease: int) -> LeaseHandle | None:
         host = self._host
         desired = host.snapshot.leases.get(lease)
-        notes = host.folder(lease).load()
+        notes = host.leases.folder(lease).load()
         if desired is None and not notes.workload:
             return None
         container = self._reconciler.containers.get(lease)
-        record = host.records.get(lease) or Record()
-        workload = host.workload(lease) if notes.workload else None
+        record = host.leases.records.get(lease) or Record()
+        workload = host.leases.workload(lease) if notes.workload else None
         phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = desired is None or desired.author == desired.tenant
@@ -65,13 +65,13 @@ class DockerRuntime:
             outputs=tuple(output.path for output in workload.outputs) if workload and mine else (),
             result_cid=notes.result,
             notice=notice_of(desired) if desired is not None else None,
-            kept_log=notes.cleared and host.folder(lease).log.exists(),
+            kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
-        kept = self._host.folder(lease)
+        kept = self._host.leases.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
             yield (
@@ -79,9 +79,9 @@ class DockerRuntime:
             )
             return
         container = await self._container(lease)
-        if tail is None and await self._host.streams.rotated(container.id):
+        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
             yield _ROTATED
-        async for data in self._host.streams.logs(container.id, tail, follow):
+        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
             yield data
 
     async def exec(
@@ -94,7 +94,9 @@ class DockerRuntime:
         size: tuple[int, int] | None = None,
     ) -> ExecStream:
         container = await self._container(lease, running=True)
-        return await self._host.streams.exec(container.id, command, tty=tty, env=env or {}, size=size)
+        return await self._host.containers.engine.streams.exec(
+            container.id, command, tty=tty, env=env or {}, size=size
+        )
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         container = await self._container(lease, running=True)
@@ -104,7 +106,7 @@ class DockerRuntime:
             return await self._connect_inside(container, port)
         if container.address is None:
             raise NotRunning("The container has no address.")
-        netns = self._host.settings.engine_netns
+        netns = self._host.facts.settings.engine_netns
         return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
 
     async def _connect_inside(
@@ -120,53 +122,10 @@ class DockerRuntime:
 
     async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
         """The container as the engine has it now. Raises NotRunning, EngineUnavailable."""
-        container = await self._host.engine.inspect(self._host.names.container(lease))
+        container = await self._host.containers.engine.inspect(self._host.containers.names.container(lease))
         if container is None or (running and not container.running):
             raise NotRunning("The lease's container is not running; its status says why.")
         return container
-
-
-def phase_of(
-    desired: Desired | None,
-    notes: Notes,
-    container: ContainerFacts | None,
-    record: Record,
-    *,
-    pause: float = 0.0,
-) -> tuple[Phase, str | None]:
-    """How far a lease is, and why it is not running if it is not. pause: seconds until it is started again."""
-    over = desired is None or desired.state not in (LeaseState.OPENED, LeaseState.ACTIVE)
-    if notes.gone_at is not None or over:
-        busy = container is not None and (container.running or (notes.launched and not notes.published))
-        declined = notes.failure is not None and not notes.billed
-        ended: Literal["stopping", "ended", "declined"] = "declined" if declined else "ended"
-        still = busy and desired is not None and desired.state is LeaseState.ENDED
-        return ("stopping" if still else ended), notes.failure_detail or None
-    if notes.failure is not None:
-        return "declined", notes.failure_detail or notes.failure
-    if desired is not None and desired.state is LeaseState.ACTIVE and notes.launched and not notes.stopped:
-        return "running", _why_not_up(container, record, pause)
-    if record.ready and container is not None and container.running:
-        return "ready", record.trouble
-    if container is not None and (container.running or container.state == "created"):
-        return "starting", record.trouble
-    return ("fetching" if record.waiting == "dataset-missing" else "pulling"), record.trouble
-
-
-def _why_not_up(container: ContainerFacts | None, record: Record, pause: float) -> str | None:
-    """What a tenant who pays should know of a container that does not run, or that keeps ending."""
-    if container is None:
-        return record.trouble
-    if container.paused:
-        return "The container was paused on the host, and goes on in a moment."
-    restarts = record.workload is not None and record.workload[1].restart is not Restart.NEVER
-    if container.exited and restarts and not record.killed:
-        return ended_again(container, record.ends, pause)
-    if container.exited and (container.exit_code or container.out_of_memory) and not record.killed:
-        return f"The command ended {how_it_ended(container)}."
-    if container.running and record.ends > 1:
-        return f"The command has ended {record.ends} times and was started again each time."
-    return None
 
 
 def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:

@@ -21,8 +21,9 @@ from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import Declined, LimitNotHeld
 from leasehold_agent.chain import Duties, Told
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.reconciling import _finish as finish
 from leasehold_agent.reconciling._bring_up import bring_up
+from leasehold_agent.reconciling._changes import Changes
+from leasehold_agent.reconciling._ending import Ending
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._plan import (
     Action,
@@ -43,7 +44,9 @@ from leasehold_agent.reconciling._plan import (
     gives_way,
     plan,
 )
-from leasehold_agent.store import lease_dirs, read_notice
+from leasehold_agent.reconciling._results import Results
+from leasehold_agent.reconciling._start import Starting
+from leasehold_agent.store import read_notice
 
 _log = structlog.get_logger("leasehold_agent")
 _HEALTHY_SECONDS = 10
@@ -82,7 +85,13 @@ class Reconciler:
     _duties: Duties = field(init=False)
 
     def __post_init__(self) -> None:
-        self._duties = Duties(self.host.chain, self.host.clock)
+        host = self.host
+        chain, containers, leases, supplies = host.chain, host.containers, host.leases, host.supplies
+        self._duties = Duties(chain, host.clock)
+        self._results = Results(chain, containers, leases, supplies, host.facts)
+        self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
+        self._changes = Changes(chain, containers, leases, self._results)
+        self._ending = Ending(chain, containers, leases, self._results)
 
     def wake(self) -> None:
         """Look again now."""
@@ -99,7 +108,7 @@ class Reconciler:
                     _log.exception("tick")
                 # Not `wait_for`: before Python 3.12 it loses a cancellation that meets the event.
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self.host.settings.tick_seconds):
+                    async with asyncio.timeout(self.host.facts.settings.tick_seconds):
                         await self._wake.wait()
         finally:
             await self._drop_all()
@@ -111,7 +120,7 @@ class Reconciler:
         starts = False
         self.told.machines = host.snapshot.machines
         with contextlib.suppress(LimitNotHeld):  # the log has it, and nothing starts meanwhile
-            await host.limits.mend()
+            await host.containers.limits.mend()
             starts = True
         self.told.serves = starts and host.reachable()
         try:
@@ -139,7 +148,7 @@ class Reconciler:
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
-        await host.uploads.sweep(host.chain.standbys)
+        await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
 
     async def settle(self) -> None:
@@ -150,26 +159,26 @@ class Reconciler:
     # ------------------------------------------------------------------------------------------------ looking
 
     def _known(self) -> set[int]:
-        return set(lease_dirs(self.host.leases_root)) | self.containers.keys()
+        return set(self.host.leases.folders()) | self.containers.keys()
 
     async def _look(self) -> None:
         """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to
         another agent on the same engine.
         """
         found: dict[int, ContainerFacts] = {}
-        folders = lease_dirs(self.host.leases_root)
-        for container in await self.host.engine.containers(self.host.names.filter):
-            named = self.host.names.lease_of(container.labels)
+        folders = self.host.leases.folders()
+        for container in await self.host.containers.engine.containers(self.host.containers.names.filter):
+            named = self.host.containers.names.lease_of(container.labels)
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
                 found[named[0]] = container
         self.containers = found
-        self.networks = set(await self.host.engine.networks(self.host.names.filter))
+        self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
 
     async def _judge(self) -> None:
         """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
-        host, boot = self.host, self.host.boot
+        host, boot = self.host, self.host.facts.boot
         for lease, container in self.containers.items():
-            record, folder = host.record(lease), host.folder(lease)
+            record, folder = host.leases.record(lease), host.leases.folder(lease)
             notes = folder.load()
             if container.running and notes.launched and not notes.stopped and notes.boot != boot:
                 notes.boot = boot
@@ -177,7 +186,7 @@ class Reconciler:
             end = (container.id, container.finished_at)
             if not container.exited or not notes.launched or notes.stopped or record.end == end:
                 continue
-            record.killed = not notes.ended and await host.engine.killed_from_outside(container)
+            record.killed = not notes.ended and await host.containers.engine.killed_from_outside(container)
             if record.killed:
                 _log.warning("killed", lease=format_lease(lease), container=container.name)
             if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
@@ -187,32 +196,35 @@ class Reconciler:
 
     def _actual(self) -> dict[int, Actual]:
         here = {}
-        folders = lease_dirs(self.host.leases_root)
+        folders = self.host.leases.folders()
         for lease in folders.keys() | self.containers.keys():
-            record, workload = self.host.record(lease), self.host.workload(lease)
-            notes = self.host.folder(lease).load()
+            record, workload = self.host.leases.record(lease), self.host.leases.workload(lease)
+            notes = self.host.leases.folder(lease).load()
             here[lease] = Actual(
                 notes=notes,
                 container=self.containers.get(lease),
-                told=read_notice(self.host.folder(lease).told),
+                told=read_notice(self.host.leases.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
                 killed=record.killed,
                 restart=workload.restart if workload is not None else Restart.NEVER,
                 resting=self.host.clock() < record.again.until,
-                roomier=notes.lacked is not None and self.host.room_for_outputs() > 2 * notes.lacked + _MORE,
-                networked=self.host.names.network(lease) in self.networks,
+                roomier=notes.lacked is not None
+                and self.host.facts.room_for_outputs() > 2 * notes.lacked + _MORE,
+                networked=self.host.containers.names.network(lease) in self.networks,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
-            if lease in self.host.records:
-                here[lease] = Actual(self.host.folder(lease).load(), waiting=self.host.record(lease).waiting)
+            if lease in self.host.leases.records:
+                here[lease] = Actual(
+                    self.host.leases.folder(lease).load(), waiting=self.host.leases.record(lease).waiting
+                )
         return here
 
     def rules(self) -> Rules:
         """The host's part of the decision, where it has room enough."""
-        settings = self.host.settings
+        settings = self.host.facts.settings
         return Rules(
-            boot=self.host.boot,
+            boot=self.host.facts.boot,
             confirmations=settings.confirmations,
             start_margin=settings.start_margin,
             retention_min=settings.retention_min,
@@ -234,7 +246,7 @@ class Reconciler:
 
     async def _forget_image(self) -> bool:
         try:
-            return await self.host.images.forget_unused(self._images())
+            return await self.host.supplies.images.forget_unused(self._images())
         except (LeaseholdError, OSError) as error:
             _log.warning("images", problem=str(error))
             return False
@@ -244,7 +256,7 @@ class Reconciler:
         live = {
             lease for lease, each in self.host.snapshot.leases.items() if each.live_at(self.host.snapshot.now)
         }
-        workloads = (self.host.workload(lease) for lease in live)
+        workloads = (self.host.leases.workload(lease) for lease in live)
         return {workload.image for workload in workloads if workload is not None}
 
     def _room(self) -> Room:
@@ -254,12 +266,12 @@ class Reconciler:
         host, snapshot = self.host, self.host.snapshot
         if host.clock() < self._clearing_until:
             return Room.ENOUGH
-        if host.room(host.settings.disk_reserve):
+        if host.facts.room(host.facts.settings.disk_reserve):
             return Room.SHORT
         live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
         found = Room.ENOUGH
-        for record in (host.records[lease] for lease in live if lease in host.records):
-            if record.wants is not None and not (room := host.room(record.wants)):
+        for record in (host.leases.records[lease] for lease in live if lease in host.leases.records):
+            if record.wants is not None and not (room := host.facts.room(record.wants)):
                 record.wants = None  # it has what it bought, and fills it by itself
             elif record.wants is not None:
                 found = max(found, room)
@@ -286,7 +298,7 @@ class Reconciler:
 
     async def _perform(self, action: Action, work: _Work) -> None:
         """One action, with what goes wrong turned into a note, a pause or a line in the log."""
-        record = self.host.record(action.lease)
+        record = self.host.leases.record(action.lease)
         try:
             await self._act(action)
             if isinstance(action, SendStart | Publish | Decline):
@@ -312,43 +324,44 @@ class Reconciler:
 
     async def _act(self, action: Action) -> None:
         host, lease = self.host, action.lease
-        desired, record = host.snapshot.leases.get(lease), host.record(lease)
+        desired = host.snapshot.leases.get(lease)
         match action:
             case Stop():
-                await finish.stop(host, action, desired, record)
+                await self._ending.stop(action, host.snapshot)
             case Clear():
-                await finish.clear(host, lease)
+                await self._ending.clear(lease)
             case Delete():
-                await finish.delete(host, lease)
+                await self._ending.delete(lease)
             case Decline():
-                await finish.decline(host, action)
+                await self._starting.decline(action)
             case _ if desired is None:
                 return
             case BringUp():
-                await bring_up(host, desired, record)
+                await bring_up(host, desired)
             case SendStart():
-                await finish.send_start(host, desired, record)
+                await self._starting.start(desired)
             case Publish():
-                await finish.publish(host, desired)
+                await self._results.publish(desired, host.share(desired))
             case Replace():
-                await finish.replace(host, desired, record)
+                await self._changes.replace(desired, host.share(desired))
             case HandOver():
-                await finish.hand_over(host, desired)
+                await self._changes.hand_over(desired)
             case Resize():
-                await finish.resize(host, desired, record)
+                made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
+                await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await finish.tell(host, desired)
+                await self._changes.tell(desired)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot
         help.
         """
         _log.info("declined", lease=format_lease(action.lease), reason=error.reason, detail=error.detail)
-        self.host.record(action.lease).trouble = error.detail
+        self.host.leases.record(action.lease).trouble = error.detail
         desired = self.host.snapshot.leases.get(action.lease)
         unstarted = desired is not None and desired.state is LeaseState.OPENED
         if unstarted or error.reason in _FOR_EVER:
-            folder = self.host.folder(action.lease)
+            folder = self.host.leases.folder(action.lease)
             notes = folder.load()
             notes.failure, notes.failure_detail = error.reason, error.detail
             folder.save(notes)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from leasehold.chain import Deployment, format_lease
+from leasehold.chain import format_lease
 from leasehold.workload import Runtime, Workload
 from leasehold.workload import Share as HeldAs
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
-from leasehold_agent.host import BRIDGE_PREFIX, LeasePolicy, Share, parse_rule
+from leasehold_agent.host import LeasePolicy, Share, parse_rule
+from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
 
-LEASE_LABEL = "leasehold.lease"
-GENESIS_LABEL = "leasehold.genesis"
 _DEFAULT_SHM = 64 << 20
 _LEAST_CPUS = 0.01
 """The least that the kernel's scheduler takes. The engine reads what rounds to nothing as no limit at all."""
@@ -27,65 +24,6 @@ _NO_RESOLVER = ("127.0.0.1",)
 container's stead, from the host's network: a way out by names that no rule sees."""
 _PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
 """Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
-
-
-@dataclass(frozen=True)
-class Names:
-    """How this agent's containers, networks and bridges are called: by lease, pool and the chain's own
-    history.
-
-    Two of one name cannot exist, so two containers of one lease cannot; and a development chain that repeats
-    addresses never meets the containers of the one before it.
-    """
-
-    chain_id: int
-    genesis: str
-    controller: str
-
-    @classmethod
-    def of(cls, deployment: Deployment) -> Names:
-        return cls(deployment.chain_id, deployment.genesis.lower(), deployment.controller)
-
-    def label(self, lease: int, machine: int) -> str:
-        return f"eip155:{self.chain_id}/{self.controller}/{lease}@{machine}"
-
-    def labels(self, lease: int, machine: int) -> dict[str, str]:
-        return {LEASE_LABEL: self.label(lease, machine), GENESIS_LABEL: self.genesis}
-
-    def lease_of(self, labels: Mapping[str, str]) -> tuple[int, int] | None:
-        """The lease and the machine that a container's labels name, or None if it is not one of this pool on this
-        chain.
-        """
-        before, _, rest = labels.get(LEASE_LABEL, "").rpartition("/")
-        lease, _, machine = rest.partition("@")
-        mine = before.lower() == f"eip155:{self.chain_id}/{self.controller}".lower()
-        if (
-            not mine
-            or labels.get(GENESIS_LABEL) != self.genesis
-            or not (lease.isdigit() and machine.isdigit())
-        ):
-            return None
-        return int(lease), int(machine)
-
-    @property
-    def filter(self) -> str:
-        return f"{GENESIS_LABEL}={self.genesis}"
-
-    def container(self, lease: int) -> str:
-        return f"leasehold-{format_lease(lease)}-{self._mark(lease)[:8]}"
-
-    network = container
-
-    def bridge(self, lease: int) -> str:
-        return BRIDGE_PREFIX + self._mark(lease)[:12]
-
-    @property
-    def folder(self) -> str:
-        """The name of the folder for this pool's leases on this history of the chain."""
-        return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}".encode()).hexdigest()[:16]
-
-    def _mark(self, lease: int) -> str:
-        return hashlib.sha256(f"{self.genesis}/{self.controller.lower()}/{lease}".encode()).hexdigest()
 
 
 def check_tenant(workload: Workload, desired: Desired) -> None:
