@@ -25,7 +25,7 @@ from pydantic_settings import (
 
 from leasehold._fields import in_words
 from leasehold.errors import SettingsError
-from leasehold_agent.host import BITS, DEFAULT
+from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
 
 
 def _listed(value: object) -> object:
@@ -117,7 +117,7 @@ class AgentSettings(BaseSettings):
     connections_limit: Annotated[int, Field(ge=16)] = 4_096
     """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: Texts = ("1.1.1.1", "9.9.9.9")
-    lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = DEFAULT
+    lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = LEASE_NETWORKS
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
@@ -146,8 +146,8 @@ class AgentSettings(BaseSettings):
         for network in networks:
             if not any(network.subnet_of(private) for private in _PRIVATE):
                 raise ValueError(f"{network} is no private range (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16)")
-            if network.prefixlen > BITS:
-                raise ValueError(f"{network} is smaller than the /{BITS} that one lease needs")
+            if network.prefixlen > BLOCK_BITS:
+                raise ValueError(f"{network} is smaller than the /{BLOCK_BITS} that one lease needs")
         if not networks:
             raise ValueError("name at least one range")
         return networks

@@ -20,7 +20,7 @@ from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, SettingsError
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
+from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
@@ -29,7 +29,7 @@ from leasehold_agent.documents import canonical, concerns, contact_document, end
 from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
-    Blocks,
+    AddressBlocks,
     DiskLimits,
     DiskReserve,
     Firewall,
@@ -43,7 +43,7 @@ from leasehold_agent.reconciling import (
     DockerRuntime,
     Host,
     HostFacts,
-    Leases,
+    LeaseBook,
     Names,
     Reconciler,
     Supplies,
@@ -109,9 +109,9 @@ async def make_host(
     ipfs: Ipfs,
 ) -> Host:
     """This host with all its parts; what they hold open is closed with `stack`."""
-    engine = Engine(settings.docker, Blocks(settings.lease_networks, settings.engine_netns))
+    engine = Engine(settings.docker, AddressBlocks(settings.lease_networks, settings.engine_netns))
     stack.push_async_callback(engine.aclose)
-    facts = await _patiently("engine", engine.facts, EngineUnavailable)
+    facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
     inventory = take_inventory()
@@ -138,7 +138,7 @@ async def make_host(
     )
     return Host(
         facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
-        leases=Leases(settings.state_dir / "leases" / names.folder, identity.age_identity),
+        leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
         containers=Containers(
             names,
             engine,
@@ -226,9 +226,7 @@ def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
 
 
 def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
-    """Bytes of the engine's disk, or of the state folder's where the engine's is elsewhere, less the
-    reserve.
-    """
+    """Bytes of the engine's disk, or of the state folder's where the engine's is elsewhere, less the reserve."""
     root = facts.root if facts.root.is_dir() else settings.state_dir
     return max(0, shutil.disk_usage(root).total - settings.disk_reserve)
 

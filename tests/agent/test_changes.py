@@ -15,7 +15,7 @@ from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import Share
+from leasehold_agent.host import LeaseShare
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -223,7 +223,7 @@ async def _pretend_other_gpus(rig: Rig) -> None:
     """The lease's new cells lie on another GPU, as far as the agent knows; the engine here has none to give."""
     real = rig.host.share
 
-    def share(desired: Desired) -> Share:
+    def share(desired: Desired) -> LeaseShare:
         found = real(desired)
         return replace(found, gpu_uuids=() if desired.placement != 0x01FF else ("GPU-before",))
 

@@ -10,7 +10,7 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain import LeaseState
-from leasehold_agent._errors import EngineUnavailable, NotRunning
+from leasehold_agent._errors import EngineDown, NoContainer
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.engine._streams import EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
@@ -178,29 +178,29 @@ class TestConnect:
 class TestRefusals:
     async def test_a_lease_that_is_not_here(self, rig: Rig) -> None:
         assert await rig.runtime.lookup(99 << 16) is None
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await rig.runtime.exec(99 << 16, ["true"])
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await anext(rig.runtime.logs(99 << 16, None, False))
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await rig.runtime.connect(99 << 16, 80)
 
     async def test_an_engine_that_does_not_answer(self, tmp_path: Path) -> None:
         streams = EngineStreams(f"unix://{tmp_path}/none.sock")
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await streams.exec("c", ["true"], tty=False, env={}, size=None)
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await anext(streams.logs("c", None, False))
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await streams._take_over("/exec/x/start", {})
         await streams.aclose()
 
     async def test_streams_of_a_container_that_is_gone(self, rig: Rig) -> None:
-        with pytest.raises(NotRunning, match="gone"):
+        with pytest.raises(NoContainer, match="gone"):
             await rig.host.containers.engine.streams.exec("gone", ["true"], tty=False, env={}, size=None)
-        with pytest.raises(NotRunning, match="gone"):
+        with pytest.raises(NoContainer, match="gone"):
             await anext(rig.host.containers.engine.streams.logs("gone", None, False))
-        with pytest.raises(NotRunning, match="gone"):
+        with pytest.raises(NoContainer, match="gone"):
             await rig.host.containers.engine.streams._take_over("/exec/gone/start", {"Detach": False})
 
 

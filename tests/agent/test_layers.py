@@ -108,5 +108,23 @@ def classes(root: Path) -> dict[str, list[str]]:
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(root.parent)))
+                places[node.name].append(str(path.relative_to(ROOT)))
     return places
+
+
+def test_no_class_is_named_twice() -> None:
+    """Neither in the agent nor, since both are read side by side, in the library beneath it."""
+    own, library = classes(AGENT), classes(LIBRARY)
+    twice = {name: own[name] + library.get(name, []) for name in own if len(own[name]) > 1 or name in library}
+    assert not twice
+
+
+def test_the_tree_of_errors_is_as_drawn() -> None:
+    tree = ast.parse((AGENT / "_errors.py").read_text())
+    parents = {node.name: ast.unparse(node.bases[0]) for node in tree.body if isinstance(node, ast.ClassDef)}
+    above, found = ["AgentError"], {}
+    for branch, name in re.findall(r"^([│ ]*[├└]── )(\w+)", ast.get_docstring(tree) or "", re.MULTILINE):
+        depth = len(branch) // 4
+        found[name] = above[depth - 1]
+        above[depth:] = [name]
+    assert found == parents

@@ -17,7 +17,7 @@ from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
 from leasehold_agent.engine import ContainerSpec
 from leasehold_agent.reconciling._names import GENESIS_LABEL, LEASE_LABEL
-from leasehold_agent.reconciling._plan import Room, Stop
+from leasehold_agent.reconciling._plan import DiskRoom, Stop
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -166,7 +166,7 @@ async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) ->
     await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
     assert await rig.container(first) is not None
     room = rig.host.facts.room
-    rig.host.facts.room = lambda wanted=0: Room.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
+    rig.host.facts.room = lambda wanted=0: DiskRoom.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
     second = await rig.open(rig.workload(grace=0, disk="1MiB"))
     await rig.until(lambda: not rig.host.leases.folder(first).exists)
     await running(rig, second)

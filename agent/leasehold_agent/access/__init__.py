@@ -14,7 +14,7 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.access._admission import Admission, Line
-from leasehold_agent.access._door import Door
+from leasehold_agent.access._door import StreetDoor
 from leasehold_agent.access._porch import Visitor
 from leasehold_agent.access._rates import Buckets, Rate, network
 from leasehold_agent.access._ration import READ_BYTES, Ration
@@ -24,11 +24,11 @@ __all__ = [
     "READ_BYTES",
     "Admission",
     "Buckets",
-    "Door",
     "Line",
     "Rate",
     "Ration",
     "Slots",
+    "StreetDoor",
     "Visitor",
     "network",
 ]

@@ -18,7 +18,13 @@ from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._known import Known
 from leasehold_agent.access._rates import Buckets, Rate
 from leasehold_agent.access._ration import Ration
-from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, STREAMS_PER_LEASE, Budget, Room, Slots
+from leasehold_agent.access._slots import (
+    CONNECTIONS_PER_LEASE,
+    STREAMS_PER_LEASE,
+    DescriptorBudget,
+    Descriptors,
+    Slots,
+)
 
 CHANNELS_PER_LEASE: Final = 256
 """SSH channels, most of which hold a stream too."""
@@ -28,7 +34,7 @@ OPENING_AT_ONCE: Final = 8
 OPENINGS: Final = Rate(256, 16)
 
 
-class Opening:
+class StreamOpening:
     """Lets a lease ask for few streams at once and not too many a second; the others wait for their turn."""
 
     def __init__(self, at_once: int = OPENING_AT_ONCE, rate: Rate = OPENINGS) -> None:
@@ -64,19 +70,19 @@ class Line:
             await asyncio.sleep(wait)
 
 
-def _default_room() -> Room:
-    return Room(Budget.of_process().leases)
+def _default_room() -> Descriptors:
+    return Descriptors(DescriptorBudget.of_process().leases)
 
 
 @dataclass
 class Admission:
     """The shared bounds. A test may set any of them."""
 
-    room: Room = field(default_factory=_default_room)
-    strangers: int = field(default_factory=lambda: Budget.of_process().strangers)
+    room: Descriptors = field(default_factory=_default_room)
+    strangers: int = field(default_factory=lambda: DescriptorBudget.of_process().strangers)
     line: Line = field(default_factory=Line)
     ration: Ration = field(default_factory=Ration)
-    opening: Opening = field(default_factory=Opening)
+    opening: StreamOpening = field(default_factory=StreamOpening)
 
     def __post_init__(self) -> None:
         self.known = Known(time.monotonic)

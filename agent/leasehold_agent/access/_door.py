@@ -31,7 +31,7 @@ from leasehold_agent.access._rates import Buckets, Rate
 from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, Slots
 from leasehold_agent.access._turns import Turns, networks
 
-__all__ = ["Door", "DoorLimits", "Visitor"]
+__all__ = ["DoorLimits", "StreetDoor", "Visitor"]
 _log = structlog.get_logger("leasehold_agent.door")
 
 HANDSHAKE_SECONDS: Final = 10.0
@@ -72,7 +72,7 @@ class DoorLimits:
 Serve = Callable[[Visitor], asyncio.Protocol]
 
 
-class Door:
+class StreetDoor:
     """Accepts connections and gives each the protocol that `serve(visitor)` makes.
 
     The protocol must call `leave` when its connection is lost.

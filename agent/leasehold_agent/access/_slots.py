@@ -28,13 +28,13 @@ CONNECTIONS_PER_LEASE: Final = 64
 
 
 @dataclass(frozen=True)
-class Budget:
+class DescriptorBudget:
     """How `limit` descriptors are divided: `strangers` at each of two doors, `leases`, and the agent's own rest."""
 
     limit: int
 
     @classmethod
-    def of_process(cls) -> Budget:
+    def of_process(cls) -> DescriptorBudget:
         """From RLIMIT_NOFILE, whose soft limit is raised as far as the hard one lets it."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < (
@@ -58,7 +58,7 @@ class Budget:
         return self.limit - self.leases - 2 * self.strangers
 
 
-class Room:
+class Descriptors:
     """Descriptors for leases. One lease may take as many as an eighth of what the others have left.
 
     So there is always some left: the first that takes all it can gets a ninth, and after ten of them a third is
@@ -92,7 +92,7 @@ class Room:
 class Slots:
     """Counts what is in use by key and refuses the one too many: over `most` of one key, or more than `room` has."""
 
-    def __init__(self, most: int, room: Room | None = None) -> None:
+    def __init__(self, most: int, room: Descriptors | None = None) -> None:
         self._most = most
         self._room = room
         self._used: Counter[int | str] = Counter()

@@ -17,7 +17,7 @@ Each file stands on none but those before it:
 
 from leasehold_agent.access import Rate
 from leasehold_agent.api._app import Api, create_app, create_authorizer, openapi
-from leasehold_agent.api._auth import Authorizer, Call, Grant
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._server import ApiServer
@@ -26,10 +26,10 @@ __all__ = [
     "Api",
     "ApiServer",
     "Authorizer",
-    "Call",
     "Grant",
     "NonceStore",
     "Rate",
+    "SignedCall",
     "UploadLimits",
     "UploadRates",
     "create_app",

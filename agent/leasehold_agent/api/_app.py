@@ -45,8 +45,8 @@ from leasehold.market.wire import (
     SignedReceipt,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent.access import Admission, Door, network
-from leasehold_agent.api._auth import Authorizer, Call, Grant
+from leasehold_agent.access import Admission, StreetDoor, network
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._gate import Gate, Ready
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -111,7 +111,7 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = Door(
+        self.door = StreetDoor(
             limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
         )
 
@@ -369,9 +369,9 @@ def _lease(text: str) -> int:
     return lease
 
 
-def _call(connection: HTTPConnection, body_digest: bytes) -> Call:
+def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
     scope = connection.scope
-    return Call(
+    return SignedCall(
         method=scope.get("method", "GET"),  # a WebSocket's handshake is a GET
         path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),

@@ -60,7 +60,7 @@ ASKING_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True)
-class Call:
+class SignedCall:
     """An HTTP call as it came in: path and query undecoded, and the SHA-256 of the body. `address` is who sent it."""
 
     method: str
@@ -107,7 +107,7 @@ class Authorizer:
         self._nonces = nonces
         self._now = now
 
-    async def check(self, headers: Sequence[str], call: Call, *, op: str, lease: int) -> Grant:
+    async def check(self, headers: Sequence[str], call: SignedCall, *, op: str, lease: int) -> Grant:
         """What the caller may do. `headers` are all Authorization headers. Raises an `AgentRefusal`."""
         request, proof = self._read(headers)
         self._check_time(request)

@@ -18,8 +18,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from leasehold.chain import format_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
-from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent._runtime import CommandStream, LeaseRuntime
 from leasehold_agent.access import Admission
+from leasehold_agent.api._problems import name_of
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -39,7 +40,7 @@ async def serve_exec(socket: WebSocket, runtime: LeaseRuntime, lease: int, admis
     except WebSocketDisconnect:
         return
     except AgentError as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _REFUSED)
+        await _end(socket, {"error": name_of(error), "detail": str(error)}, _REFUSED)
         return
     # Without the command: what is in it is the tenant's.
     _log.info("exec.started", lease=format_lease(lease), tty=start.tty)
@@ -60,7 +61,7 @@ async def _first(socket: WebSocket) -> ExecStart:
     return parse_start(text)
 
 
-async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
+async def _relay(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
     feeding = asyncio.create_task(_feed(socket, stream, carry))
     draining = asyncio.create_task(_drain(socket, stream, carry))
     try:
@@ -75,7 +76,7 @@ async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
     except BadCall as error:
         await _end(socket, {"error": "BadCall", "detail": str(error)}, _REFUSED)
     except (AgentError, OSError) as error:
-        await _end(socket, {"error": type(error).__name__, "detail": str(error)}, _LOST)
+        await _end(socket, {"error": name_of(error), "detail": str(error)}, _LOST)
     finally:
         for task in (feeding, draining):
             task.cancel()
@@ -83,7 +84,7 @@ async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
         await stream.close()
 
 
-async def _drain(socket: WebSocket, stream: ExecStream, carry: Carry) -> int:
+async def _drain(socket: WebSocket, stream: CommandStream, carry: Carry) -> int:
     async for fd, data in stream:
         for start in range(0, len(data), CHUNK):
             await socket.send_bytes(bytes((fd,)) + data[start : start + CHUNK])
@@ -91,7 +92,7 @@ async def _drain(socket: WebSocket, stream: ExecStream, carry: Carry) -> int:
     return await stream.wait()
 
 
-async def _feed(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
+async def _feed(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":

@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leasehold.errors import AgentError
-from leasehold.market.wire import REFUSALS, AgentRefusal, BadCall
+from leasehold.market.wire import AgentRefusal, BadCall, EngineUnavailable, NotRunning, StoreFull
+from leasehold_agent._errors import EngineDown, NoContainer, UploadsFull
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -34,12 +35,25 @@ class NoSuchPlace(AgentRefusal):
     title = "No such place"
 
 
+_REFUSED_AS: Final[dict[type[Exception], type[AgentRefusal]]] = {
+    EngineDown: EngineUnavailable,
+    NoContainer: NotRunning,
+    UploadsFull: StoreFull,
+}
+"""What of the agent's own errors a caller is told; of the others, that the agent has failed."""
+
+
+def name_of(error: Exception) -> str:
+    """What a caller is told that `error` is called."""
+    return _REFUSED_AS.get(type(error), type(error)).__name__
+
+
 def as_refusal(error: Exception) -> AgentRefusal:
-    """The refusal that answers `error`. The agent's own errors have one of the same name."""
+    """The refusal that answers `error`."""
     if isinstance(error, AgentRefusal):
         return error
     if isinstance(error, AgentError):
-        return REFUSALS.get(type(error).__name__, Internal)(str(error))
+        return _REFUSED_AS.get(type(error), Internal)(str(error))
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return BadCall(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}.")

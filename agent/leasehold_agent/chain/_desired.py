@@ -15,9 +15,8 @@ class Desired:
     """A lease on the chain. Times are unix seconds of the chain's clock.
 
     While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
-    `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`:
-    the provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary
-    form.
+    `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`: the
+    provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary form.
     """
 
     lease: int
@@ -46,7 +45,7 @@ PROVE_TIME = 3_600
 
 
 @dataclass(frozen=True)
-class Asked:
+class StandingChallenge:
     """A challenge that stands: somebody wants a sign of life. `until` is the last moment for it, unix seconds."""
 
     challenge: int
@@ -55,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Outage:
+class RunningOutage:
     """An outage that runs since `since`, unix seconds. reported: by this machine's own operator."""
 
     fault: int
@@ -78,8 +77,8 @@ class ChainSnapshot:
     now: int = 0
     machines: Mapping[int, Machine] = field(default_factory=dict)
     leases: Mapping[int, Desired] = field(default_factory=dict)
-    asked: Mapping[int, Asked] = field(default_factory=dict)
-    outages: Mapping[int, Outage] = field(default_factory=dict)
+    asked: Mapping[int, StandingChallenge] = field(default_factory=dict)
+    outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
 
 
@@ -118,11 +117,11 @@ class ChainGate(Protocol):
         """The machine takes leases again, after it left one unstarted."""
         ...
 
-    async def answer(self, asked: Asked) -> None:
+    async def answer(self, asked: StandingChallenge) -> None:
         """The machine lives."""
         ...
 
-    async def end_outage(self, outage: Outage) -> None:
+    async def end_outage(self, outage: RunningOutage) -> None:
         """The machine is back."""
         ...
 

@@ -16,7 +16,7 @@ import structlog
 from leasehold.chain import LeaseState
 from leasehold.errors import LeaseholdError
 from leasehold_agent._backoff import Backoff
-from leasehold_agent.chain._desired import Asked, ChainGate, ChainSnapshot, Outage
+from leasehold_agent.chain._desired import ChainGate, ChainSnapshot, RunningOutage, StandingChallenge
 
 _log = structlog.get_logger("leasehold_agent")
 
@@ -28,7 +28,7 @@ class Stalled:
     machine: int
 
 
-Duty = Asked | Outage | Stalled
+Duty = StandingChallenge | RunningOutage | Stalled
 
 
 def duties(chain: ChainSnapshot, since: int) -> list[Duty]:
@@ -86,7 +86,7 @@ class Duties:
         if self._since is None and snapshot.now:
             self._since = snapshot.now
         for duty in duties(snapshot, self._since or 0) if serves else ():
-            if not (is_well or isinstance(duty, Asked)):
+            if not (is_well or isinstance(duty, StandingChallenge)):
                 continue
             work = self._work.get(duty.machine)
             if work is not None and work.task is not None and not work.task.done():
@@ -122,10 +122,10 @@ class Duties:
 
     async def _act(self, duty: Duty) -> None:
         match duty:
-            case Asked():
+            case StandingChallenge():
                 _log.warning("duty", duty="answer", machine=duty.machine, challenge=duty.challenge)
                 await self._chain.answer(duty)
-            case Outage():
+            case RunningOutage():
                 _log.warning("duty", duty="end-outage", machine=duty.machine, fault=duty.fault)
                 await self._chain.end_outage(duty)
             case Stalled():

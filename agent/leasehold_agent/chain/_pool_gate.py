@@ -1,6 +1,4 @@
-"""`ChainGate` over the SDK: the index for what should run, the node itself before anything that cannot be
-undone.
-"""
+"""`ChainGate` over the SDK: the index for what should run, the node itself before anything that cannot be undone."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from leasehold.chain import (
 )
 from leasehold.errors import ChainError, UnknownLease
 from leasehold_agent._errors import DeclineReason, GasKept
-from leasehold_agent.chain._desired import Asked, ChainSnapshot, Desired, Outage
+from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._standbys import standby_digests
 from leasehold_agent.chain._witnesses import Witnesses
@@ -45,9 +43,9 @@ _FAILURES = 5  # of no known kind and without a commit between, after which an i
 class PoolGate:
     """One pool, as the operator of some of its machines sees it.
 
-    owner: the provider whose machines are served. One that names this key and is another's is nobody's business here.
-    witnesses: who is asked, beside the node that was heard, before anything that cannot be undone. clock: monotonic
-    seconds.
+    owner: the provider whose machines are served. One that names this key and is another's is nobody's
+    business here. witnesses: who is asked, beside the node that was heard, before anything that cannot be
+    undone. clock: monotonic seconds.
     """
 
     def __init__(
@@ -75,9 +73,7 @@ class PoolGate:
         self._seen_time = 0
 
     async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
-        """What the index says, at the chain's time. While no node answers, the last of it, the time going
-        on.
-        """
+        """What the index says, at the chain's time. While no node answers, the last of it, the time going on."""
         try:
             indexed = await self._index.head()
             if indexed is None:
@@ -165,12 +161,12 @@ class PoolGate:
             await self._spare()
             await self._pool.recover(machine)
 
-    async def answer(self, asked: Asked) -> None:
+    async def answer(self, asked: StandingChallenge) -> None:
         faults = await self._pool.faults()
         if (await faults.challenge_of(asked.machine)).id == asked.challenge:
             await faults.answer(asked.machine)
 
-    async def end_outage(self, outage: Outage) -> None:
+    async def end_outage(self, outage: RunningOutage) -> None:
         faults = await self._pool.faults()
         if await faults.running_fault(outage.machine) == outage.fault:
             await faults.recover(outage.machine)
@@ -214,9 +210,9 @@ class PoolGate:
                 records.append(record)
         return {record.lease.id: await self._desired(record) for record in records}
 
-    async def _asked(self, machines: Mapping[int, Machine]) -> dict[int, Asked]:
+    async def _asked(self, machines: Mapping[int, Machine]) -> dict[int, StandingChallenge]:
         return {
-            record.machine: Asked(
+            record.machine: StandingChallenge(
                 record.challenge,
                 record.machine,
                 record.at + (await self._params(machines[record.machine].params)).challenge_window,
@@ -226,9 +222,9 @@ class PoolGate:
             if record.open
         }
 
-    async def _outages(self, machines: Iterable[Machine]) -> dict[int, Outage]:
+    async def _outages(self, machines: Iterable[Machine]) -> dict[int, RunningOutage]:
         return {
-            record.machine: Outage(
+            record.machine: RunningOutage(
                 record.fault, record.machine, record.from_, record.kind is FaultKind.SELF_REPORTED
             )
             for machine in machines

@@ -54,8 +54,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host
-    port.
+    """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
 
     `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
     """

@@ -26,7 +26,7 @@ import structlog
 from docker import auth
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
-from leasehold_agent._errors import EngineRefused, EngineUnavailable
+from leasehold_agent._errors import EngineDown, EngineRefused
 from leasehold_agent.engine._containers import (
     ContainerFacts,
     ContainerSpec,
@@ -42,7 +42,7 @@ from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
 from leasehold_agent.engine._tars import Bounded, tar_of_folder
-from leasehold_agent.host import Blocks
+from leasehold_agent.host import AddressBlocks
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -63,18 +63,18 @@ _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)", re.MULTILINE)
 
 
 class Engine:
-    """One Docker engine. Every method raises EngineUnavailable while it does not answer, EngineRefused when
+    """One Docker engine. Every method raises EngineDown while it does not answer, EngineRefused when
     it answers that something cannot be done.
 
-    blocks: finds addresses for networks. `streams` are commands inside containers and their logs, which nobody's thread
-    waits for.
+    blocks: finds addresses for networks. `streams` are commands inside containers and their logs, which
+    nobody's thread waits for.
     """
 
-    def __init__(self, url: str, blocks: Blocks | None = None) -> None:
+    def __init__(self, url: str, blocks: AddressBlocks | None = None) -> None:
         self.url = url
         self.streams = EngineStreams(url)
         self._client: Client | None = None
-        self._blocks = blocks or Blocks()
+        self._blocks = blocks or AddressBlocks()
         self._networking = threading.Lock()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
@@ -274,9 +274,7 @@ class Engine:
             async with asyncio.timeout(_EVENTS_SECONDS):
                 return await self._call(ask)
         except TimeoutError:
-            raise EngineUnavailable(
-                f"The Docker engine at {self.url} does not tell what has happened."
-            ) from None
+            raise EngineDown(f"The Docker engine at {self.url} does not tell what has happened.") from None
 
     async def update(self, name: str, limits: Limits) -> None:
         """Other limits for a container, at once. EngineRefused where its memory cannot be had back."""
@@ -401,7 +399,7 @@ class Engine:
                 return None  # type: ignore[return-value]  # only calls that return None ignore a status
             raise EngineRefused(str(error.explanation or error)) from error
         except (requests.RequestException, DockerException, ConnectionError) as error:
-            raise EngineUnavailable(f"The Docker engine at {self.url} does not answer: {error}") from error
+            raise EngineDown(f"The Docker engine at {self.url} does not answer: {error}") from error
 
     def _knock(self) -> None:
         """The SDK leaks a socket each time that nobody listens; a plain connection says so first."""
@@ -413,9 +411,7 @@ class Engine:
             try:
                 connection.connect(address.path)
             except OSError as error:
-                raise EngineUnavailable(
-                    f"The Docker engine at {self.url} does not answer: {error}"
-                ) from error
+                raise EngineDown(f"The Docker engine at {self.url} does not answer: {error}") from error
 
 
 def _inspected(client: Client, image: str) -> dict[str, Any] | None:

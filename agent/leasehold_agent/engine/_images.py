@@ -118,9 +118,7 @@ class Images:
         return shutil.disk_usage(self._disk).free - self._reserve - self._promised
 
     async def _from_archive(self, cid: str) -> str:
-        """The archive is verified by its CID; the id it loads to is the engine's own digest of the
-        content.
-        """
+        """The archive is verified by its CID; the id it loads to is the engine's own digest of the content."""
         note = self._root / cid
         if note.exists():
             known = note.read_text().strip()

@@ -10,7 +10,7 @@ from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
 from leasehold_agent._errors import EngineRefused
-from leasehold_agent.host import Blocks
+from leasehold_agent.host import AddressBlocks
 
 _ATTEMPTS = 8
 _OVERLAPS = "overlaps"
@@ -21,7 +21,9 @@ def find_network(client: Any, name: str) -> dict[str, Any] | None:
     return next((found for found in client.networks(names=[name]) if found["Name"] == name), None)
 
 
-def make_network(client: Any, name: str, bridge: str, labels: Mapping[str, str], blocks: Blocks) -> None:
+def make_network(
+    client: Any, name: str, bridge: str, labels: Mapping[str, str], blocks: AddressBlocks
+) -> None:
     """A bridge network with addresses that nothing else here has. Whoever took them in this moment has them."""
     refused: set[IPv4Network] = set()
     for _ in range(_ATTEMPTS):

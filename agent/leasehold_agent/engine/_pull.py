@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from leasehold_agent._errors import EngineRefused, EngineUnavailable, ImageTooLarge, NoRoom
+from leasehold_agent._errors import EngineDown, EngineRefused, ImageTooLarge, NoRoom
 
 _LOOK_SECONDS = 0.5
 _MOST_LAYERS = 128
@@ -56,7 +56,7 @@ async def _read(url: str, query: dict[str, str], headers: dict[str, str], limit:
                 if line.strip():
                     _heed(json.loads(line), layers, limit)
     except httpx.TransportError as error:
-        raise EngineUnavailable(f"The Docker engine at {url} does not answer: {error}") from error
+        raise EngineDown(f"The Docker engine at {url} does not answer: {error}") from error
 
 
 def _heed(line: dict[str, object], layers: dict[str, int], limit: int) -> None:

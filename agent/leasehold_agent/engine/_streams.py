@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 
-from leasehold_agent._errors import EngineUnavailable, NotRunning
+from leasehold_agent._errors import EngineDown, NoContainer
 from leasehold_agent.host import end_process_of
 
 _HEADER = 8  # stream type, three zero bytes, length of the frame
@@ -52,7 +52,7 @@ class EngineStreams:
         env: Mapping[str, str],
         size: tuple[int, int] | None,
     ) -> DockerExec:
-        """Start `command` in a container, named by its full id. Raises NotRunning, EngineUnavailable."""
+        """Start `command` in a container, named by its full id. Raises NoContainer, EngineDown."""
         created = await self._post(
             f"/containers/{quote(container)}/exec",
             {
@@ -77,7 +77,7 @@ class EngineStreams:
         return stream
 
     async def logs(self, container: str, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
-        """The container's output, without the engine's frames. Raises NotRunning, EngineUnavailable."""
+        """The container's output, without the engine's frames. Raises NoContainer, EngineDown."""
         query = urlencode(
             {
                 "stdout": 1,
@@ -97,7 +97,7 @@ class EngineStreams:
                 if data := frames.data(chunk):
                     yield data
         except ConnectionError as error:
-            raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
+            raise EngineDown(f"The Docker engine does not answer: {error}") from error
         finally:
             writer.close()
 
@@ -129,7 +129,7 @@ class EngineStreams:
         try:
             answer = await self._http.request(method, path, json=body, params=params, timeout=60)
         except httpx.TransportError as error:
-            raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
+            raise EngineDown(f"The Docker engine does not answer: {error}") from error
         if answer.status_code >= 400:
             raise _refusal(answer)
         return dict(answer.json()) if answer.content else {}
@@ -150,14 +150,14 @@ class EngineStreams:
         try:
             reader, writer = await self._connect()
         except OSError as error:
-            raise EngineUnavailable(f"The Docker engine does not answer: {error}") from error
+            raise EngineDown(f"The Docker engine does not answer: {error}") from error
         writer.write(request)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await _switched(reader)
         except TimeoutError:
             writer.close()
-            raise EngineUnavailable("The Docker engine does not answer in time.") from None
+            raise EngineDown("The Docker engine does not answer in time.") from None
         except BaseException:  # a cancellation too: nobody else knows of the connection yet
             writer.close()
             raise
@@ -170,17 +170,17 @@ class EngineStreams:
 
 
 async def _switched(reader: asyncio.StreamReader) -> None:
-    """Read the answer's header. Raises NotRunning for a refusal, EngineUnavailable for none."""
+    """Read the answer's header. Raises NoContainer for a refusal, EngineDown for none."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if int(head.split(b" ", 2)[1]) not in (101, 200):
-            raise NotRunning(_sentence(await reader.read(_CHUNK)))
+            raise NoContainer(_sentence(await reader.read(_CHUNK)))
     except (asyncio.IncompleteReadError, ConnectionError) as error:
-        raise EngineUnavailable("The Docker engine closed the connection.") from error
+        raise EngineDown("The Docker engine closed the connection.") from error
 
 
 class DockerExec:
-    """`ExecStream` over the connection that the engine handed over."""
+    """`CommandStream` over the connection that the engine handed over."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class DockerExec:
     async def resize(self, rows: int, columns: int) -> None:
         # A command that has just ended has no terminal left, which the engine reports in several ways; what is
         # wrong with the engine itself the stream will tell.
-        with contextlib.suppress(NotRunning, EngineUnavailable):
+        with contextlib.suppress(NoContainer, EngineDown):
             await self._engine.resize_exec(self._name, rows, columns)
 
     async def wait(self) -> int:
@@ -236,13 +236,13 @@ class DockerExec:
             running, code, _ = await self._engine.inspect_exec(self._name)
             if not running and code is not None:
                 return code
-        raise NotRunning("The command closed its output but still runs.")
+        raise NoContainer("The command closed its output but still runs.")
 
     async def close(self) -> None:
         """The engine lets a command run on that nobody listens to, so it is killed by its process id."""
         self._writer.close()
         self._ended.set()
-        with contextlib.suppress(EngineUnavailable, NotRunning):
+        with contextlib.suppress(EngineDown, NoContainer):
             running, _, pid = await self._engine.inspect_exec(self._name)
             if running and pid > 1:
                 end_process_of(self._container, pid)
@@ -292,11 +292,11 @@ class _Frames:
         self._rest = data[at:]
 
 
-def _refusal(answer: httpx.Response) -> NotRunning | EngineUnavailable:
+def _refusal(answer: httpx.Response) -> NoContainer | EngineDown:
     text = _sentence(answer.content)
     if answer.status_code in (_NO_SUCH, _CONFLICT):
-        return NotRunning(text)
-    return EngineUnavailable(f"The Docker engine says: {text}")
+        return NoContainer(text)
+    return EngineDown(f"The Docker engine says: {text}")
 
 
 def _sentence(body: bytes) -> str:

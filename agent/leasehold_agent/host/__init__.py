@@ -28,7 +28,7 @@ from leasehold_agent.host._firewall import (
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     Inventory,
-    Share,
+    LeaseShare,
     default_address,
     runtimes,
     share_of,
@@ -37,17 +37,17 @@ from leasehold_agent.host._inventory import (
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._private_files import write_private
 from leasehold_agent.host._processes import end_process_of
-from leasehold_agent.host._subnets import BITS, DEFAULT, Blocks
+from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
 __all__ = [
-    "BITS",
+    "BLOCK_BITS",
     "BRIDGE_PREFIX",
-    "DEFAULT",
     "DISK_TROUBLE",
+    "LEASE_NETWORKS",
     "PRIVATE_V4",
     "PRIVATE_V6",
-    "Blocks",
+    "AddressBlocks",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
@@ -55,7 +55,7 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
-    "Share",
+    "LeaseShare",
     "busy_ports",
     "connect",
     "default_address",

@@ -86,9 +86,7 @@ class LeasePolicy:
 
 @dataclass(frozen=True)
 class HostPolicy:
-    """What holds over every lease: `internet` false lets nothing out, `deny` is added to the private
-    ranges.
-    """
+    """What holds over every lease: `internet` false lets nothing out, `deny` is added to the private ranges."""
 
     internet: bool = True
     deny: tuple[Network, ...] = ()

@@ -47,9 +47,7 @@ class Identity:
 
 
 def load_identity(state_dir: Path, *, now: datetime | None = None) -> Identity:
-    """The keys in `state_dir`; those that are missing are made. A folder of another's is refused by its
-    mode.
-    """
+    """The keys in `state_dir`; those that are missing are made. A folder of another's is refused by its mode."""
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     state_dir.chmod(0o700)
     operator = _text(state_dir / "operator.key", lambda: "0x" + secrets.token_hex(32))
@@ -75,8 +73,7 @@ def _text(path: Path, make: Callable[[], str]) -> str:
 
 
 def _make_certificate(certificate: Path, key: Path, now: datetime) -> None:
-    """Self-signed: clients pin exactly this certificate, which the contact document carries, so names do
-    not count.
+    """Self-signed: clients pin exactly this certificate, which the contact document carries, so names do not count.
 
     The key comes first: a crash between the two leaves no certificate, and both are made anew.
     """

@@ -1,6 +1,4 @@
-"""What this host has to sell: GPUs by NVML, processors, memory, disk, network. A host without NVML is
-normal.
-"""
+"""What this host has to sell: GPUs by NVML, processors, memory, disk, network. A host without NVML is normal."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ MAX_GPUS = 8
 
 
 @dataclass(frozen=True)
-class Gpu:
+class Card:
     """A card. `uuid` names it to the container runtime and is shown to nobody; its hash is measured."""
 
     model: str
@@ -44,7 +42,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Inventory:
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[Card, ...]
     driver: str | None
     cpu_model: str
     cores: int
@@ -85,7 +83,7 @@ class Inventory:
 
 
 @dataclass(frozen=True)
-class Share:
+class LeaseShare:
     """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes."""
 
     cpus: float
@@ -96,7 +94,7 @@ class Share:
 
 def share_of(
     inventory: Inventory, *, first_gpu: int, placement: int, units: int, memory: int, disk: int
-) -> Share:
+) -> LeaseShare:
     """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
 
     `units` is the number of GPUs (or CPU units) of the whole host, `first_gpu` the host's index of the
@@ -105,7 +103,7 @@ def share_of(
     gpu_mask, cell_mask = placement >> 8, placement & 0xFF
     part = gpu_mask.bit_count() * cell_mask.bit_count() / (units * CELLS_PER_GPU)
     indexes = [first_gpu + i for i in range(MAX_GPUS) if gpu_mask >> i & 1]
-    return Share(
+    return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
         disk_bytes=int(disk * part),
@@ -141,7 +139,7 @@ def runtimes() -> tuple[str, ...]:
     return ("runc", "runsc") if shutil.which("runsc") else ("runc",)
 
 
-def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
+def _nvidia() -> tuple[tuple[Card, ...], str | None]:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
@@ -153,12 +151,12 @@ def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
         pynvml.nvmlShutdown()
 
 
-def _cards() -> Iterator[Gpu]:
+def _cards() -> Iterator[Card]:
     """Cards that answer. One that has fallen off the bus is left out: it could not be sold."""
     for index in range(pynvml.nvmlDeviceGetCount()):
         with contextlib.suppress(pynvml.NVMLError):
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            yield Gpu(
+            yield Card(
                 model=_text(pynvml.nvmlDeviceGetName(handle)),
                 memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
                 uuid=_text(pynvml.nvmlDeviceGetUUID(handle)),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write whole or not at all, for the owner only unless `mode` says more: a crash leaves the old file or the
-    new one.
+    """Write whole or not at all, for the owner only unless `mode` says more: a crash leaves the old
+    file or the new one.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

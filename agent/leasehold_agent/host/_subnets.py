@@ -1,8 +1,8 @@
 """Which addresses a lease's network gets: a small block that nothing on the host has a use for.
 
-The engine's own pools are few and wide. With its defaults it has 31 networks to give out, all of which one tenant can
-hold, and 65,536 addresses in each: by asking for all of them a tenant crowds the host's own neighbours out of the
-kernel's table.
+The engine's own pools are few and wide. With its defaults it has 31 networks to give out, all of which one tenant
+can hold, and 65,536 addresses in each: by asking for all of them a tenant crowds the host's own neighbours out of
+the kernel's table.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from leasehold_agent._errors import NetworkError
 from leasehold_agent.host._netns import inside
 
-BITS = 28
+BLOCK_BITS = 28
 """Fourteen addresses: the bridge has one, the container another."""
-DEFAULT = tuple(map(IPv4Network, ("10.201.0.0/16", "172.30.0.0/16", "192.168.224.0/19")))
+LEASE_NETWORKS = tuple(map(IPv4Network, ("10.201.0.0/16", "172.30.0.0/16", "192.168.224.0/19")))
 _ROUTES = Path("/proc/thread-self/net/route")
 
 
-class Blocks:
+class AddressBlocks:
     """Finds addresses for networks. `netns` is the engine's network namespace, where it is not the agent's own."""
 
-    def __init__(self, ranges: Sequence[IPv4Network] = DEFAULT, netns: Path | None = None) -> None:
+    def __init__(self, ranges: Sequence[IPv4Network] = LEASE_NETWORKS, netns: Path | None = None) -> None:
         self._ranges = ranges
         self._netns = netns
 
@@ -47,15 +47,15 @@ def free_block(ranges: Sequence[IPv4Network], taken: Collection[IPv4Network]) ->
 
 def _blocks(wide: IPv4Network, near: Sequence[IPv4Network]) -> Iterator[IPv4Network]:
     """Blocks of `wide` that lie between those of `near`, which are in order."""
-    size, at = 1 << (32 - BITS), int(wide.network_address)
+    size, at = 1 << (32 - BLOCK_BITS), int(wide.network_address)
     end = at + wide.num_addresses
     for each in near:
         while at + size <= min(end, int(each.network_address)):
-            yield IPv4Network((at, BITS))
+            yield IPv4Network((at, BLOCK_BITS))
             at += size
         at = max(at, -(-(int(each.broadcast_address) + 1) // size) * size)
     while at + size <= end:
-        yield IPv4Network((at, BITS))
+        yield IPv4Network((at, BLOCK_BITS))
         at += size
 
 

@@ -10,7 +10,7 @@ Each file stands on none but those before it:
     _containers      the engine's side of leases
     _supplies        where workloads, images and datasets come from, and results go
     _host            all of these, as the loop has them
-    _delivery        a sealed workload, fetched and opened
+    _intake          a sealed workload, fetched and opened
     _creation        a container, made and started
     _readiness       whether it answers yet
     _bring_up        these three, one after the other
@@ -27,7 +27,7 @@ from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._host_facts import HostFacts, boot_id
-from leasehold_agent.reconciling._leases import Leases
+from leasehold_agent.reconciling._leases import LeaseBook
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
@@ -37,7 +37,7 @@ __all__ = [
     "DockerRuntime",
     "Host",
     "HostFacts",
-    "Leases",
+    "LeaseBook",
     "Names",
     "Reconciler",
     "Supplies",

@@ -13,8 +13,8 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts, how_it_ended
 from leasehold_agent.reconciling._container_spec import check_tenant
 from leasehold_agent.reconciling._creation import Creation
-from leasehold_agent.reconciling._delivery import Delivery
 from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._intake import Intake
 from leasehold_agent.reconciling._leases import log_step
 from leasehold_agent.reconciling._readiness import Prober
 from leasehold_agent.store import LeaseDir, Notes
@@ -24,7 +24,7 @@ async def bring_up(host: Host, desired: Desired) -> None:
     """Until the lease is ready. Raises Declined for what can never run here."""
     record, folder = host.leases.record(desired.lease), host.leases.folder(desired.lease)
     notes = _take_on(folder, desired)
-    workload = await Delivery(host.leases, host.supplies, host.facts.settings.fetch_seconds).workload(desired)
+    workload = await Intake(host.leases, host.supplies, host.facts.settings.fetch_seconds).workload(desired)
     check_tenant(workload, desired)
     container = await _settled(host, desired, workload, notes)
     if container is None or not container.running:

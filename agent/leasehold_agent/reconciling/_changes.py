@@ -13,11 +13,11 @@ import structlog
 from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import Share
+from leasehold_agent.host import LeaseShare
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
-from leasehold_agent.reconciling._leases import Leases, log_step
-from leasehold_agent.reconciling._results import Results
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
+from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.store import Notes, notice_of, write_notice
 
 _log = structlog.get_logger("leasehold_agent")
@@ -27,10 +27,10 @@ _log = structlog.get_logger("leasehold_agent")
 class Changes:
     chain: ChainGate
     containers: Containers
-    leases: Leases
-    results: Results
+    leases: LeaseBook
+    results: Publishing
 
-    async def replace(self, desired: Desired, share: Share) -> None:
+    async def replace(self, desired: Desired, share: LeaseShare) -> None:
         """Make way for another workload: the old one's outputs are published, then its container goes."""
         if not await self.chain.has_workload(desired.lease, desired.workload):
             shown = format_lease(desired.lease)
@@ -79,9 +79,9 @@ class Changes:
         ends_at = None if notice is None else notice.ends_at
         _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at)
 
-    async def resize(self, desired: Desired, before: Share, now: Share) -> None:
-        """Give the container what the lease holds now: limits at once, other GPUs by making it anew out of its own
-        data.
+    async def resize(self, desired: Desired, before: LeaseShare, now: LeaseShare) -> None:
+        """Give the container what the lease holds now: limits at once, other GPUs by making it anew
+        out of its own data.
 
         What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM first, as
         at its end.

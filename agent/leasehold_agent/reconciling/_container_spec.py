@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from leasehold.chain import format_lease
-from leasehold.workload import Runtime, Workload
-from leasehold.workload import Share as HeldAs
+from leasehold.workload import Runtime, Share, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
-from leasehold_agent.host import LeasePolicy, Share, parse_rule
+from leasehold_agent.host import LeasePolicy, LeaseShare, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
 
@@ -36,12 +35,12 @@ def check_tenant(workload: Workload, desired: Desired) -> None:
 
 
 def check_fits(
-    workload: Workload, placement: int, share: Share, facts: EngineFacts, settings: AgentSettings
+    workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
 ) -> None:
     """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
     if share.gpu_uuids and placement & 0xFF != 0xFF:
         raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
-    held = HeldAs.WHOLE if placement & 0xFF == 0xFF else HeldAs.CELLS
+    held = Share.WHOLE if placement & 0xFF == 0xFF else Share.CELLS
     if workload.share not in (None, held):
         raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
     for what, asked, most in (
@@ -89,7 +88,7 @@ def policy_of(bridge: str, workload: Workload | None) -> LeasePolicy:
     return LeasePolicy(bridge, workload.egress.mode, tuple(parse_rule(r) for r in workload.egress.allow))
 
 
-def limits_of(workload: Workload, share: Share) -> Limits:
+def limits_of(workload: Workload, share: LeaseShare) -> Limits:
     """What the workload asks for, and no more than the lease's cells buy: they may have become fewer."""
     return Limits(
         cpus=max(_LEAST_CPUS, min(workload.cpu or share.cpus, share.cpus)),
@@ -103,7 +102,7 @@ def spec_of(
     names: Names,
     *,
     image: str,
-    share: Share,
+    share: LeaseShare,
     facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
     ports: Mapping[tuple[int, str], int],

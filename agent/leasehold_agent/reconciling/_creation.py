@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from leasehold.workload import Workload
-from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoRoom, NotRunning
+from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports, write_private
 from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
-from leasehold_agent.reconciling._plan import Room
-from leasehold_agent.store import MOUNT, LeaseDir, Notes, prepare, write_etc
+from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.store import NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
 
 _PORT_ATTEMPTS = 5
 _SECRETS = "/run/secrets"
@@ -91,9 +91,9 @@ class Creation:
         image = self.notes.image or await self._image()
         await self._check_volumes(image)
         mounts = await self._datasets()
-        mounts.append((prepare(self.folder.told), MOUNT))
+        mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
         if workload.secrets:
-            mounts.append((prepare(self.folder.secrets), _SECRETS))
+            mounts.append((readable_folder(self.folder.secrets), _SECRETS))
         self.record.waiting, self.record.progress = "start-failed", "creating the container"
         log_step(self.desired.lease, "create")
         ports = await self._free_ports(await host.containers.ports_taken() | set(refused))
@@ -160,10 +160,10 @@ class Creation:
         if not (room := self.host.facts.room(wants)):
             return
         self.record.wants = wants
-        if room is Room.SHORT and self.host.kept.get(room):
+        if room is DiskRoom.SHORT and self.host.kept.get(room):
             self.record.waiting = "no-disk"
             raise NoRoom(wants)
-        if room is Room.SHORT:
+        if room is DiskRoom.SHORT:
             raise Declined("no-disk", "This host's disk is full.")
 
     async def _image(self) -> str:
@@ -171,7 +171,7 @@ class Creation:
         try:
             return await self.host.supplies.images.ensure(self.workload.image)
         except NoRoom as error:
-            if not self.host.kept.get(Room.WANTED):
+            if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error
             reserve = self.host.facts.settings.disk_reserve
             self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
@@ -199,7 +199,7 @@ class Creation:
     async def _inspected(self) -> ContainerFacts:
         container = await self.host.containers.engine.inspect(self.name)
         if container is None:
-            raise NotRunning("The container is gone.")
+            raise NoContainer("The container is gone.")
         return container
 
 
@@ -209,7 +209,7 @@ def put_secrets(folder: LeaseDir, workload: Workload | None) -> None:
     """
     folder.forget_secrets()
     for name, value in (workload.secrets if workload else {}).items():
-        write_private(prepare(folder.secrets) / name, value.encode(), mode=0o444)
+        write_private(readable_folder(folder.secrets) / name, value.encode(), mode=0o444)
 
 
 def output_folders(workload: Workload) -> list[str]:

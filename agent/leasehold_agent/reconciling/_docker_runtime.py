@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from leasehold.chain import LeaseState
-from leasehold_agent._errors import NotRunning
-from leasehold_agent._runtime import ExecStream, LeaseHandle, PublishedPort
+from leasehold_agent._errors import NoContainer
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -92,7 +92,7 @@ class DockerRuntime:
         tty: bool = False,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
-    ) -> ExecStream:
+    ) -> CommandStream:
         container = await self._container(lease, running=True)
         return await self._host.containers.engine.streams.exec(
             container.id, command, tty=tty, env=env or {}, size=size
@@ -105,7 +105,7 @@ class DockerRuntime:
         with contextlib.suppress(OSError):
             return await self._connect_inside(container, port)
         if container.address is None:
-            raise NotRunning("The container has no address.")
+            raise NoContainer("The container has no address.")
         netns = self._host.facts.settings.engine_netns
         return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
 
@@ -121,10 +121,10 @@ class DockerRuntime:
         return reader, writer
 
     async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
-        """The container as the engine has it now. Raises NotRunning, EngineUnavailable."""
+        """The container as the engine has it now. Raises NoContainer, EngineDown."""
         container = await self._host.containers.engine.inspect(self._host.containers.names.container(lease))
         if container is None or (running and not container.running):
-            raise NotRunning("The lease's container is not running; its status says why.")
+            raise NoContainer("The lease's container is not running; its status says why.")
         return container
 
 

@@ -14,9 +14,9 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.host import write_private
 from leasehold_agent.reconciling._containers import Containers
-from leasehold_agent.reconciling._leases import Leases, log_step
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Stop
-from leasehold_agent.reconciling._results import Results
+from leasehold_agent.reconciling._results import Publishing
 
 _log = structlog.get_logger("leasehold_agent")
 _LOG_BYTES = 1 << 16
@@ -27,12 +27,12 @@ _MOST_TOLD = 256
 class Ending:
     chain: ChainGate
     containers: Containers
-    leases: Leases
-    results: Results
+    leases: LeaseBook
+    results: Publishing
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
-        """Note that it is over, then stop the container and remove its network. What still runs on the chain is left
-        alone.
+        """Note that it is over, then stop the container and remove its network. What still runs on the
+        chain is left alone.
         """
         lease = action.lease
         if await self.chain.is_live(lease):

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
-from leasehold_agent.host import HostPolicy, LeasePolicy, Share
+from leasehold_agent.host import HostPolicy, LeasePolicy, LeaseShare
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
-from leasehold_agent.reconciling._leases import Leases
-from leasehold_agent.reconciling._plan import Room
+from leasehold_agent.reconciling._leases import LeaseBook
+from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._supplies import Supplies
 
 Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
@@ -28,7 +28,7 @@ class Host:
     """
 
     facts: HostFacts
-    leases: Leases
+    leases: LeaseBook
     containers: Containers
     supplies: Supplies
     chain: ChainGate
@@ -37,10 +37,10 @@ class Host:
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    kept: Mapping[Room, Sequence[int]] = field(default_factory=dict)
+    kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
 
-    def share(self, desired: Desired) -> Share:
+    def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""
         return self.facts.share(desired, self.snapshot.machines.values())
 

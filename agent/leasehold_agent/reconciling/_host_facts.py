@@ -11,8 +11,8 @@ from leasehold.chain import Machine
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Inventory, Share, share_of
-from leasehold_agent.reconciling._plan import Room
+from leasehold_agent.host import Inventory, LeaseShare, share_of
+from leasehold_agent.reconciling._plan import DiskRoom
 
 
 @dataclass
@@ -30,7 +30,7 @@ class HostFacts:
         """Another one once what ran has been ended by a reboot, or by an engine that takes its containers along."""
         return self.boot_id if self.engine.live_restore else f"{self.boot_id}/{self.engine.run}"
 
-    def share(self, desired: Desired, machines: Iterable[Machine]) -> Share:
+    def share(self, desired: Desired, machines: Iterable[Machine]) -> LeaseShare:
         """What the lease's cells come to: the host's machines, in the order of their ids, share its GPUs."""
         ordered = sorted(machines, key=lambda machine: machine.id)
         first = sum(machine.gpus for machine in ordered if machine.id < desired.machine)
@@ -44,20 +44,20 @@ class HostFacts:
             disk=self.disk_bytes,
         )
 
-    def room(self, wanted: int = 0) -> Room:
+    def room(self, wanted: int = 0) -> DiskRoom:
         """What the engine's disk has left, for a lease that wants so many bytes. One elsewhere keeps its own watch."""
         if not self.engine.root.is_dir():
-            return Room.ENOUGH
+            return DiskRoom.ENOUGH
         free, reserve = shutil.disk_usage(self.engine.root).free, self.settings.disk_reserve
         if free < reserve:
-            return Room.SHORT
-        return Room.WANTED if free < reserve + wanted else Room.ENOUGH
+            return DiskRoom.SHORT
+        return DiskRoom.WANTED if free < reserve + wanted else DiskRoom.ENOUGH
 
     def room_for_outputs(self) -> int:
         """Bytes that may be taken out of containers now."""
         return max(0, shutil.disk_usage(self.settings.state_dir).free - self.settings.disk_reserve)
 
-    def most_outputs(self, share: Share) -> int:
+    def most_outputs(self, share: LeaseShare) -> int:
         """Bytes that are packed of a lease at most. More than its disk holds can only be holes: sparse files that fill
         up when they are copied.
         """

@@ -39,7 +39,7 @@ class Record:
 
 
 @dataclass
-class Leases:
+class LeaseBook:
     """The leases that have a folder below `root`. `age_identity` opens their workloads."""
 
     root: Path

@@ -15,8 +15,7 @@ GENESIS_LABEL = "leasehold.genesis"
 
 @dataclass(frozen=True)
 class Names:
-    """How this agent's containers, networks and bridges are called: by lease, pool and the chain's own
-    history.
+    """How this agent's containers, networks and bridges are called: by lease, pool and the chain's own history.
 
     Two of one name cannot exist, so two containers of one lease cannot; and a development chain that repeats
     addresses never meets the containers of the one before it.
@@ -37,8 +36,8 @@ class Names:
         return {LEASE_LABEL: self.label(lease, machine), GENESIS_LABEL: self.genesis}
 
     def lease_of(self, labels: Mapping[str, str]) -> tuple[int, int] | None:
-        """The lease and the machine that a container's labels name, or None if it is not one of this pool on this
-        chain.
+        """The lease and the machine that a container's labels name, or None if it is not one of this
+        pool on this chain.
         """
         before, _, rest = labels.get(LEASE_LABEL, "").rpartition("/")
         lease, _, machine = rest.partition("@")

@@ -1,9 +1,7 @@
-"""What to do next: a pure function from what should be and what is to a list of actions, at most one for a
-lease.
+"""What to do next: a pure function from what should be and what is to actions, at most one for a lease.
 
-It knows no history. Whatever happened, and wherever the agent was killed, the next action follows from the
-chain, the containers and the notes alone. While the chain may be behind (`current` false), nothing is torn
-down.
+It knows no history. Whatever happened, and wherever the agent was killed, the next action follows from the chain, the
+containers and the notes alone. While the chain may be behind (`current` false), nothing is torn down.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.store import Notes, Notice, notice_of
+from leasehold_agent.store import EarlyEnd, Notes, notice_of
 
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
@@ -100,7 +98,7 @@ class Actual:
 
     notes: Notes
     container: ContainerFacts | None = None
-    told: Notice | None = None
+    told: EarlyEnd | None = None
     ready: bool = False
     waiting: DeclineReason = "not-ready"
     killed: bool = False
@@ -110,7 +108,7 @@ class Actual:
     roomier: bool = False
 
 
-class Room(IntEnum):
+class DiskRoom(IntEnum):
     """What the host's disk has left: enough; less than a lease has bought that begins now; next to nothing."""
 
     ENOUGH = 0
@@ -129,7 +127,7 @@ class Rules:
     start_margin: int
     retention_min: int
     retention_max: int
-    room: Room = Room.ENOUGH
+    room: DiskRoom = DiskRoom.ENOUGH
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -150,7 +148,7 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
     return sorted(actions, key=lambda action: not isinstance(action, Stop | Clear | Delete))
 
 
-def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, room: Room) -> list[int]:
+def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, room: DiskRoom) -> list[int]:
     """Leases that are over and whose containers are still kept, in the order in which they make room.
 
     First whoever has been kept longest beyond what was paid for, and last those whose results are not published yet.
@@ -167,7 +165,7 @@ def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, ro
         beyond = kept - surely_kept(notes, rules)
         if owes and kept < min(_PUBLISH_SECONDS, notes.billed):
             continue
-        if chain.block >= notes.gone_block + rules.confirmations and (beyond >= 0 or room is Room.SHORT):
+        if chain.block >= notes.gone_block + rules.confirmations and (beyond >= 0 or room is DiskRoom.SHORT):
             order.append((owes, -beyond, lease))
     return [lease for _, _, lease in sorted(order)]
 
@@ -279,8 +277,8 @@ def _owes_outputs(desired: Desired | None, actual: Actual) -> bool:
 
 
 def retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:
-    """As long as the lease was billed, within the host's bounds; nothing for what never ran. Less, where the host needs
-    the room.
+    """As long as the lease was billed, within the host's bounds; nothing for what never ran. Less, where the
+    host needs the room.
 
     A lease that is gone without a trace was reorganised away and may come back with its data.
     """

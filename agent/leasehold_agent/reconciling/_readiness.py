@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.workload import HttpProbe, Readiness
-from leasehold_agent._errors import CommandEnded, Declined, NotRunning
+from leasehold_agent._errors import CommandEnded, Declined, NoContainer
 from leasehold_agent.engine import ContainerFacts, Engine, how_it_ended
 from leasehold_agent.host import connect
 
@@ -34,7 +34,7 @@ class Prober:
         while not await self._is_ready(container, readiness):
             current = await self.engine.inspect(container.name)
             if current is None:
-                raise NotRunning("The container is gone.")
+                raise NoContainer("The container is gone.")
             if current.exited:
                 raise CommandEnded(f"The command ended before it was ready, {how_it_ended(current)}.")
             if self.clock() >= deadline:
@@ -43,7 +43,7 @@ class Prober:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     async def _is_ready(self, container: ContainerFacts, readiness: Readiness) -> bool:
-        with contextlib.suppress(TimeoutError, NotRunning):
+        with contextlib.suppress(TimeoutError, NoContainer):
             async with asyncio.timeout(min(_PROBE_SECONDS, readiness.timeout)):
                 if readiness.http is not None:
                     return await self._answers(container, readiness.http)

@@ -1,8 +1,7 @@
 """The one loop: look at the chain and at the containers, plan, act; at every event and every few seconds.
 
-A lease has at most one action in progress. What fails for want of the engine, IPFS or the chain is tried
-again after a pause that doubles; a lease that is over does not wait for its own bringing up, which is cut
-off.
+A lease has at most one action in progress. What fails for want of the engine, IPFS or the chain is tried again after
+a pause that doubles; a lease that is over does not wait for its own bringing up, which is cut off.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from leasehold_agent.reconciling._plan import (
     Clear,
     Decline,
     Delete,
+    DiskRoom,
     HandOver,
     Publish,
     Replace,
     Resize,
-    Room,
     Rules,
     SendStart,
     Stop,
@@ -44,7 +43,7 @@ from leasehold_agent.reconciling._plan import (
     gives_way,
     plan,
 )
-from leasehold_agent.reconciling._results import Results
+from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start import Starting
 from leasehold_agent.store import read_notice
 
@@ -88,7 +87,7 @@ class Reconciler:
         host = self.host
         chain, containers, leases, supplies = host.chain, host.containers, host.leases, host.supplies
         self._duties = Duties(chain, host.clock)
-        self._results = Results(chain, containers, leases, supplies, host.facts)
+        self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._changes = Changes(chain, containers, leases, self._results)
         self._ending = Ending(chain, containers, leases, self._results)
@@ -139,7 +138,9 @@ class Reconciler:
         actions = plan(host.snapshot, here, rules)
         if rules.room and gives_way(host.snapshot, here, rules, rules.room):
             self._clearing_until = host.clock() + _CLEARING_SECONDS
-        host.kept = {room: gives_way(host.snapshot, here, rules, room) for room in (Room.WANTED, Room.SHORT)}
+        host.kept = {
+            room: gives_way(host.snapshot, here, rules, room) for room in (DiskRoom.WANTED, DiskRoom.SHORT)
+        }
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
@@ -231,18 +232,18 @@ class Reconciler:
             retention_max=settings.retention_max,
         )
 
-    def _forget_images(self, room: Room) -> Room:
+    def _forget_images(self, room: DiskRoom) -> DiskRoom:
         """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
         if self._forgetting is None:
             if room:
                 self._forgetting = asyncio.create_task(self._forget_image())
-            return Room.ENOUGH
+            return DiskRoom.ENOUGH
         if not self._forgetting.done():
-            return Room.ENOUGH
+            return DiskRoom.ENOUGH
         gone, self._forgetting = self._forgetting.result(), None
         if gone:
             self._clearing_until = self.host.clock() + _CLEARING_SECONDS
-        return Room.ENOUGH if gone else room
+        return DiskRoom.ENOUGH if gone else room
 
     async def _forget_image(self) -> bool:
         try:
@@ -259,17 +260,17 @@ class Reconciler:
         workloads = (self.host.leases.workload(lease) for lease in live)
         return {workload.image for workload in workloads if workload is not None}
 
-    def _room(self) -> Room:
+    def _room(self) -> DiskRoom:
         """What the disk has left, for those that begin too. It is short before the last of it goes, and what was
         removed takes a while to be room.
         """
         host, snapshot = self.host, self.host.snapshot
         if host.clock() < self._clearing_until:
-            return Room.ENOUGH
+            return DiskRoom.ENOUGH
         if host.facts.room(host.facts.settings.disk_reserve):
-            return Room.SHORT
+            return DiskRoom.SHORT
         live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
-        found = Room.ENOUGH
+        found = DiskRoom.ENOUGH
         for record in (host.leases.records[lease] for lease in live if lease in host.leases.records):
             if record.wants is not None and not (room := host.facts.room(record.wants)):
                 record.wants = None  # it has what it bought, and fills it by itself
@@ -353,9 +354,7 @@ class Reconciler:
                 await self._changes.tell(desired)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
-        """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot
-        help.
-        """
+        """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""
         _log.info("declined", lease=format_lease(action.lease), reason=error.reason, detail=error.detail)
         self.host.leases.record(action.lease).trouble = error.detail
         desired = self.host.snapshot.leases.get(action.lease)

@@ -13,10 +13,10 @@ from leasehold.chain import LeaseState, cid_to_bytes, format_lease
 from leasehold.errors import DatasetError
 from leasehold.workload import Workload
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import Share, remove_tree
+from leasehold_agent.host import LeaseShare, remove_tree
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
-from leasehold_agent.reconciling._leases import Leases, log_step
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._supplies import Supplies
 from leasehold_agent.store import Notes, collect
 
@@ -24,14 +24,14 @@ _log = structlog.get_logger("leasehold_agent")
 
 
 @dataclass(frozen=True)
-class Results:
+class Publishing:
     chain: ChainGate
     containers: Containers
-    leases: Leases
+    leases: LeaseBook
     supplies: Supplies
     facts: HostFacts
 
-    async def publish(self, desired: Desired, share: Share) -> None:
+    async def publish(self, desired: Desired, share: LeaseShare) -> None:
         """Pack what the workload calls its outputs and publish their CID. Without any there is nothing to publish."""
         if desired.state is LeaseState.ACTIVE:
             self.leases.note_end(desired.lease)
@@ -49,7 +49,7 @@ class Results:
         if notes.lacked is None:  # IPFS has them
             await asyncio.to_thread(remove_tree, folder.outputs)
 
-    async def _pack(self, desired: Desired, workload: Workload, notes: Notes, share: Share) -> None:
+    async def _pack(self, desired: Desired, workload: Workload, notes: Notes, share: LeaseShare) -> None:
         folder, shown = self.leases.folder(desired.lease), format_lease(desired.lease)
         log_step(desired.lease, "pack")
         left = await self._collect(desired, workload, notes, self.facts.most_outputs(share))

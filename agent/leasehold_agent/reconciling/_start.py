@@ -15,7 +15,7 @@ from leasehold.errors import DatasetError
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import Endpoint
-from leasehold_agent.reconciling._leases import Leases, log_step
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Decline
 
 _log = structlog.get_logger("leasehold_agent")
@@ -26,7 +26,7 @@ _PIN_SECONDS = 30
 class Starting:
     chain: ChainGate
     containers: Containers
-    leases: Leases
+    leases: LeaseBook
     ipfs: Ipfs
     endpoint: Endpoint
 

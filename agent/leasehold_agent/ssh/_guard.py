@@ -17,7 +17,7 @@ import asyncssh
 from asyncssh.packet import SSHPacket
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import READ_BYTES, Door, Ration, Slots, Visitor
+from leasehold_agent.access import READ_BYTES, Ration, Slots, StreetDoor, Visitor
 
 MOST_PENDING: Final = 512 * 1024
 """Bytes that wait to be understood, while a key is looked up."""
@@ -78,7 +78,7 @@ class GuardedConnection(asyncssh.SSHServerConnection):
         options: asyncssh.SSHServerConnectionOptions,
         *,
         visitor: Visitor,
-        door: Door,
+        door: StreetDoor,
         ration: Ration,
         channels: Slots,
     ) -> None:

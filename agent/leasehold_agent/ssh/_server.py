@@ -25,8 +25,8 @@ from asyncssh.stream import SSHTCPStreamSession
 from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._runtime import ExecStream, LeaseRuntime, ServeContext
-from leasehold_agent.access import Admission, Door, Rate, Visitor
+from leasehold_agent._runtime import CommandStream, LeaseRuntime, ServeContext
+from leasehold_agent.access import Admission, Rate, StreetDoor, Visitor
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
 
@@ -67,7 +67,9 @@ class SshServer:
         self._host_key = context.ssh_host_key
         self.admission = admission or Admission()
         limits = replace(self.admission.door, rate=LET_IN)
-        self.door = Door(limits=limits, connections=self.admission.connections, known=self.admission.known)
+        self.door = StreetDoor(
+            limits=limits, connections=self.admission.connections, known=self.admission.known
+        )
         self._options: asyncssh.SSHServerConnectionOptions | None = None
         self._connections: set[GuardedConnection] = set()
         self._live = 0
@@ -318,14 +320,13 @@ def _public_data(text: str) -> bytes | None:
 
 
 async def relay(
-    process: asyncssh.SSHServerProcess[bytes], stream: ExecStream, sent: Callable[[int], Awaitable[None]]
+    process: asyncssh.SSHServerProcess[bytes], stream: CommandStream, sent: Callable[[int], Awaitable[None]]
 ) -> int:
     """Carry bytes between a client and a command until one of them ends; the command's exit code.
 
     `sent` is told how many bytes were written to the client, and comes back when more may follow.
 
-    A client that goes away is told apart from one that has closed its standard input: the first kills the
-    command.
+    A client that goes away is told apart from one that has closed its standard input: the first kills the command.
     """
     feeding = asyncio.create_task(_feed(process, stream))
     draining = asyncio.create_task(_drain(process, stream, sent))
@@ -341,7 +342,7 @@ async def relay(
 
 
 async def _drain(
-    process: asyncssh.SSHServerProcess[bytes], stream: ExecStream, sent: Callable[[int], Awaitable[None]]
+    process: asyncssh.SSHServerProcess[bytes], stream: CommandStream, sent: Callable[[int], Awaitable[None]]
 ) -> int:
     async for fd, data in stream:
         writer = process.stderr if fd == 2 else process.stdout
@@ -351,7 +352,7 @@ async def _drain(
     return await stream.wait()
 
 
-async def _feed(process: asyncssh.SSHServerProcess[bytes], stream: ExecStream) -> None:
+async def _feed(process: asyncssh.SSHServerProcess[bytes], stream: CommandStream) -> None:
     while True:
         try:
             data = await process.stdin.read(CHUNK)

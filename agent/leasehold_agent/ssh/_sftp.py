@@ -17,7 +17,7 @@ from asyncssh.stream import SSHStreamSession
 
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent._runtime import CommandStream, LeaseRuntime
 from leasehold_agent.access import Admission
 from leasehold_agent.ssh._guard import GuardedConnection
 from leasehold_agent.ssh._sftp_shell import Reading, Shell, ShellFailed, Writing, quoted
@@ -70,9 +70,9 @@ class _File:
 
 
 class _Held:
-    """An `ExecStream` that gives the lease's slot back when it is closed."""
+    """An `CommandStream` that gives the lease's slot back when it is closed."""
 
-    def __init__(self, stream: ExecStream, held: ExitStack) -> None:
+    def __init__(self, stream: CommandStream, held: ExitStack) -> None:
         self._stream = stream
         self._held = held
         self.write, self.write_eof = stream.write, stream.write_eof
@@ -111,7 +111,7 @@ class ContainerSftp(asyncssh.SFTPServer):
         self._shell = Shell(self._exec)
         self._home: bytes | None = None
 
-    async def _exec(self, command: Sequence[str]) -> ExecStream:
+    async def _exec(self, command: Sequence[str]) -> CommandStream:
         """A command in the container, which takes one of the lease's streams until it is closed."""
         lease = await self._own_lease()
         held = ExitStack()

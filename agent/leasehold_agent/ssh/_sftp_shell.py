@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final
 
 from leasehold.errors import AgentError
-from leasehold_agent._runtime import ExecStream
+from leasehold_agent._runtime import CommandStream
 
-OpenExec = Callable[[Sequence[str]], Awaitable[ExecStream]]
+OpenExec = Callable[[Sequence[str]], Awaitable[CommandStream]]
 
 HELPER: Final = "/.leasehold/busybox"
 """Where a static busybox may be mounted read-only, for images that have no tools of their own."""
@@ -46,7 +46,7 @@ class Shell:
     def __init__(self, open_exec: OpenExec) -> None:
         self._open_exec = open_exec
         self._lock = asyncio.Lock()
-        self._stream: ExecStream | None = None
+        self._stream: CommandStream | None = None
         self._chunks: AsyncIterator[tuple[int, bytes]] | None = None
         self._rest = bytearray()
         # Nothing in the container's files can hold this, so nothing there can end an answer early.
@@ -150,7 +150,7 @@ class Reading:
         self._open_exec = open_exec
         self._command = [*shell, "-c", _READ, "sh", _escaped(path)]
         self._lock = asyncio.Lock()
-        self._stream: ExecStream | None = None
+        self._stream: CommandStream | None = None
         self._chunks: AsyncIterator[tuple[int, bytes]] | None = None
         self._at = 0
         self._ahead = bytearray()
@@ -209,7 +209,7 @@ class Writing:
         self._command = [*shell, "-c", script, "sh", _escaped(path)]
         self._append = append
         self._lock = asyncio.Lock()
-        self._stream: ExecStream | None = None
+        self._stream: CommandStream | None = None
         self._listening: asyncio.Task[bytes] | None = None
         self._at = 0
 
@@ -266,7 +266,7 @@ class Writing:
             await stream.close()
 
 
-async def _complaint(stream: ExecStream) -> bytes:
+async def _complaint(stream: CommandStream) -> bytes:
     text = b""
     async for _fd, data in stream:
         text = (text + data)[:MOST_COMPLAINT]

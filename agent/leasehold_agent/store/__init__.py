@@ -13,24 +13,31 @@ Each file stands on none but those before it:
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
-from leasehold_agent.store._notice import MOUNT, Notice, notice_of, prepare, read_notice, write_notice
+from leasehold_agent.store._notice import (
+    NOTICE_MOUNT,
+    EarlyEnd,
+    notice_of,
+    read_notice,
+    readable_folder,
+    write_notice,
+)
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
-    "MOUNT",
+    "NOTICE_MOUNT",
     "DatasetCache",
+    "EarlyEnd",
     "LeaseDir",
     "Notes",
-    "Notice",
     "PackOutputs",
     "UploadedWorkloads",
     "collect",
     "lease_dirs",
     "notice_of",
     "packer",
-    "prepare",
     "read_notice",
+    "readable_folder",
     "write_etc",
     "write_notice",
 ]

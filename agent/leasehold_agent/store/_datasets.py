@@ -33,9 +33,7 @@ _USELESS = (DatasetCorrupt, DatasetUnsafe, InvalidCid, WorkloadError)
 
 
 class DatasetCache:
-    """A folder of datasets. `room` is the most that is kept once nothing uses it, `reserve` free space left
-    alone.
-    """
+    """A folder of datasets. `room` is the most that is kept once nothing uses it, `reserve` free space left alone."""
 
     def __init__(self, root: Path, source: Ipfs, *, room: int, reserve: int, wait: float) -> None:
         self._root = root

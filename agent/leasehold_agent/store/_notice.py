@@ -21,46 +21,44 @@ from leasehold.chain import LeaseState
 from leasehold_agent.chain import Desired
 from leasehold_agent.host import write_private
 
-MOUNT = "/run/leasehold"
+NOTICE_MOUNT = "/run/leasehold"
 _NAME = "notice.json"
 
 
 @dataclass(frozen=True)
-class Notice:
-    """`ends_at` in unix seconds. reason: `spot` leases may be ended for nothing, others (`terminated`) for a
-    penalty.
-    """
+class EarlyEnd:
+    """`ends_at`: unix seconds. reason: `spot` leases may be ended for nothing, others (`terminated`) for a penalty."""
 
     ends_at: int
     reason: Literal["spot", "terminated"]
 
 
-def notice_of(desired: Desired) -> Notice | None:
+def notice_of(desired: Desired) -> EarlyEnd | None:
     """What the container should hear."""
     if desired.state is not LeaseState.ACTIVE or not desired.noticed:
         return None
-    return Notice(desired.end, "spot" if desired.spot else "terminated")
+    return EarlyEnd(desired.end, "spot" if desired.spot else "terminated")
 
 
-def prepare(folder: Path) -> Path:
+def readable_folder(folder: Path) -> Path:
     """Make the folder that is mounted, for every user of the container to read."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     return folder
 
 
-def read_notice(folder: Path) -> Notice | None:
+def read_notice(folder: Path) -> EarlyEnd | None:
     """What the container has been told. What cannot be read is as good as nothing, and is written anew."""
     try:
-        return Notice(**json.loads((folder / _NAME).read_text()))
+        return EarlyEnd(**json.loads((folder / _NAME).read_text()))
     except (FileNotFoundError, ValueError, TypeError):
         return None
 
 
-def write_notice(folder: Path, notice: Notice | None) -> None:
+def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
     """Tell the container, or take back what it was told. The file is there whole or not at all."""
     if notice is None:
         with contextlib.suppress(FileNotFoundError):
             (folder / _NAME).unlink()
         return
-    write_private(prepare(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)
+    write_private(readable_folder(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)

@@ -1,5 +1,4 @@
-"""Outputs on their way out of a container: a tar from the engine, unpacked with nothing that could leave
-its folder.
+"""Outputs on their way out of a container: a tar from the engine, unpacked with nothing that could leave its folder.
 
 They stay inside the container until the end, where the lease's own disk limit holds for them. Each is unpacked as it
 comes, into a folder of its own that bears its number: what one output holds is in no other's way. What has been taken
@@ -52,7 +51,7 @@ class Taken:
 
 
 @dataclass
-class Ledger:
+class OutputLedger:
     """Which outputs were taken from which run of a container."""
 
     path: Path
@@ -60,7 +59,7 @@ class Ledger:
     taken: dict[int, Taken]
 
     @classmethod
-    def load(cls, target: Path) -> Ledger:
+    def load(cls, target: Path) -> OutputLedger:
         path = target / _NOTES
         with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
             raw = json.loads(path.read_bytes())
@@ -107,9 +106,9 @@ async def collect(
     return [taken.left for _, taken in sorted(ledger.taken.items()) if taken.left is not None]
 
 
-def _begin(target: Path, run: str) -> Ledger:
+def _begin(target: Path, run: str) -> OutputLedger:
     """What an earlier attempt took of this run of the container; of another run, nothing. (No container, no other.)"""
-    ledger = Ledger.load(target)
+    ledger = OutputLedger.load(target)
     if run and ledger.run != run:
         remove_tree(target)
         ledger.run, ledger.taken = run, {}
@@ -154,12 +153,10 @@ def _unpack(source: BinaryIO, target: Path, output: Output, limit: int) -> Taken
 
 
 def packer(ipfs: Ipfs) -> PackOutputs:
-    """`pack_outputs` over one IPFS node. Every private output names its own recipients since it was
-    sealed.
-    """
+    """`pack_outputs` over one IPFS node. Every private output names its own recipients since it was sealed."""
 
     async def pack(root: Path, outputs: Collection[Output], lease: str) -> str:
-        taken = (await asyncio.to_thread(Ledger.load, root)).taken
+        taken = (await asyncio.to_thread(OutputLedger.load, root)).taken
         return await pack_outputs(
             root,
             list(outputs),

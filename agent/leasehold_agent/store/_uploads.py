@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from leasehold.workload import MAX_SEALED_BYTES
-from leasehold_agent._errors import StoreFull
+from leasehold_agent._errors import UploadsFull
 from leasehold_agent.host import write_private
 
 Standbys = Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]
@@ -47,7 +47,7 @@ class UploadedWorkloads:
         self._awaited: dict[bytes, set[asyncio.Event]] = {}
 
     async def put(self, digest: bytes, sealed: bytes, source: str = "") -> None:
-        """Keep `sealed` from the address `source`. Raises ValueError if it is not what `digest` names, StoreFull."""
+        """Keep `sealed` from the address `source`. Raises ValueError if it is not what `digest` names, UploadsFull."""
         if len(sealed) > MAX_SEALED_BYTES:
             raise ValueError(f"a sealed workload has at most {MAX_SEALED_BYTES} bytes, not {len(sealed)}")
         if hashlib.sha256(sealed).digest() != digest:
@@ -96,7 +96,7 @@ class UploadedWorkloads:
         self._sources[digest.hex()] = source
 
     def _make_room(self, waiting: list[Path], size: int, source: str) -> None:
-        """Drop what must give way for `size` bytes from `source`. Raises StoreFull."""
+        """Drop what must give way for `size` bytes from `source`. Raises UploadsFull."""
         sizes = {path: _size(path) for path in sorted(waiting, key=_time)}
         self._sources = {path.name: self._sources.get(path.name, "") for path in waiting}
         held: Counter[str] = Counter()
@@ -104,11 +104,11 @@ class UploadedWorkloads:
             held[self._sources[path.name]] += bytes_
         full = "Too many uploads wait for their lease here: try again later, or pin it to IPFS."
         if held[source] + size > self._of_source:
-            raise StoreFull(full)
+            raise UploadsFull(full)
         while held.total() + size > self._room:
             most = max(held, key=lambda other: held[other])
             if held[most] <= held[source] + size:
-                raise StoreFull(full)
+                raise UploadsFull(full)
             oldest = next(path for path in sizes if self._sources[path.name] == most)
             oldest.unlink(missing_ok=True)
             held[most] -= sizes.pop(oldest)

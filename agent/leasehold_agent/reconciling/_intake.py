@@ -12,15 +12,15 @@ from leasehold.workload import Workload, unseal
 from leasehold_agent._errors import Declined
 from leasehold_agent.chain import Desired
 from leasehold_agent.host import write_private
-from leasehold_agent.reconciling._leases import Leases, log_step
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._supplies import Supplies
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Intake:
     """`wait`: the most seconds for a workload that nobody has delivered yet."""
 
-    leases: Leases
+    leases: LeaseBook
     supplies: Supplies
     wait: float
 
