@@ -98,24 +98,24 @@ def run() -> None:
 @app.command()
 def status(as_json: Json = False) -> None:
     """Show what the running agent sees: machines, leases, the operator's gas."""
-    found = read_status(load_settings().state_dir)
-    if found is None:
+    seen = read_status(load_settings().state_dir)
+    if seen is None:
         _console(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
         raise typer.Exit(1)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(seen))
         return
     console = _console()
-    if time.time() - found["at"] > _STALE_SECONDS:
+    if time.time() - seen["at"] > _STALE_SECONDS:
         console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
-    if not found["current"]:
+    if not seen["current"]:
         console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
-    if found.get("nodes", 2) < 2:
+    if seen.get("nodes", 2) < 2:
         console.print(
             "[yellow]One node of the chain is asked, and what it says is believed: name a second one of somebody "
             "else's in `rpc`, and leases end or change hands only when both say so.[/yellow]"
         )
-    for machine in found["machines"]:
+    for machine in seen["machines"]:
         if machine["down_since"]:
             since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["down_since"]))
             console.print(f"[red]Machine {machine['machine']} is down since {since}.[/red]")
@@ -127,16 +127,16 @@ def status(as_json: Json = False) -> None:
                 f"[yellow]Machine {machine['machine']} gave no sign of life in time: anybody may prove it until "
                 f"{until}, then the question is over.[/yellow]"
             )
-    for number in found.get("strangers", ()):
+    for number in seen.get("strangers", ()):
         console.print(
             f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"
         )
-    for sentence in found.get("lacks", ()):
+    for sentence in seen.get("lacks", ()):
         console.print(sentence, style="yellow", markup=False)
-    if not found["leases"]:
+    if not seen["leases"]:
         console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")
-    for lease in found["leases"]:
+    for lease in seen["leases"]:
         ports = ", ".join(f"{port['host']}→{port['container']}" for port in lease["ports"])
         why = lease["reason"] or lease["progress"] or _kept(lease)
         row = (
@@ -148,10 +148,10 @@ def status(as_json: Json = False) -> None:
             why,
         )
         table.add_row(*row)
-    if found["leases"]:
+    if seen["leases"]:
         console.print(table)
-    if found["gas"] and found["gas"]["warning"]:
-        console.print(found["gas"]["warning"], style="yellow", markup=False)
+    if seen["gas"] and seen["gas"]["warning"]:
+        console.print(seen["gas"]["warning"], style="yellow", markup=False)
 
 
 def _kept(lease: dict[str, Any]) -> str:
@@ -318,16 +318,16 @@ async def _in_service(pool: Pool, operator: str, owner: str) -> list[Machine]:
 
 async def _machines(pool: Pool, operator: str, owner: str) -> list[Machine]:
     """Every machine of this operator and its owner's, asked of the chain: the agent need not be running."""
-    found = [await pool.machine_of(number) for number in range(1, await pool.machine_count() + 1)]
-    return [machine for machine in found if (machine.operator, machine.provider) == (operator, owner)]
+    machines = [await pool.machine_of(number) for number in range(1, await pool.machine_count() + 1)]
+    return [machine for machine in machines if (machine.operator, machine.provider) == (operator, owner)]
 
 
 async def _leases(pool: Pool, settings: AgentSettings) -> list[Lease]:
     """Leases that run on this host, by the agent's last status and the chain's word on each."""
     status = read_status(settings.state_dir) or {"leases": []}
     ids = [parse_lease(str(entry["lease"])) for entry in status["leases"] if entry["phase"] != "ended"]
-    found = [await pool.lease_of(lease) for lease in ids]
-    return [lease for lease in found if lease.state in (LeaseState.OPENED, LeaseState.ACTIVE)]
+    leases = [await pool.lease_of(lease) for lease in ids]
+    return [lease for lease in leases if lease.state in (LeaseState.OPENED, LeaseState.ACTIVE)]
 
 
 async def _penalty(pool: Pool, lease: Lease) -> int:

@@ -84,7 +84,7 @@ class PoolGate:
                 return self._as_of_before()
             records = await self._index.machines()
             named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
-            machines = {number: each for number, each in named.items() if self._owned(each)}
+            machines = {number: machine for number, machine in named.items() if self._owned(machine)}
             self._tell_strangers(named.keys() - machines.keys())
             leases = await self._leases(machines, known)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
@@ -118,10 +118,10 @@ class PoolGate:
         since = self._seen_time  # of the newest block, which may be long ago on a chain that rests
         if self._witnesses is None or not self._witnesses.enough:
             with contextlib.suppress(UnknownLease):
-                found = await self._pool.lease_of(lease)
-                window_ends = await self._window_end(found)
+                current = await self._pool.lease_of(lease)
+                window_ends = await self._window_end(current)
                 head = await self._rpc.header("latest")
-                return _record(found, window_ends).live_at(max(self._now(), head.timestamp if head else 0))
+                return _record(current, window_ends).live_at(max(self._now(), head.timestamp if head else 0))
             return False
         passed = self._now() - since
         return not await self._witnesses.agree(

@@ -113,12 +113,12 @@ class Sentinel:
         standing: dict[tuple[int, int], float] = {}
         # All at once: a machine that cannot be asked about, or whose answer waits in a pool, silences no other.
         looks = [self._look_at(faults, machine, standing) for machine in machines]
-        found = await asyncio.gather(*looks, return_exceptions=True)
+        answers = await asyncio.gather(*looks, return_exceptions=True)
         self._since = standing
-        for error in found:
+        for error in answers:
             if isinstance(error, BaseException):
                 raise error
-        return [machine for machine, answered in zip(machines, found, strict=True) if answered]
+        return [machine for machine, answered in zip(machines, answers, strict=True) if answered]
 
     async def _look_at(self, faults: Faults, machine: int, standing: dict[tuple[int, int], float]) -> bool:
         asked = await faults.challenge_of(machine)
@@ -149,8 +149,8 @@ class Sentinel:
             return told
         # A look is cut off after a while: what was seen of a long list by then is not asked for again.
         for machine in range(self._seen + 1, await self.pool.machine_count() + 1):
-            found = await self.pool.machine_of(machine)
-            if (found.operator, found.provider) == (self.operator, self.owner):
+            named = await self.pool.machine_of(machine)
+            if (named.operator, named.provider) == (self.operator, self.owner):
                 self._mine.append(machine)
             self._seen = machine
         return self._mine

@@ -62,26 +62,26 @@ class Witnesses:
     async def agree_on_workload(self, lease: int, workload: bytes, since: int, at: int) -> bool:
         """Whether two nodes say that it was set last, by what has happened since that block."""
         said = await asyncio.gather(*(self._workload(node, lease, since) for node in self._nodes))
-        so = [each for each in said if each is not None and abs(each[1] - at) <= _CLOCKS_APART]
-        return sum(found == workload for found, _ in so) >= _NEEDED
+        so = [answer for answer in said if answer is not None and abs(answer[1] - at) <= _CLOCKS_APART]
+        return sum(last == workload for last, _ in so) >= _NEEDED
 
     async def _workload(self, node: Rpc, lease: int, since: int) -> tuple[bytes | None, int] | None:
         try:
             await node.check_chain(self._deployment)
-            found = await Pool(node, self._deployment).workload_of(lease, since)
+            last = await Pool(node, self._deployment).workload_of(lease, since)
             head = await node.header("latest")
         except ChainError:
             return None
-        return None if head is None else (found, head.timestamp)
+        return None if head is None else (last, head.timestamp)
 
     async def _look(self, node: Rpc, lease: int) -> Look | None:
         try:
             await node.check_chain(self._deployment)
             pool = Pool(node, self._deployment)
-            found, window = await pool.lease_of(lease), 0
-            if found.state is LeaseState.OPENED:  # by this node's own word, too
-                window = (await pool.params(found.params)).start_window
+            record, window = await pool.lease_of(lease), 0
+            if record.state is LeaseState.OPENED:  # by this node's own word, too
+                window = (await pool.params(record.params)).start_window
             head = await node.header("latest")
         except ChainError:
             return None
-        return None if head is None else Look(found, found.start + window, head.timestamp)
+        return None if head is None else Look(record, record.start + window, head.timestamp)

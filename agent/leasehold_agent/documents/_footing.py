@@ -26,24 +26,24 @@ def lacks(
     facts: EngineFacts, *, most_files: Callable[[], int] | None = None, sysctls: Path = _SYSCTLS
 ) -> list[str]:
     """A sentence for each, which says what to do. most_files: the most open files that this process may have."""
-    found = []
+    sentences = []
     if not facts.live_restore:
-        found.append(
+        sentences.append(
             "The Docker engine ends its containers whenever it restarts, and each begins anew: "
             'set "live-restore": true in /etc/docker/daemon.json and reload the engine.'
         )
     files = (most_files or _most_files)()
     if files < DESCRIPTORS:
-        found.append(
+        sentences.append(
             f"The agent may open {files} files only, connections counted: "
             f"set LimitNOFILE={4 * DESCRIPTORS} in its unit, or `ulimit -n` where it is started by hand."
         )
     if few := [name for name, least in SHARED.items() if not _is_at_least(sysctls, name, least)]:
-        found.append(
+        sentences.append(
             f"One lease can take from all others what the kernel counts for all of them ({', '.join(few)}): copy "
             "agent/leasehold-sysctl.conf to /etc/sysctl.d/60-leasehold.conf and run `sysctl --system`."
         )
-    return found
+    return sentences
 
 
 def _is_at_least(sysctls: Path, name: str, least: int) -> bool:
@@ -54,12 +54,12 @@ def _is_at_least(sysctls: Path, name: str, least: int) -> bool:
 
 def lacks_at_work(facts: EngineFacts) -> list[str]:
     """What is lacking of the process that serves, too."""
-    found = lacks(facts)
+    sentences = lacks(facts)
     if int(_OOM_SCORE.read_text()) >= 0:
-        found.append(
+        sentences.append(
             "Where the host's memory runs out the agent may be the first to go: set OOMScoreAdjust=-900 in its unit."
         )
-    return found
+    return sentences
 
 
 def _most_files() -> int:

@@ -27,13 +27,13 @@ def concerns(facts: EngineFacts, *, gpus: bool) -> list[str]:
     versions = dict(facts.versions)
     if gpus:
         versions[_TOOLKIT] = _toolkit()
-    found = [_concern(name, version) for name, version in sorted(versions.items()) if name in LEAST]
+    sentences = [_concern(name, version) for name, version in sorted(versions.items()) if name in LEAST]
     if facts.containerd_images:
-        found.append(
+        sentences.append(
             "The engine keeps images by containerd, where a manifest may name addresses that the engine then asks: "
             "add the rules of docs/decisions/0106, or set `containerd-snapshotter` to false in daemon.json."
         )
-    return [each for each in found if each is not None]
+    return [sentence for sentence in sentences if sentence is not None]
 
 
 def _concern(name: str, version: str) -> str | None:
@@ -61,5 +61,5 @@ def _toolkit() -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(r"version (\S+)", said)
-    return found[1] if found else ""
+    match = re.search(r"version (\S+)", said)
+    return match[1] if match else ""

@@ -2,8 +2,8 @@
 
 Behind the door are two ways to it. What the engine answers at once goes through the `docker` package, whose calls
 block, in a thread each (`_engine`). What lasts as long as somebody looks (a command's input and output, a log, an
-image as it comes) goes over connections of the agent's own (`Engine.streams`, `Engine.pull`): tenants could take every
-thread there is, and the package reads a stream to its end before it can be told to stop.
+image as it comes) goes over connections of the agent's own (`Engine.streams`, `Engine.pull`): in threads, tenants could
+take every one there is, and what has to be cut off in the middle would wait for its next bytes.
 
 Each file stands on none but those before it:
 

@@ -120,8 +120,8 @@ class Engine:
         def ask(client: Client) -> list[tuple[str, str]]:
             return [(i["Id"], i["RepoTags"][0]) for i in client.images() if i.get("RepoTags")]
 
-        found = await self._call(ask)
-        return sorted((i, tag) for i, tag in found if "<none>" not in tag)
+        tagged = await self._call(ask)
+        return sorted((i, tag) for i, tag in tagged if "<none>" not in tag)
 
     async def survey(self, archive: Path, limit: int) -> Surveyed:
         """Look at all of an archive, beside whatever else takes long. Raises what `survey` does."""
@@ -142,10 +142,10 @@ class Engine:
             loaded = _LOADED.findall(said)
             if len(loaded) != 1:
                 raise EngineRefused("the engine has made no image of it")
-            found = client.inspect_image(loaded[0])
-            if not found.get("RepoTags"):
-                client.tag(found["Id"], *name.rsplit(":", 1))
-            return str(found["Id"])
+            loaded_image = client.inspect_image(loaded[0])
+            if not loaded_image.get("RepoTags"):
+                client.tag(loaded_image["Id"], *name.rsplit(":", 1))
+            return str(loaded_image["Id"])
 
         return await self._call(load, long=True)
 
@@ -153,11 +153,11 @@ class Engine:
         """Remove an image, unless a container needs it or its owner has given it a name. Whether it is gone."""
 
         def forget(client: Client) -> bool:
-            found = _inspected(client, image)
-            if found is None:
+            known = _inspected(client, image)
+            if known is None:
                 return True
-            by_id = image == found["Id"]
-            if by_id and any(not tag.startswith(OURS) for tag in found.get("RepoTags") or ()):
+            by_id = image == known["Id"]
+            if by_id and any(not tag.startswith(OURS) for tag in known.get("RepoTags") or ()):
                 return False
             try:
                 client.remove_image(image, force=by_id)
@@ -208,11 +208,11 @@ class Engine:
         """Every container, stopped ones too, that carries `label` ("key=value")."""
 
         def ask(client: Client) -> list[ContainerFacts]:
-            found = []
+            described = []
             for entry in client.containers(all=True, filters={"label": label}):
                 with contextlib.suppress(NotFound):
-                    found.append(facts_of(client.inspect_container(entry["Id"])))
-            return found
+                    described.append(facts_of(client.inspect_container(entry["Id"])))
+            return described
 
         return await self._call(ask)
 

@@ -162,21 +162,21 @@ class Images:
         if not self._root.is_dir():
             return []
         notes = [path for path in self._root.iterdir() if path.is_file() and not path.name.startswith(".")]
-        found = [
+        fetched = [
             (note, note.read_text().strip()) for note in sorted(notes, key=lambda note: note.stat().st_mtime)
         ]
         return [
             (note, image if note.name.startswith(_PULLED) else f"ipfs:{note.name}", image)
-            for note, image in found
+            for note, image in fetched
         ]
 
     async def _load(self, archive: Path, name: str) -> str:
         """Raises EngineRefused, ImageTooLarge, NoRoom; FileNotFoundError where the archive is a folder."""
-        found = await self._engine.survey(archive, self._limit)
-        if found.needs > self._room():
-            raise NoRoom(found.needs)
-        self._promised += found.needs
+        surveyed = await self._engine.survey(archive, self._limit)
+        if surveyed.needs > self._room():
+            raise NoRoom(surveyed.needs)
+        self._promised += surveyed.needs
         try:
-            return await self._engine.load_image(found, name)
+            return await self._engine.load_image(surveyed, name)
         finally:
-            self._promised -= found.needs
+            self._promised -= surveyed.needs

@@ -35,7 +35,7 @@ class AddressBlocks:
 def free_block(ranges: Sequence[IPv4Network], taken: Collection[IPv4Network]) -> IPv4Network:
     """The first block of `ranges` that meets none of `taken`. Raises NetworkError."""
     for wide in ranges:
-        near = sorted(each for each in taken if each.overlaps(wide))
+        near = sorted(neighbour for neighbour in taken if neighbour.overlaps(wide))
         for block in _blocks(wide, near):
             return block
     shown = ", ".join(map(str, ranges))
@@ -49,11 +49,11 @@ def _blocks(wide: IPv4Network, near: Sequence[IPv4Network]) -> Iterator[IPv4Netw
     """Blocks of `wide` that lie between those of `near`, which are in order."""
     size, at = 1 << (32 - BLOCK_BITS), int(wide.network_address)
     end = at + wide.num_addresses
-    for each in near:
-        while at + size <= min(end, int(each.network_address)):
+    for neighbour in near:
+        while at + size <= min(end, int(neighbour.network_address)):
             yield IPv4Network((at, BLOCK_BITS))
             at += size
-        at = max(at, -(-(int(each.broadcast_address) + 1) // size) * size)
+        at = max(at, -(-(int(neighbour.broadcast_address) + 1) // size) * size)
     while at + size <= end:
         yield IPv4Network((at, BLOCK_BITS))
         at += size
@@ -68,5 +68,5 @@ def _route(line: str) -> IPv4Network | None:
     """A line of the kernel's table, whose addresses are hexadecimal in the machine's own order of bytes."""
     fields = line.split()
     address, mask = (int(fields[at], 16).to_bytes(4, "little") for at in (1, 7))
-    found = IPv4Network((int.from_bytes(address), int.from_bytes(mask).bit_count()), strict=False)
-    return found if found.prefixlen else None
+    destination = IPv4Network((int.from_bytes(address), int.from_bytes(mask).bit_count()), strict=False)
+    return destination if destination.prefixlen else None

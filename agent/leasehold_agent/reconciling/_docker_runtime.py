@@ -129,9 +129,9 @@ class DockerRuntime:
 
 
 def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
-    found = container.ports if container else ()
+    bindings = container.ports if container else ()
     return tuple(
-        PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in found
+        PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in bindings
     )
 
 

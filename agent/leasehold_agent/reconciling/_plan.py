@@ -144,7 +144,7 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
             actions.append(action)
     if rules.room and (given := gives_way(chain, here, rules, rules.room)):
         # One at a time: the next look tells whether that was enough.
-        actions = [each for each in actions if each.lease != given[0]] + [Delete(given[0])]
+        actions = [action for action in actions if action.lease != given[0]] + [Delete(given[0])]
     return sorted(actions, key=lambda action: not isinstance(action, Stop | Clear | Delete))
 
 

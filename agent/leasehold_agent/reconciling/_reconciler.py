@@ -166,13 +166,13 @@ class Reconciler:
         """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to
         another agent on the same engine.
         """
-        found: dict[int, ContainerFacts] = {}
+        here: dict[int, ContainerFacts] = {}
         folders = self.host.leases.folders()
         for container in await self.host.containers.engine.containers(self.host.containers.names.filter):
             named = self.host.containers.names.lease_of(container.labels)
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
-                found[named[0]] = container
-        self.containers = found
+                here[named[0]] = container
+        self.containers = here
         self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
 
     async def _judge(self) -> None:
@@ -255,7 +255,9 @@ class Reconciler:
     def _images(self) -> set[str]:
         """Those that live leases need, whether they have a container yet or not."""
         live = {
-            lease for lease, each in self.host.snapshot.leases.items() if each.live_at(self.host.snapshot.now)
+            lease
+            for lease, desired in self.host.snapshot.leases.items()
+            if desired.live_at(self.host.snapshot.now)
         }
         workloads = (self.host.leases.workload(lease) for lease in live)
         return {workload.image for workload in workloads if workload is not None}
@@ -270,13 +272,13 @@ class Reconciler:
         if host.facts.room(host.facts.settings.disk_reserve):
             return DiskRoom.SHORT
         live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
-        found = DiskRoom.ENOUGH
+        left = DiskRoom.ENOUGH
         for record in (host.leases.records[lease] for lease in live if lease in host.leases.records):
             if record.wants is not None and not (room := host.facts.room(record.wants)):
                 record.wants = None  # it has what it bought, and fills it by itself
             elif record.wants is not None:
-                found = max(found, room)
-        return found
+                left = max(left, room)
+        return left
 
     # ------------------------------------------------------------------------------------------------- acting
 

@@ -130,10 +130,10 @@ class DatasetCache:
 
         Returns the bytes of what stays. Raises Declined("no-disk").
         """
-        kept = {each: tree_size(self.path(each)) for each in self._all() - {_partial(name)}}
-        coming = {_partial(each) for each, lock in self._locks.items() if lock.locked()}
+        kept = {entry: tree_size(self.path(entry)) for entry in self._all() - {_partial(name)}}
+        coming = {_partial(entry) for entry, lock in self._locks.items() if lock.locked()}
         idle = set(kept) - {*in_use, name} - coming
-        oldest = sorted(idle, key=lambda each: (not each.startswith("."), self.path(each).stat().st_mtime))
+        oldest = sorted(idle, key=lambda entry: (not entry.startswith("."), self.path(entry).stat().st_mtime))
 
         def full() -> bool:
             free = shutil.disk_usage(self._root).free + tree_size(self.path(_partial(name)))

@@ -66,7 +66,7 @@ class Notes:
 
     def remember(self, result: str) -> tuple[str, ...]:
         """It is about to be published from here; returns what is remembered no longer."""
-        known = (*(each for each in self.results if each != result), result)
+        known = (*(cid for cid in self.results if cid != result), result)
         self.results = known[-_MOST_RESULTS:]
         return known[:-_MOST_RESULTS]
 

@@ -67,7 +67,7 @@ class OutputLedger:
         return cls(path, "", {})
 
     def save(self) -> None:
-        taken = {str(index): asdict(each) for index, each in self.taken.items()}
+        taken = {str(index): asdict(output) for index, output in self.taken.items()}
         write_private(self.path, json.dumps({"run": self.run, "taken": taken}).encode())
 
 
