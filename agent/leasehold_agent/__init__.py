@@ -17,6 +17,6 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     api          the HTTPS API
     documents    what the host says of itself
     _serve       everything in one process
-    cli          the command line
+    cli          the command line, one verb a file
     __main__     where `leasehold-agent` begins
 """

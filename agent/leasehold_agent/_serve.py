@@ -9,7 +9,7 @@ import os
 import resource
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -293,14 +293,3 @@ def _only_one(state_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-@contextlib.asynccontextmanager
-async def opened_pool(settings: AgentSettings, identity: Identity) -> AsyncIterator[Pool]:
-    """The pool, as its operator, for a command that runs beside the agent."""
-    if settings.deployment is None or not settings.rpc:
-        raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
-    deployment = Deployment.load(settings.deployment)
-    async with Rpc(list(settings.rpc)) as rpc:
-        await rpc.check_chain(deployment)
-        yield Pool(rpc, deployment, Sender(rpc, identity.operator))

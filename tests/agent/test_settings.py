@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from leasehold.errors import SettingsError
-from leasehold_agent import cli
 from leasehold_agent._config import load_settings
+from leasehold_agent.cli import _app as cli
 
 
 @pytest.mark.parametrize(
