@@ -44,7 +44,7 @@ from leasehold_agent.reconciling._plan import (
     plan,
 )
 from leasehold_agent.reconciling._results import Publishing
-from leasehold_agent.reconciling._start import Starting
+from leasehold_agent.reconciling._start_or_decline import Starting
 from leasehold_agent.store import read_notice
 
 _log = structlog.get_logger("leasehold_agent")
