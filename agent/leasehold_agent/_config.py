@@ -25,7 +25,7 @@ from pydantic_settings import (
 
 from leasehold._fields import in_words
 from leasehold.errors import SettingsError
-from leasehold_agent._subnets import BITS, DEFAULT
+from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
 
 
 def _listed(value: object) -> object:
@@ -78,7 +78,6 @@ class AgentSettings(BaseSettings):
     api_port: Port = 8701
     ssh_port: Port = 8702
     endpoints: Texts = ()
-    metrics_port: Port | None = None
     first_port: Port = 20_000
     last_port: Port = 20_999
     country: Annotated[str, Field(max_length=64)] | None = None
@@ -118,7 +117,7 @@ class AgentSettings(BaseSettings):
     connections_limit: Annotated[int, Field(ge=16)] = 4_096
     """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: Texts = ("1.1.1.1", "9.9.9.9")
-    lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = DEFAULT
+    lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = LEASE_NETWORKS
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
@@ -147,8 +146,8 @@ class AgentSettings(BaseSettings):
         for network in networks:
             if not any(network.subnet_of(private) for private in _PRIVATE):
                 raise ValueError(f"{network} is no private range (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16)")
-            if network.prefixlen > BITS:
-                raise ValueError(f"{network} is smaller than the /{BITS} that one lease needs")
+            if network.prefixlen > BLOCK_BITS:
+                raise ValueError(f"{network} is smaller than the /{BLOCK_BITS} that one lease needs")
         if not networks:
             raise ValueError("name at least one range")
         return networks
@@ -189,6 +188,10 @@ def load_settings() -> AgentSettings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "settings"
+        if first["type"] == "extra_forbidden":
+            raise SettingsError(
+                f"{where}: there is no such setting; take it out of {config_file()}."
+            ) from error
         raise SettingsError(
             f"{where}: {in_words(first['msg'])}; correct it in {config_file()} or LEASEHOLD_AGENT_{where.upper()}."
         ) from error

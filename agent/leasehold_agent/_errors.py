@@ -1,17 +1,20 @@
 """What goes wrong in the agent. All are `leasehold.errors.AgentError`: one `except` catches the package.
 
 AgentError
-├── EngineUnavailable   the Docker engine does not answer
-├── NotRunning          the lease has no running container
+├── EngineDown          the Docker engine does not answer
+├── EngineRefused       it answers that something cannot be done
+│   └── OutputTooLarge  an output comes to more than is packed of its lease
+├── NoContainer         the lease has no running container
 │   └── CommandEnded    its command has ended before it was ready
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
-├── StoreFull           too many uploads that no lease has claimed
+├── UploadsFull         too many uploads that no lease has claimed
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
 ├── GasKept             the operator's last gas is for answers
 ├── NetworkError        the firewall refused a rule
-├── WrongDeployment     the state folder belongs to another chain or pool
+├── AlreadyRunning      another agent holds the state folder
+├── NodesDisagree       what one node says another does not
 └── Declined            this lease cannot run here, and why
 """
 
@@ -34,7 +37,7 @@ DeclineReason = Literal[
 ]
 
 
-class EngineUnavailable(AgentError):
+class EngineDown(AgentError):
     """The Docker engine does not answer; what runs keeps running, and the agent tries again."""
 
     code = "engine-unavailable"
@@ -78,13 +81,13 @@ class GasKept(AgentError):
     """What gas the operator has left is kept for signs of life; the rest waits until it has more."""
 
 
-class NotRunning(AgentError):
+class NoContainer(AgentError):
     """The lease has no running container."""
 
     code = "not-running"
 
 
-class CommandEnded(NotRunning):
+class CommandEnded(NoContainer):
     """The command has ended before it was ready; the text says how."""
 
 
@@ -92,7 +95,7 @@ class LimitNotHeld(AgentError):
     """The file system holds no container to its disk limit now; nothing starts until it does."""
 
 
-class StoreFull(AgentError):
+class UploadsFull(AgentError):
     """Uploads that no lease has claimed fill their share of the disk; try again later."""
 
     code = "store-full"

@@ -1,7 +1,7 @@
 """What the agent's API and SSH server may know of leases: the border between serving and running.
 
 The API and the SSH server are written against these protocols and hold no Docker client, no chain binding and
-no path of their own. `DockerRuntime` (`_docker_runtime.py`) implements `LeaseRuntime` over the Docker engine.
+no path of their own. `DockerRuntime` (in `reconciling`) implements `LeaseRuntime` over the Docker engine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import Signer
-    from leasehold_agent._notice import Notice
+    from leasehold_agent.store import EarlyEnd
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -64,13 +64,13 @@ class LeaseHandle:
     ssh_keys: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     result_cid: str | None = None
-    notice: Notice | None = None
+    notice: EarlyEnd | None = None
     kept_log: bool = False
     kept_until: int | None = None
     paid_until: int | None = None
 
 
-class ExecStream(Protocol):
+class CommandStream(Protocol):
     """A command running in a lease's container. Iterating yields `(fd, data)`: fd 1 is stdout, 2 stderr.
 
     With a terminal everything arrives as fd 1. The iterator ends when the command has closed its output.
@@ -96,7 +96,7 @@ class WorkloadStore(Protocol):
         """Keep `sealed` (≤ 1 MiB) until a lease opens with its digest, or an hour without one has passed.
 
         `source` is the address that it came from, which may have a part of the room. Raises `ValueError` when the
-        digest is not that of the bytes, `StoreFull` when unclaimed uploads fill their share of the disk.
+        digest is not that of the bytes, `UploadsFull` when unclaimed uploads fill their share of the disk.
         """
         ...
 
@@ -104,7 +104,7 @@ class WorkloadStore(Protocol):
 
 
 class LeaseRuntime(Protocol):
-    """What can be asked of the leases that run here. A lease that has no container raises `NotRunning`."""
+    """What can be asked of the leases that run here. A lease that has no container raises `NoContainer`."""
 
     @property
     def workloads(self) -> WorkloadStore: ...
@@ -125,7 +125,7 @@ class LeaseRuntime(Protocol):
         tty: bool = False,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
-    ) -> ExecStream:
+    ) -> CommandStream:
         """Run a command in the container; `size` is (rows, columns) of the terminal."""
         ...
 

@@ -9,7 +9,7 @@ import os
 import resource
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -19,38 +19,38 @@ import structlog
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, SettingsError
-from leasehold_agent import _describe as describe
-from leasehold_agent._admission import Admission, Line
-from leasehold_agent._chain_gate import PoolGate, authorizer, follow
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._container import Names
-from leasehold_agent._datasets import DatasetCache
-from leasehold_agent._disk_limits import DiskLimits
-from leasehold_agent._disk_reserve import DISK_TROUBLE, DiskReserve
-from leasehold_agent._docker_runtime import DockerRuntime
-from leasehold_agent._engine import Engine
-from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._errors import AlreadyRunning, EngineUnavailable
-from leasehold_agent._gas import GasState
-from leasehold_agent._host import Host, boot_id
-from leasehold_agent._identity import Identity, load_identity, write_private
-from leasehold_agent._image import Images
-from leasehold_agent._inventory import take_inventory
-from leasehold_agent._lease_dir import lease_dirs
-from leasehold_agent._network import Firewall
-from leasehold_agent._outputs import packer
-from leasehold_agent._owner import owner_of
-from leasehold_agent._reconciler import Reconciler
+from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent._sentinel import Told
-from leasehold_agent._ssh import SshServer
-from leasehold_agent._status import write_status
-from leasehold_agent._stream import EngineStreams
-from leasehold_agent._subnets import Blocks
-from leasehold_agent._versions import concerns
-from leasehold_agent._witness import Witnesses
-from leasehold_agent._workloads import UploadedWorkloads
+from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
+from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
+from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
+from leasehold_agent.engine import Engine, EngineFacts, Images
+from leasehold_agent.host import (
+    DISK_TROUBLE,
+    AddressBlocks,
+    DiskLimits,
+    DiskReserve,
+    Firewall,
+    Identity,
+    load_identity,
+    take_inventory,
+    write_private,
+)
+from leasehold_agent.reconciling import (
+    Containers,
+    DockerRuntime,
+    Host,
+    HostFacts,
+    LeaseBook,
+    Names,
+    Reconciler,
+    Supplies,
+    boot_id,
+)
+from leasehold_agent.ssh import SshServer
+from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -88,7 +88,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         gate = PoolGate(rpc, pool, index, identity.operator.address, owner, witnesses=witnesses)
         host = await make_host(stack, settings, identity, deployment, gate, ipfs)
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
-        host.snapshot = await gate.snapshot(set(lease_dirs(host.leases_root)))
+        host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info(
@@ -109,17 +109,15 @@ async def make_host(
     ipfs: Ipfs,
 ) -> Host:
     """This host with all its parts; what they hold open is closed with `stack`."""
-    engine = Engine(settings.docker, Blocks(settings.lease_networks, settings.engine_netns))
-    stack.callback(engine.close)
-    facts = await _patiently("engine", engine.facts, EngineUnavailable)
+    engine = Engine(settings.docker, AddressBlocks(settings.lease_networks, settings.engine_netns))
+    stack.push_async_callback(engine.aclose)
+    facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
     inventory = take_inventory()
     for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
-    streams = EngineStreams(settings.docker)
-    stack.push_async_callback(streams.aclose)
     cache = DatasetCache(
         settings.state_dir / "datasets",
         ipfs,
@@ -127,34 +125,31 @@ async def make_host(
         reserve=settings.disk_reserve,
         wait=settings.fetch_seconds,
     )
+    names = Names.of(deployment)
+    images = Images(
+        engine,
+        ipfs,
+        settings.state_dir / "images",
+        wait=settings.fetch_seconds,
+        reserve=settings.disk_reserve,
+        registries=settings.registries,
+        limit=settings.image_limit,
+        disk=facts.root,
+    )
     return Host(
-        settings=settings,
-        names=Names.of(deployment),
-        engine=engine,
-        limits=DiskLimits(layers if facts.quota and layers.is_dir() else None),
-        streams=streams,
-        firewall=Firewall(settings.engine_netns, settings.connections_limit),
-        chain=gate,
-        uploads=UploadedWorkloads(settings.state_dir / "workloads"),
-        data=ipfs,
-        datasets=cache,
-        images=Images(
+        facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
+        leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
+        containers=Containers(
+            names,
             engine,
-            ipfs,
-            settings.state_dir / "images",
-            wait=settings.fetch_seconds,
-            reserve=settings.disk_reserve,
-            registries=settings.registries,
-            limit=settings.image_limit,
-            disk=facts.root,
+            DiskLimits(layers if facts.quota and layers.is_dir() else None),
+            Firewall(settings.engine_netns, settings.connections_limit),
         ),
-        pack=packer(ipfs),
-        age_identity=identity.age_identity,
-        inventory=inventory,
-        facts=facts,
-        disk_bytes=disk_for_sale(facts, settings),
-        endpoint=lambda desired, ports: describe.endpoint(settings, identity, desired, ports),
-        boot_id=boot_id(),
+        supplies=Supplies(
+            ipfs, UploadedWorkloads(settings.state_dir / "workloads"), images, cache, packer(ipfs)
+        ),
+        chain=gate,
+        endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
     )
 
@@ -168,8 +163,8 @@ async def _servers(
     rpc: Rpc,
     ipfs: Ipfs,
 ) -> None:
-    settings = host.settings
-    document = await contact_bytes(settings, identity, host.engine, host.datasets, ipfs)
+    settings = host.facts.settings
+    document = await contact_bytes(settings, identity, host.containers.engine, host.supplies.datasets, ipfs)
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
@@ -203,10 +198,10 @@ async def contact_bytes(
     kept = settings.state_dir / "contact.json"
     if kept.exists():
         return kept.read_bytes()
-    made = await describe.contact(
+    made = await contact_document(
         settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
     )
-    document = describe.canonical(made)
+    document = canonical(made)
     write_private(kept, document)
     return document
 
@@ -231,9 +226,7 @@ def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
 
 
 def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
-    """Bytes of the engine's disk, or of the state folder's where the engine's is elsewhere, less the
-    reserve.
-    """
+    """Bytes of the engine's disk, or of the state folder's where the engine's is elsewhere, less the reserve."""
     root = facts.root if facts.root.is_dir() else settings.state_dir
     return max(0, shutil.disk_usage(root).total - settings.disk_reserve)
 
@@ -252,7 +245,7 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             _log.warning("status", problem=str(error))
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
-        await host.sleep(host.settings.tick_seconds)
+        await host.sleep(host.facts.settings.tick_seconds)
 
 
 async def _gas(gate: PoolGate) -> GasState:
@@ -300,14 +293,3 @@ def _only_one(state_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-@contextlib.asynccontextmanager
-async def opened_pool(settings: AgentSettings, identity: Identity) -> AsyncIterator[Pool]:
-    """The pool, as its operator, for a command that runs beside the agent."""
-    if settings.deployment is None or not settings.rpc:
-        raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
-    deployment = Deployment.load(settings.deployment)
-    async with Rpc(list(settings.rpc)) as rpc:
-        await rpc.check_chain(deployment)
-        yield Pool(rpc, deployment, Sender(rpc, identity.operator))

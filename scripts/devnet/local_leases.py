@@ -19,8 +19,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from leasehold_agent._errors import NotRunning
-from leasehold_agent._runtime import ExecStream, LeaseHandle
+from leasehold_agent._errors import NoContainer
+from leasehold_agent._runtime import CommandStream, LeaseHandle
 
 _PIECE = 65536
 
@@ -112,10 +112,10 @@ class LocalLeases:
         tty: bool = False,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
-    ) -> ExecStream:
+    ) -> CommandStream:
         handle = self.handles[lease]
         if handle.container_id is None:
-            raise NotRunning(f"The lease is {handle.phase}.")
+            raise NoContainer(f"The lease is {handle.phase}.")
         folder = self.root / str(lease)
         variables = {"PATH": "/usr/bin:/bin", "HOME": str(folder), **(env or {})}
         stream = await (_terminal if tty else _pipes)(command, folder, variables, size or (24, 80))

@@ -22,15 +22,13 @@ from devnet.patience import patient
 from leasehold.chain import Indexer, Lease, LeaseRequest, LeaseState, Pool, Rpc, Sender, Terms
 from leasehold.datasets import Ipfs
 from leasehold.workload import Workload, digest, load_workload, seal
-from leasehold_agent._chain_gate import PoolGate, follow
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._docker_runtime import DockerRuntime
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._host import Host
-from leasehold_agent._identity import Identity, load_identity
-from leasehold_agent._reconciler import Reconciler
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent._serve import make_host
+from leasehold_agent.chain import PoolGate, follow
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import Identity, load_identity
+from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler
 
 PROVIDER, TENANT, OTHER = 1, 2, 3
 TERMS = Terms(
@@ -122,7 +120,7 @@ class Rig:
 
     async def open_sealed(self, sealed: bytes, *, upload: bool = True, **request: Any) -> int:
         if upload:
-            await self.host.uploads.put(digest(sealed), sealed)
+            await self.host.supplies.uploads.put(digest(sealed), sealed)
         values = {"share": 8, "duration": 3_600} | request
         lease, _ = await self.chain.pool(TENANT).open(
             LeaseRequest(
@@ -159,7 +157,7 @@ class Rig:
         await self.until(reached, seconds)
 
     async def container(self, lease: int) -> ContainerFacts | None:
-        return await self.host.engine.inspect(self.host.names.container(lease))
+        return await self.host.containers.engine.inspect(self.host.containers.names.container(lease))
 
     async def handle(self, lease: int) -> LeaseHandle:
         found = await self.runtime.lookup(lease)
@@ -234,10 +232,10 @@ async def _clean(rig: Rig) -> None:
     for task in rig._tasks:
         task.cancel()
     await asyncio.gather(*rig._tasks, return_exceptions=True)
-    engine = rig.host.engine
-    for container in await engine.containers(rig.host.names.filter):
+    engine = rig.host.containers.engine
+    for container in await engine.containers(rig.host.containers.names.filter):
         await engine.remove(container.name)
-    for network in await engine.networks(rig.host.names.filter):
+    for network in await engine.networks(rig.host.containers.names.filter):
         await engine.remove_network(network)
-    await rig.host.firewall.remove()
+    await rig.host.containers.firewall.remove()
     await rig.stop()

@@ -17,11 +17,10 @@ from devnet.engine import Engine as DevEngine
 from devnet.kubo import Kubo
 from leasehold.datasets import Ipfs
 from leasehold.workload import DatasetMount
-from leasehold_agent._datasets import DatasetCache
-from leasehold_agent._engine import Engine
-from leasehold_agent._errors import Declined, EngineRefused, EngineUnavailable
-from leasehold_agent._image import Images
-from leasehold_agent._image_archive import survey
+from leasehold_agent._errors import Declined, EngineDown, EngineRefused
+from leasehold_agent.engine import Engine, Images
+from leasehold_agent.engine._image_archive import survey
+from leasehold_agent.store import DatasetCache
 
 ALICE, BOB = "0xA", "0xB"
 LIMIT = 1 << 30
@@ -272,6 +271,6 @@ class TestEngine:
     async def test_an_engine_that_is_not_there(self, tmp_path: Path) -> None:
         for url in (f"unix://{tmp_path}/none.sock", "tcp://127.0.0.1:1"):
             absent = Engine(url)
-            with pytest.raises(EngineUnavailable, match="does not answer"):
+            with pytest.raises(EngineDown, match="does not answer"):
                 await absent.facts()
             absent.close()

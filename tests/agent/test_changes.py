@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
-from leasehold_agent._desired import ChainSnapshot, Desired
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._inventory import Share
+from leasehold_agent.chain import ChainSnapshot, Desired
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import LeaseShare
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -65,7 +65,7 @@ class TestNotice:
         await running(rig, lease)
         assert (await rig.inside(lease, READ))[0] != 0
         await give_notice(rig, lease)
-        await rig.until(lambda: (rig.host.folder(lease).told / "notice.json").exists())
+        await rig.until(lambda: (rig.host.leases.folder(lease).told / "notice.json").exists())
         code, text = await rig.inside(lease, READ)
         end = (await rig.lease(lease)).end
         assert (code, json.loads(text)) == (0, {"ends_at": end, "reason": "terminated"})
@@ -81,7 +81,7 @@ class TestNotice:
         await rig.stop()
         await give_notice(rig, lease)
         await rig.start()
-        file = rig.host.folder(lease).told / "notice.json"
+        file = rig.host.leases.folder(lease).told / "notice.json"
         await rig.until(file.exists)
         written = file.stat().st_ino
         await rig.restart()
@@ -97,7 +97,7 @@ class TestNotice:
         await running(rig, lease)
         before = rig.chain.anvil.request("evm_snapshot")
         await give_notice(rig, lease)
-        file = rig.host.folder(lease).told / "notice.json"
+        file = rig.host.leases.folder(lease).told / "notice.json"
         await rig.until(file.exists)
         rig.chain.anvil.request("evm_revert", before)
         rig.chain.anvil.mine(2)
@@ -111,7 +111,7 @@ class TestOtherCells:
         before = await running(rig, lease)
         whole = rig.host.share(rig.host.snapshot.leases[lease])
         seen(rig, placement=0x010F)
-        await rig.until(lambda: rig.host.folder(lease).load().placement == 0x010F)
+        await rig.until(lambda: rig.host.leases.folder(lease).load().placement == 0x010F)
         limits = await _limits(rig, lease)
         assert limits == (int(whole.cpus / 2 * 10**9), whole.memory_bytes // 2)
         after = await rig.container(lease)
@@ -135,7 +135,7 @@ class TestOtherCells:
         await rig.until(anew)
         command = 'cat /state /run/secrets/token; echo " $HERE"'
         assert await rig.inside(lease, command) == (0, "kept\ns3cret yes\n")
-        kept = f"leasehold.kept={rig.host.names.container(lease)}"
+        kept = f"leasehold.kept={rig.host.containers.names.container(lease)}"
         assert len(_images(rig, kept)) == 1
 
     async def test_what_it_was_made_anew_from_goes_with_its_data(self, rig_of: Callable[..., Any]) -> None:
@@ -151,8 +151,8 @@ class TestOtherCells:
 
         await rig.until(anew)
         await rig.chain.pool(TENANT).close(lease)
-        await rig.until(lambda: not rig.host.folder(lease).exists)
-        assert _images(rig, f"leasehold.kept={rig.host.names.container(lease)}") == []
+        await rig.until(lambda: not rig.host.leases.folder(lease).exists)
+        assert _images(rig, f"leasehold.kept={rig.host.containers.names.container(lease)}") == []
 
 
 class TestAnotherTenant:
@@ -163,7 +163,7 @@ class TestAnotherTenant:
         before = await running(rig, lease)
         assert (await rig.handle(lease)).ssh_keys == (KEY,)
         seen(rig, tenant=rig.chain.address(OTHER))
-        await rig.until(lambda: rig.host.folder(lease).load().tenant == rig.chain.address(OTHER))
+        await rig.until(lambda: rig.host.leases.folder(lease).load().tenant == rig.chain.address(OTHER))
         handle = await rig.handle(lease)
         assert (handle.tenant, handle.ssh_keys) == (rig.chain.address(OTHER), ())
         await rig.reconciler.settle()
@@ -179,11 +179,11 @@ class TestAnotherTenant:
         assert await rig.inside(lease, read) == (0, "hush")
         assert (await rig.inside(lease, "echo mine > /run/secrets/token; rm /run/secrets/token"))[0] != 0
         seen(rig, tenant=rig.chain.address(OTHER))
-        await rig.until(lambda: rig.host.folder(lease).load().tenant == rig.chain.address(OTHER))
+        await rig.until(lambda: rig.host.leases.folder(lease).load().tenant == rig.chain.address(OTHER))
         assert (await rig.inside(lease, read))[0] != 0
-        written = await rig.host.engine._call(lambda client: client.diff(before.name))
+        written = await rig.host.containers.engine._call(lambda client: client.diff(before.name))
         assert not [each["Path"] for each in written or () if "token" in each["Path"]]
-        await rig.host.engine.remove(before.name)
+        await rig.host.containers.engine.remove(before.name)
 
         async def back() -> bool:
             container = await rig.container(lease)
@@ -196,15 +196,15 @@ class TestAnotherTenant:
         lease = await rig.open(rig.workload(grace=0).for_tenant(rig.chain.address(TENANT)))
         before = await running(rig, lease)
         seen(rig, tenant=rig.chain.address(OTHER))
-        await rig.until(lambda: rig.host.folder(lease).load().tenant == rig.chain.address(OTHER))
-        await rig.host.engine.remove(before.name)
+        await rig.until(lambda: rig.host.leases.folder(lease).load().tenant == rig.chain.address(OTHER))
+        await rig.host.containers.engine.remove(before.name)
 
         async def back() -> bool:
             container = await rig.container(lease)
             return container is not None and container.running
 
         await rig.until(back)
-        assert rig.host.folder(lease).load().failure is None
+        assert rig.host.leases.folder(lease).load().failure is None
 
     async def test_nothing_is_packed_for_the_former_tenant(self, rig: Rig) -> None:
         """Its outputs would be sealed to a key that is not the new tenant's."""
@@ -212,7 +212,7 @@ class TestAnotherTenant:
             rig.workload(kind="batch", command=["sh", "-c", "sleep 1; echo 1 > /out/a"], outputs=[OUT])
         )
         seen(rig, tenant=rig.chain.address(OTHER))
-        await rig.until(lambda: rig.host.folder(lease).load().published)
+        await rig.until(lambda: rig.host.leases.folder(lease).load().published)
         assert (await rig.handle(lease)).result_cid is None
 
 
@@ -223,7 +223,7 @@ async def _pretend_other_gpus(rig: Rig) -> None:
     """The lease's new cells lie on another GPU, as far as the agent knows; the engine here has none to give."""
     real = rig.host.share
 
-    def share(desired: Desired) -> Share:
+    def share(desired: Desired) -> LeaseShare:
         found = real(desired)
         return replace(found, gpu_uuids=() if desired.placement != 0x01FF else ("GPU-before",))
 
@@ -231,12 +231,14 @@ async def _pretend_other_gpus(rig: Rig) -> None:
 
 
 async def _limits(rig: Rig, lease: int) -> tuple[int, int]:
-    name = rig.host.names.container(lease)
-    found = await rig.host.engine._call(lambda client: client.inspect_container(name)["HostConfig"])
+    name = rig.host.containers.names.container(lease)
+    found = await rig.host.containers.engine._call(
+        lambda client: client.inspect_container(name)["HostConfig"]
+    )
     return int(found["NanoCpus"]), int(found["Memory"])
 
 
 def _images(rig: Rig, label: str) -> list[str]:
-    client = rig.host.engine._client
+    client = rig.host.containers.engine._client
     assert client is not None
     return [image["Id"] for image in client.images(filters={"label": label}, all=True)]

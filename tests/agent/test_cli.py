@@ -22,12 +22,12 @@ from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
 from leasehold.market import DocumentInvalid, MachineFile
-from leasehold_agent import cli
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._footing import DESCRIPTORS, lacks
 from leasehold_agent._serve import other_engine, serve
-from leasehold_agent._status import read_status, write_status
+from leasehold_agent.cli import _app as cli
+from leasehold_agent.documents import lacks, read_status, write_status
+from leasehold_agent.documents._footing import DESCRIPTORS
+from leasehold_agent.engine import EngineFacts
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

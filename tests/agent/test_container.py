@@ -13,27 +13,18 @@ import pytest
 from leasehold.chain import LeaseState
 from leasehold.workload import Workload, load_workload
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._container import (
-    Names,
+from leasehold_agent._errors import Declined, NetworkError
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import ContainerSpec, EngineFacts
+from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.host._firewall import Rule, bridge_name, render
+from leasehold_agent.reconciling import Names
+from leasehold_agent.reconciling._container_spec import (
     check_fits,
     check_tenant,
     choose_ports,
     policy_of,
     spec_of,
-)
-from leasehold_agent._desired import Desired
-from leasehold_agent._engine import ContainerSpec
-from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._errors import Declined, NetworkError
-from leasehold_agent._inventory import Share
-from leasehold_agent._network import (
-    Firewall,
-    HostPolicy,
-    LeasePolicy,
-    Rule,
-    bridge_name,
-    parse_rule,
-    render,
 )
 
 CONTROLLER = "0x8e80FFe6Dc044F4A766Afd6e5a8732Fe0977A493"
@@ -41,7 +32,7 @@ NAMES = Names(31337, "0x" + "ab" * 32, CONTROLLER)
 TENANT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 LEASE = 12 << 16 | 1
 IMAGE = "sha256:" + "1" * 64
-SHARE = Share(cpus=2.0, memory_bytes=4 << 30, disk_bytes=10 << 30, gpu_uuids=("GPU-1",))
+SHARE = LeaseShare(cpus=2.0, memory_bytes=4 << 30, disk_bytes=10 << 30, gpu_uuids=("GPU-1",))
 FACTS = EngineFacts(quota=True, runtimes=("runc",), root=Path("/none"))
 SETTINGS = AgentSettings.model_validate({"first_port": 100, "last_port": 102})
 DESIRED = Desired(
@@ -146,7 +137,7 @@ class TestPorts:
 
 
 class TestSpec:
-    def make(self, asked: Workload, *, quota: bool = True, share: Share = SHARE) -> ContainerSpec:
+    def make(self, asked: Workload, *, quota: bool = True, share: LeaseShare = SHARE) -> ContainerSpec:
         return spec_of(
             DESIRED,
             asked,

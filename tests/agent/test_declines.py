@@ -108,7 +108,7 @@ async def test_a_workload_that_comes_while_the_agent_waits(rig_of: Callable[...,
     rig: Rig = await rig_of(fetch_seconds=30)
     sealed = seal(rig.workload(), rig.identity.age_recipient)
     lease = await rig.open_sealed(sealed, upload=False)
-    await rig.until(lambda: rig.host.record(lease).progress == "fetching the workload")
+    await rig.until(lambda: rig.host.leases.record(lease).progress == "fetching the workload")
     await rig.ipfs.put_block(sealed)
     await rig.reaches(lease, LeaseState.ACTIVE)
 
@@ -153,7 +153,7 @@ async def test_what_failed_at_start_is_told_for_an_hour(rig: Rig) -> None:
     """The container and its log would be gone with the refund, and nobody would know what was wrong."""
     lease = await rig.open(rig.workload(command=["sh", "-c", "echo no such model >&2; exit 3"]))
     assert await declined(rig, lease) == "start-failed"
-    await rig.until(lambda: rig.host.folder(lease).load().cleared)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().cleared)
     await rig.restart()
     await rig.until(lambda: lease in rig.host.snapshot.leases)
     told = await rig.handle(lease)
@@ -163,4 +163,4 @@ async def test_what_failed_at_start_is_told_for_an_hour(rig: Rig) -> None:
     assert await rig.container(lease) is None
     rig.chain.anvil.advance(3_601)
     rig.chain.anvil.mine(1)
-    await rig.until(lambda: not rig.host.folder(lease).exists)
+    await rig.until(lambda: not rig.host.leases.folder(lease).exists)

@@ -15,8 +15,9 @@ import pytest
 from devnet.engine import Engine
 from devnet.patience import patient
 from leasehold.chain import LeaseState
-from leasehold_agent._disk_limits import Count, DiskLimits
 from leasehold_agent._errors import LimitNotHeld
+from leasehold_agent.host import DiskLimits
+from leasehold_agent.host._disk_limits import Count
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

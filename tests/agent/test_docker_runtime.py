@@ -10,12 +10,12 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain import LeaseState
-from leasehold_agent._docker_runtime import phase_of
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._errors import EngineUnavailable, NotRunning
-from leasehold_agent._host import Record
-from leasehold_agent._lease_dir import Notes
-from leasehold_agent._stream import EngineStreams, _Frames
+from leasehold_agent._errors import EngineDown, NoContainer
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.engine._streams import EngineStreams, _Frames
+from leasehold_agent.reconciling._leases import Record
+from leasehold_agent.reconciling._phases import phase_of
+from leasehold_agent.store import Notes
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -100,7 +100,7 @@ class TestExec:
         async def behind(_: str) -> tuple[bool, int | None, int]:
             return True, None, other.pid
 
-        monkeypatch.setattr(rig.host.streams, "inspect_exec", behind)
+        monkeypatch.setattr(rig.host.containers.engine.streams, "inspect_exec", behind)
         try:
             await stream.close()
             with pytest.raises(TimeoutError):
@@ -178,30 +178,30 @@ class TestConnect:
 class TestRefusals:
     async def test_a_lease_that_is_not_here(self, rig: Rig) -> None:
         assert await rig.runtime.lookup(99 << 16) is None
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await rig.runtime.exec(99 << 16, ["true"])
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await anext(rig.runtime.logs(99 << 16, None, False))
-        with pytest.raises(NotRunning):
+        with pytest.raises(NoContainer):
             await rig.runtime.connect(99 << 16, 80)
 
     async def test_an_engine_that_does_not_answer(self, tmp_path: Path) -> None:
         streams = EngineStreams(f"unix://{tmp_path}/none.sock")
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await streams.exec("c", ["true"], tty=False, env={}, size=None)
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await anext(streams.logs("c", None, False))
-        with pytest.raises(EngineUnavailable):
+        with pytest.raises(EngineDown):
             await streams._take_over("/exec/x/start", {})
         await streams.aclose()
 
     async def test_streams_of_a_container_that_is_gone(self, rig: Rig) -> None:
-        with pytest.raises(NotRunning, match="gone"):
-            await rig.host.streams.exec("gone", ["true"], tty=False, env={}, size=None)
-        with pytest.raises(NotRunning, match="gone"):
-            await anext(rig.host.streams.logs("gone", None, False))
-        with pytest.raises(NotRunning, match="gone"):
-            await rig.host.streams._take_over("/exec/gone/start", {"Detach": False})
+        with pytest.raises(NoContainer, match="gone"):
+            await rig.host.containers.engine.streams.exec("gone", ["true"], tty=False, env={}, size=None)
+        with pytest.raises(NoContainer, match="gone"):
+            await anext(rig.host.containers.engine.streams.logs("gone", None, False))
+        with pytest.raises(NoContainer, match="gone"):
+            await rig.host.containers.engine.streams._take_over("/exec/gone/start", {"Detach": False})
 
 
 @pytest.mark.parametrize("cut", range(1, 20))
@@ -237,7 +237,7 @@ PHASES = [
 def test_phases(
     state: LeaseState | None, notes: Notes, container: ContainerFacts | None, record: Record, phase: str
 ) -> None:
-    from leasehold_agent._desired import Desired
+    from leasehold_agent.chain import Desired
 
     desired = None if state is None else Desired(1, 1, "0x", state, 0x01FF, b"", 0, 0, 0, "0x")
     assert phase_of(desired, notes, container, record)[0] == phase

@@ -14,11 +14,11 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._door import Door, DoorLimits, Visitor
-from leasehold_agent._hello import NoHello, missing
-from leasehold_agent._rates import Buckets, Rate, network
-from leasehold_agent._slots import Budget, Room, Slots
-from leasehold_agent._turns import Turns, networks
+from leasehold_agent.access import Buckets, Rate, Slots, StreetDoor, Visitor, network
+from leasehold_agent.access._door import DoorLimits
+from leasehold_agent.access._hello import NoHello, missing
+from leasehold_agent.access._slots import DescriptorBudget, Descriptors
+from leasehold_agent.access._turns import Turns, networks
 
 EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000, new_a_turn=1_000)
 """Lets in whoever comes, and whom its places are for: what comes after may take them at once."""
@@ -109,7 +109,7 @@ def test_what_is_no_hello(said: bytes | None) -> None:
 
 @pytest.mark.parametrize("limit", [256, 1024, 65_536, 1_048_576])
 def test_descriptors_are_kept_for_what_the_agent_owes(limit: int) -> None:
-    budget = Budget(limit)
+    budget = DescriptorBudget(limit)
     assert budget.reserve >= limit // 4
     assert budget.reserve + budget.leases + 2 * budget.strangers == limit
     assert budget.leases > 64
@@ -123,7 +123,7 @@ def fill(slots: Slots, lease: int) -> None:
 
 def test_one_lease_leaves_room_for_the_next() -> None:
     """Greedy leases, one after the other, on a host with 1,024 descriptors."""
-    room = Room(Budget(1024).leases)
+    room = Descriptors(DescriptorBudget(1024).leases)
     slots = Slots(10_000, room)
     for lease in range(10):
         fill(slots, lease)
@@ -135,7 +135,7 @@ def test_one_lease_leaves_room_for_the_next() -> None:
 
 
 def test_places_come_back() -> None:
-    room = Room(100)
+    room = Descriptors(100)
     slots = Slots(3, room)
     for _ in range(100):
         with slots.take(1), slots.take(1), slots.take(1):
@@ -157,7 +157,7 @@ def test_debt_is_paid_in_time() -> None:
 class Quiet(asyncio.Protocol):
     """Says who it is for as soon as it is connected."""
 
-    def __init__(self, door: Door, visitor: Visitor, transports: list[asyncio.Transport]) -> None:
+    def __init__(self, door: StreetDoor, visitor: Visitor, transports: list[asyncio.Transport]) -> None:
         self._door, self._visitor, self._transports = door, visitor, transports
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -174,7 +174,7 @@ class Quiet(asyncio.Protocol):
 
 class Doorway:
     def __init__(self, limits: DoorLimits) -> None:
-        self.door = Door(limits=limits, connections=Slots(20))
+        self.door = StreetDoor(limits=limits, connections=Slots(20))
         self.port = 0
         self.writers: list[asyncio.StreamWriter] = []
         self.transports: list[asyncio.Transport] = []

@@ -20,9 +20,10 @@ from leasehold.chain import (
     Terms,
 )
 from leasehold.errors import RpcUnavailable
-from leasehold_agent._desired import Asked, ChainSnapshot, Desired, Outage
-from leasehold_agent._duties import Duties, Duty, Stalled, duties
-from leasehold_agent._status import sign_of_life
+from leasehold_agent.chain import ChainSnapshot, Desired, Duties
+from leasehold_agent.chain._desired import RunningOutage, StandingChallenge
+from leasehold_agent.chain._duties import Duty, Stalled, duties
+from leasehold_agent.documents._status import sign_of_life
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -49,7 +50,7 @@ HERE = Machine(
     retired_at=0,
     terms=Terms(1, 0, 1, 2, 0, 60_000),
 )
-ASKED = Asked(challenge=3, machine=7, until=BEGAN + 600)
+ASKED = StandingChallenge(challenge=3, machine=7, until=BEGAN + 600)
 DOWN = replace(HERE, down_since=BEGAN + 50)
 
 
@@ -59,8 +60,8 @@ def seen(machine: Machine = HERE, **changes: Any) -> ChainSnapshot:
     )
 
 
-def outage(since: int, *, reported: bool) -> dict[int, Outage]:
-    return {7: Outage(4, 7, since, reported)}
+def outage(since: int, *, reported: bool) -> dict[int, RunningOutage]:
+    return {7: RunningOutage(4, 7, since, reported)}
 
 
 @pytest.mark.parametrize(
@@ -157,13 +158,13 @@ class Gate:
         self.mined = asyncio.Event()
         self.mined.set()
 
-    async def answer(self, asked: Asked) -> None:
+    async def answer(self, asked: StandingChallenge) -> None:
         self.said.append(asked)
         await self.mined.wait()
         if self.failing:
             raise RpcUnavailable("no node")
 
-    async def end_outage(self, outage: Outage) -> None:
+    async def end_outage(self, outage: RunningOutage) -> None:
         self.said.append(outage)
 
     async def recover(self, machine: int) -> None:

@@ -14,11 +14,11 @@ from socketserver import ThreadingUnixStreamServer
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent._errands import Errands
+from leasehold_agent.engine._errands import Errands
 
 AGENT = """
 import asyncio, sys
-from leasehold_agent._engine import Engine
+from leasehold_agent.engine import Engine
 
 async def main():
     engine = Engine(sys.argv[1])

@@ -25,12 +25,10 @@ from devnet.patience import patient
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, WorkloadError
 from leasehold.workload import Output, load_workload
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import EngineRefused
-from leasehold_agent._image_archive import survey
-from leasehold_agent._lease_dir import LeaseDir, Notes
-from leasehold_agent._notice import prepare
-from leasehold_agent._outputs import collect
+from leasehold_agent.engine import Engine
+from leasehold_agent.engine._image_archive import survey
+from leasehold_agent.store import LeaseDir, Notes, collect, readable_folder
 
 NAME = "lht-escape"
 LIMIT = 8 << 20
@@ -338,7 +336,9 @@ async def test_what_an_images_layer_holds(docker_engine: DevEngine, grounds: Gro
         try:
             with contextlib.suppress(EngineRefused):
                 await engine.load_image(survey(target, 1 << 30), "leasehold/ipfs:hostile")
-                secrets = Mount("/run/secrets", str(prepare(folder.secrets)), type="bind", read_only=True)
+                secrets = Mount(
+                    "/run/secrets", str(readable_folder(folder.secrets)), type="bind", read_only=True
+                )
                 client.containers.create(
                     image, ["sh"], name="lht-hostile", network_mode="none", mounts=[secrets]
                 )

@@ -19,15 +19,15 @@ from devnet.patience import patient
 from devnet.world import free_port
 from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold.errors import RpcUnavailable
-from leasehold_agent import _sentinel
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._disk_reserve import DiskReserve
 from leasehold_agent._errors import GasKept
-from leasehold_agent._identity import write_private
-from leasehold_agent._plan import Publish
-from leasehold_agent._sentinel import Sentinel, Told, engine_answers, sentinel_beside
 from leasehold_agent._serve import serve
-from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api import NonceStore
+from leasehold_agent.chain import Told, _sentinel, sentinel_beside
+from leasehold_agent.chain._sentinel import Sentinel
+from leasehold_agent.engine import engine_answers
+from leasehold_agent.host import DiskReserve, write_private
+from leasehold_agent.reconciling._plan import Publish
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -189,8 +189,8 @@ async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
         "mkdir /large /small; dd if=/dev/zero of=/large/hole bs=1 count=1 seek=64M; echo 42 > /small/answer"
     )
     lease = await rig.open(rig.workload(command=["sh", "-c", command], outputs=outputs))
-    await rig.until(lambda: rig.host.folder(lease).load().published)
-    notes = rig.host.folder(lease).load()
+    await rig.until(lambda: rig.host.leases.folder(lease).load().published)
+    notes = rig.host.leases.folder(lease).load()
     assert "no room to pack" in notes.failure_detail
     assert notes.result is not None
     await rig.ipfs.fetch(notes.result, small_disk / "result")
@@ -201,11 +201,11 @@ async def test_what_the_host_has_no_room_for_keeps_no_small_output_back(
     # Until there is much more room: then what did not fit is taken, and what was taken is not taken again.
     grow(small_disk)
     rig.reconciler.wake()
-    await rig.until(lambda: rig.host.folder(lease).load().lacked is None)
-    await rig.until(lambda: len(rig.host.folder(lease).load().results) == 2)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().lacked is None)
+    await rig.until(lambda: len(rig.host.leases.folder(lease).load().results) == 2)
     await rig.reconciler.settle()
-    whole = rig.host.folder(lease).load()
-    assert (whole.failure_detail, rig.host.folder(lease).outputs.exists()) == ("", False)
+    whole = rig.host.leases.folder(lease).load()
+    assert (whole.failure_detail, rig.host.leases.folder(lease).outputs.exists()) == ("", False)
     assert whole.result is not None
     await rig.ipfs.fetch(whole.result, small_disk / "whole")
     assert {"answer", "hole"} <= {path.name for path in (small_disk / "whole").rglob("*")}

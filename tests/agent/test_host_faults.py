@@ -14,10 +14,9 @@ import pytest
 from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState
-from leasehold_agent._endings import how_it_ended
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._netns import socket_in
-from leasehold_agent._status import read_status, write_status
+from leasehold_agent.documents import read_status, write_status
+from leasehold_agent.engine import ContainerFacts, how_it_ended
+from leasehold_agent.host._netns import socket_in
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -76,7 +75,7 @@ async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
     mortal_engine.start()
     await rig.start()
     await began(rig, lease, 3)
-    assert not rig.host.folder(lease).load().published
+    assert not rig.host.leases.folder(lease).load().published
 
 
 async def test_killed_from_outside_it_runs_again(rig: Rig, docker_engine: Engine) -> None:
@@ -98,7 +97,7 @@ async def test_what_its_own_program_kills_has_ended_by_itself(rig: Rig) -> None:
     )
     await running(rig, lease)
     await rig.inside(lease, "touch /go")
-    await rig.until(lambda: rig.host.folder(lease).load().published)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().published)
     assert (await rig.handle(lease)).reason == "The command ended with 137 (SIGKILL)."
 
 
@@ -147,7 +146,7 @@ async def test_a_command_that_keeps_ending_is_started_again_and_it_is_said(rig: 
         return "has ended" in reason and "times" in reason
 
     await rig.until(said, 60)
-    assert not rig.host.folder(lease).load().published
+    assert not rig.host.leases.folder(lease).load().published
 
 
 async def test_services_on_the_first_ports_are_no_reason_to_decline(
@@ -175,7 +174,7 @@ async def test_a_result_that_is_not_from_here_stands(rig: Rig) -> None:
     await rig.host.chain.publish(lease, theirs)
     await rig.until(lambda: rig.host.snapshot.leases[lease].result == theirs)
     await rig.inside(lease, "touch /go")
-    await rig.until(lambda: rig.host.folder(lease).load().published)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().published)
     found = (await rig.host.chain.snapshot([lease])).leases[lease]
     assert found.result == theirs
 
@@ -186,7 +185,7 @@ async def test_beside_another_engine_it_lives_and_leaves_the_leases_alone(rig: R
     """
     billed = await rig.open(rig.workload(grace=0), share=4)
     note = rig.settings.state_dir / "engine"
-    await rig.host.engine.remove((await running(rig, billed)).name)
+    await rig.host.containers.engine.remove((await running(rig, billed)).name)
     await rig.stop()
     note.write_text("the engine of before")
     await rig.start()

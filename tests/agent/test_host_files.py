@@ -16,12 +16,12 @@ from devnet.patience import patient
 from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings, config_file, load_settings
-from leasehold_agent._errors import AlreadyRunning, StoreFull
-from leasehold_agent._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE, GasState
-from leasehold_agent._identity import load_identity, write_private
-from leasehold_agent._lease_dir import LeaseDir, Notes, lease_dirs
+from leasehold_agent._errors import AlreadyRunning, UploadsFull
 from leasehold_agent._serve import _only_one
-from leasehold_agent._workloads import UploadedWorkloads
+from leasehold_agent.chain import GasState
+from leasehold_agent.chain._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE
+from leasehold_agent.host import load_identity, write_private
+from leasehold_agent.store import LeaseDir, Notes, UploadedWorkloads, lease_dirs
 
 
 def _named(*digests: bytes) -> Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]:
@@ -173,7 +173,7 @@ class TestUploads:
         hog = [bytes([number]) * 1000 for number in range(8)]
         for sealed in hog[:6]:
             await store.put(hashlib.sha256(sealed).digest(), sealed, "hog")
-        with pytest.raises(StoreFull):
+        with pytest.raises(UploadsFull):
             await store.put(hashlib.sha256(hog[6]).digest(), hog[6], "hog")
         others = [bytes([100 + number]) * 1000 for number in range(4)]
         for sealed in others:
@@ -181,7 +181,7 @@ class TestUploads:
         # Two of the one who holds most gave way, and nobody's who holds less.
         assert len([sealed for sealed in hog if await store.get(hashlib.sha256(sealed).digest())]) == 4
         assert all([await store.get(hashlib.sha256(sealed).digest()) for sealed in others])
-        with pytest.raises(StoreFull):
+        with pytest.raises(UploadsFull):
             await store.put(hashlib.sha256(hog[7]).digest(), hog[7], "other")
 
     async def test_what_a_standby_would_run_is_kept_as_long_as_its_lease_lives(self, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ class TestUploads:
     async def test_uploads_share_a_small_room(self, tmp_path: Path) -> None:
         store = UploadedWorkloads(tmp_path, room=10)
         await store.put(hashlib.sha256(b"12345678").digest(), b"12345678")
-        with pytest.raises(StoreFull, match="later"):
+        with pytest.raises(UploadsFull, match="later"):
             await store.put(hashlib.sha256(b"abc").digest(), b"abc")
 
     async def test_who_waits_is_woken(self, tmp_path: Path) -> None:

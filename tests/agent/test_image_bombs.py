@@ -20,10 +20,9 @@ import pytest
 from devnet.engine import Engine as DevEngine
 from devnet.kubo import Kubo
 from leasehold.datasets import Ipfs
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import Declined, EngineRefused, ImageTooLarge, NoRoom
-from leasehold_agent._image import Images
-from leasehold_agent._image_archive import survey
+from leasehold_agent.engine import Engine, Images
+from leasehold_agent.engine._image_archive import survey
 
 MIB = 1 << 20
 LIMIT = 32 * MIB

@@ -154,7 +154,7 @@ class TestNetwork:
 
     async def test_rules_that_were_taken_away_come_back(self, rig: Rig) -> None:
         lease = await running(rig)
-        await rig.host.firewall.remove()
+        await rig.host.containers.firewall.remove()
 
         async def closed() -> bool:
             return not await reached(rig, lease, PRIVATE[0])
@@ -207,7 +207,7 @@ class TestNetwork:
 
     async def test_rules_go_with_the_lease(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await running(rig)
-        bridge = rig.host.names.bridge(lease)
+        bridge = rig.host.containers.names.bridge(lease)
         assert bridge in _rules(docker_engine)
         await rig.chain.pool(2).close(lease)
         await rig.until(lambda: f'"{bridge}" : jump' not in _rules(docker_engine))
@@ -300,12 +300,12 @@ class TestLimits:
         lease = await running(rig, cpu=0.01)
         container = await rig.container(lease)
         assert container is not None
-        await rig.host.engine.hasten(container.name)
+        await rig.host.containers.engine.hasten(container.name)
         with docker_engine.client() as client:
             now = client.containers.get(container.id)
             assert now.attrs["HostConfig"]["NanoCpus"] == client.info()["NCPU"] * 10**9
-        await rig.host.engine.hasten(container.name)  # which has ended already
-        await rig.host.engine.hasten("lht-no-such-container")
+        await rig.host.containers.engine.hasten(container.name)  # which has ended already
+        await rig.host.containers.engine.hasten("lht-no-such-container")
 
     async def test_processors(self, rig: Rig) -> None:
         """The engine was told; that the kernel holds to it is the kernel's, and cannot be timed on a busy

@@ -15,11 +15,9 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
-from leasehold_agent import _finish as finish
-from leasehold_agent._container import GENESIS_LABEL, LEASE_LABEL
-from leasehold_agent._engine import ContainerSpec
-from leasehold_agent._host import Record
-from leasehold_agent._plan import Room, Stop
+from leasehold_agent.engine import ContainerSpec
+from leasehold_agent.reconciling._names import GENESIS_LABEL, LEASE_LABEL
+from leasehold_agent.reconciling._plan import DiskRoom, Stop
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -52,7 +50,7 @@ async def result(rig: Rig, lease: int, tmp_path: Path) -> str:
 
     async def published() -> bool:
         await rig.host.chain.snapshot([lease])
-        return rig.host.folder(lease).load().published
+        return rig.host.leases.folder(lease).load().published
 
     await rig.until(published)
     cid = (await rig.handle(lease)).result_cid
@@ -109,8 +107,8 @@ async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
     lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", command], outputs=[hole, RESULTS]))
     await rig.reaches(lease, LeaseState.ACTIVE)
     assert await result(rig, lease, tmp_path) == "42\n"
-    assert "/hole is larger than" in rig.host.folder(lease).load().failure_detail
-    assert not (rig.host.folder(lease).path / "outputs.tar").exists()
+    assert "/hole is larger than" in rig.host.leases.folder(lease).load().failure_detail
+    assert not (rig.host.leases.folder(lease).path / "outputs.tar").exists()
 
 
 async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
@@ -120,8 +118,8 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     await running(rig, lease)
     await rig.chain.pool(TENANT).close(lease)
     await stopped(rig, lease)
-    await rig.until(lambda: rig.host.folder(lease).load().published)
-    published = rig.host.folder(lease).load().result
+    await rig.until(lambda: rig.host.leases.folder(lease).load().published)
+    published = rig.host.leases.folder(lease).load().result
     assert published in await rig.ipfs.pins()
     rig.chain.anvil.advance(900)
     rig.chain.anvil.mine()
@@ -130,13 +128,15 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     assert await rig.container(lease) is not None
     rig.chain.anvil.advance(200)
     rig.chain.anvil.mine()
-    await rig.until(lambda: not rig.host.folder(lease).exists)
+    await rig.until(lambda: not rig.host.leases.folder(lease).exists)
     assert await rig.container(lease) is None
-    assert rig.host.names.network(lease) not in await rig.host.engine.networks(rig.host.names.filter)
+    assert rig.host.containers.names.network(lease) not in await rig.host.containers.engine.networks(
+        rig.host.containers.names.filter
+    )
     assert published not in await rig.ipfs.pins()
     # Planned on what was seen before it was deleted: nothing of it comes back.
-    await finish.stop(rig.host, Stop(lease, "ended"), rig.host.snapshot.leases.get(lease), Record())
-    assert not rig.host.folder(lease).exists
+    await rig.reconciler._ending.stop(Stop(lease, "ended"), rig.host.snapshot)
+    assert not rig.host.leases.folder(lease).exists
 
 
 async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) -> None:
@@ -149,24 +149,26 @@ async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) ->
     assert rig.host.datasets_in_use() == {cid}
     await rig.chain.pool(TENANT).close(first)
     await stopped(rig, first)
-    await rig.until(lambda: rig.host.folder(first).load().gone_block is not None)
+    await rig.until(lambda: rig.host.leases.folder(first).load().gone_block is not None)
     assert rig.host.datasets_in_use() == set()
 
     async def network_is_gone() -> bool:
-        return rig.host.names.network(first) not in await rig.host.engine.networks(rig.host.names.filter)
+        return rig.host.containers.names.network(first) not in await rig.host.containers.engine.networks(
+            rig.host.containers.names.filter
+        )
 
     await rig.until(network_is_gone)
     kept = await rig.handle(first)
     assert kept.paid_until is not None
-    assert kept.kept_until == kept.paid_until + 86_400 - rig.host.folder(first).load().billed
+    assert kept.kept_until == kept.paid_until + 86_400 - rig.host.leases.folder(first).load().billed
     rig.chain.anvil.advance(600)
     rig.chain.anvil.mine()
     await rig.until(lambda: rig.host.snapshot.now >= rig.chain.anvil.timestamp)
     assert await rig.container(first) is not None
-    room = rig.host.room
-    rig.host.room = lambda wanted=0: Room.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
+    room = rig.host.facts.room
+    rig.host.facts.room = lambda wanted=0: DiskRoom.WANTED if wanted == 1 << 20 else room(wanted)  # type: ignore[method-assign]
     second = await rig.open(rig.workload(grace=0, disk="1MiB"))
-    await rig.until(lambda: not rig.host.folder(first).exists)
+    await rig.until(lambda: not rig.host.leases.folder(first).exists)
     await running(rig, second)
 
 
@@ -177,7 +179,7 @@ async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:
     state = rig.chain.anvil.request("evm_snapshot")
     await rig.chain.pool(TENANT).close(lease)
     await stopped(rig, lease)
-    await rig.until(lambda: rig.host.names.network(lease) not in rig.reconciler.networks)
+    await rig.until(lambda: rig.host.containers.names.network(lease) not in rig.reconciler.networks)
     rig.chain.anvil.request("evm_revert", state)
     rig.chain.anvil.mine()
 
@@ -196,7 +198,7 @@ async def test_another_workload_on_the_same_lease(rig: Rig, tmp_path: Path) -> N
     lease = await rig.open(first)
     before = await running(rig, lease)
     second = seal(rig.workload(env={"SECOND": "yes"}), rig.identity.age_recipient)
-    await rig.host.uploads.put(_digest(second), second)
+    await rig.host.supplies.uploads.put(_digest(second), second)
     await rig.chain.pool(TENANT).set_workload(lease, _digest(second))
 
     async def replaced() -> bool:
@@ -240,7 +242,7 @@ async def test_a_lease_that_is_reorganised_away_stops_and_comes_back_with_its_da
     anvil.rollback(depth)
     anvil.mine(depth + 1)
     await stopped(rig, lease)
-    assert rig.host.folder(lease).load().gone_at is not None
+    assert rig.host.leases.folder(lease).load().gone_at is not None
     for transaction in [t for block in raw for t in block]:
         anvil.request("eth_sendRawTransaction", transaction)
 
@@ -261,38 +263,38 @@ def _raw(anvil: Any, number: int) -> list[str]:
 
 async def test_containers_of_another_history_are_left_alone(rig: Rig) -> None:
     """A development chain repeats ids and addresses; only the genesis tells."""
-    names = rig.host.names
+    names = rig.host.containers.names
     earlier = replace(names, genesis="0x" + "ee" * 32)
     labels = {LEASE_LABEL: names.label(1 << 16, rig.machine), GENESIS_LABEL: earlier.genesis}
-    await rig.host.engine.create(_spec(earlier.container(1 << 16), rig.image, labels))
-    await rig.host.engine.start(earlier.container(1 << 16))
+    await rig.host.containers.engine.create(_spec(earlier.container(1 << 16), rig.image, labels))
+    await rig.host.containers.engine.start(earlier.container(1 << 16))
     try:
         lease = await rig.open()
         assert lease == 1 << 16
         ours = await running(rig, lease)
-        foreign = await rig.host.engine.inspect(earlier.container(lease))
+        foreign = await rig.host.containers.engine.inspect(earlier.container(lease))
         assert foreign is not None
         assert foreign.running
         assert foreign.id != ours
         assert names.lease_of(foreign.labels) is None
     finally:
-        await rig.host.engine.remove(earlier.container(1 << 16))
+        await rig.host.containers.engine.remove(earlier.container(1 << 16))
 
 
 async def test_containers_of_another_agent_s_machine_are_left_alone(rig: Rig) -> None:
     """Two agents may share an engine. The other's lease is over, and what becomes of it is the other's to say."""
-    names, theirs = rig.host.names, 9 << 16
+    names, theirs = rig.host.containers.names, 9 << 16
     labels = {LEASE_LABEL: names.label(theirs, rig.machine + 1), GENESIS_LABEL: names.genesis}
-    await rig.host.engine.create(_spec(names.container(theirs), rig.image, labels))
-    await rig.host.engine.start(names.container(theirs))
+    await rig.host.containers.engine.create(_spec(names.container(theirs), rig.image, labels))
+    await rig.host.containers.engine.start(names.container(theirs))
     try:
         await running(rig, await rig.open())
-        other = await rig.host.engine.inspect(names.container(theirs))
+        other = await rig.host.containers.engine.inspect(names.container(theirs))
         assert other is not None
         assert other.running
         assert theirs not in rig.reconciler.containers
     finally:
-        await rig.host.engine.remove(names.container(theirs))
+        await rig.host.containers.engine.remove(names.container(theirs))
 
 
 def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
@@ -348,9 +350,9 @@ async def test_lost_notes_are_worked_out_anew(rig: Rig) -> None:
     lease = await rig.open()
     container = await running(rig, lease)
     await rig.stop()
-    rig.host.folder(lease).remove()
+    rig.host.leases.folder(lease).remove()
     await rig.start()
-    await rig.until(lambda: rig.host.folder(lease).load().launched)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().launched)
     assert await running(rig, lease) == container
     assert (await rig.handle(lease)).tenant == rig.chain.address(TENANT)
 
@@ -391,9 +393,9 @@ async def test_the_chain_goes_and_nothing_is_torn_down(rig: Rig) -> None:
 async def test_a_network_of_the_lease_that_is_missing_is_no_end(rig: Rig) -> None:
     """Steps begin with a look: an agent killed anywhere in bringing up finds what it made and goes on."""
     lease = await rig.open(rig.workload(readiness={"command": ["test", "-f", "/go"], "timeout": 60}))
-    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    await rig.until(lambda: rig.host.leases.record(lease).progress == "waiting until it is ready")
     await rig.restart()
-    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    await rig.until(lambda: rig.host.leases.record(lease).progress == "waiting until it is ready")
     assert (await rig.lease(lease)).state is LeaseState.OPENED
     await rig.inside(lease, "touch /go")
     await running(rig, lease)
@@ -417,7 +419,7 @@ async def test_ready_when_a_port_answers(rig: Rig) -> None:
     serve = f'echo 503 > /status; while true; do printf "{answer}" | nc -l -p 8000; done'
     readiness = {"http": {"port": 8000, "path": "/health"}, "timeout": 60}
     lease = await rig.open(rig.workload(command=["sh", "-c", serve], readiness=readiness))
-    await rig.until(lambda: rig.host.record(lease).progress == "waiting until it is ready")
+    await rig.until(lambda: rig.host.leases.record(lease).progress == "waiting until it is ready")
     assert (await rig.lease(lease)).state is LeaseState.OPENED
     await rig.inside(lease, "echo 204 > /status")
     await running(rig, lease)

@@ -17,10 +17,9 @@ from devnet.patience import patient
 from devnet.pool import PoolChain
 from leasehold.chain import Deployment, Indexer, LeaseRequest, LeaseState, Pool, Rpc, Terms
 from leasehold.chain.typed import AcceptTransfer, Domain, sign
-from leasehold_agent._chain_gate import PoolGate, follow
-from leasehold_agent._docker_runtime import _let_in
-from leasehold_agent._lease_dir import Notes
-from leasehold_agent._witness import Witnesses
+from leasehold_agent.chain import PoolGate, Witnesses, follow
+from leasehold_agent.reconciling._docker_runtime import _let_in
+from leasehold_agent.store import Notes
 
 PROVIDER, TENANT, THIEF, OPERATOR = 1, 2, 3, 4
 UNIT = 10**18

@@ -1,7 +1,7 @@
 """Which folders a command finds made for its outputs."""
 
 from leasehold.workload import load_workload
-from leasehold_agent._bring_up import output_folders
+from leasehold_agent.reconciling._creation import output_folders
 
 
 def test_a_folder_is_made_and_a_files_parent() -> None:

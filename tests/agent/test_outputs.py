@@ -14,9 +14,10 @@ from devnet.engine import Engine as DevEngine
 from devnet.images import Image
 from devnet.patience import patient
 from leasehold.workload import Output
-from leasehold_agent._engine import Engine
-from leasehold_agent._outputs import Ledger, collect
-from leasehold_agent._trees import remove_tree, tree_size
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import remove_tree, tree_size
+from leasehold_agent.store import collect
+from leasehold_agent.store._outputs import OutputLedger
 
 NAME = "outputs-of-a-tenant"
 _MADE = """
@@ -59,7 +60,7 @@ async def test_what_can_travel_does(docker_engine: DevEngine, tiny: Image, tmp_p
     assert os.readlink(taken / "0/out/here") == "."
     assert (taken / "2/single").read_text() == "only\n"
     assert not (taken / "4").exists()
-    ledger = Ledger.load(taken).taken
+    ledger = OutputLedger.load(taken).taken
     skipped = {"absolute", "outside", "pipe", "not UTF-8", "tricky"}
     assert [ledger[index].skipped for index in (0, 2, 3, 4)] == [len(skipped), 0, 1, 0]
     assert ledger[1].skipped == 300 - 127 + 1  # what is deeper than a dataset may be

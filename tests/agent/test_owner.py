@@ -10,8 +10,8 @@ from tests.agent.conftest import OTHER, TENANT, TERMS, Rig
 from leasehold.chain import LeaseState
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._owner import owner_of, remember_owner
-from leasehold_agent._status import read_status, write_status
+from leasehold_agent.chain import owner_of, remember_owner
+from leasehold_agent.documents import read_status, write_status
 
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 

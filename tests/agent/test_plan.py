@@ -8,22 +8,20 @@ import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.workload import Restart
-from leasehold_agent._desired import ChainSnapshot, Desired
-from leasehold_agent._engine import ContainerFacts
-from leasehold_agent._lease_dir import Notes
-from leasehold_agent._notice import Notice
-from leasehold_agent._plan import (
+from leasehold_agent.chain import ChainSnapshot, Desired
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.reconciling._plan import (
     WORKLOAD_LABEL,
     Action,
     Actual,
     BringUp,
     Decline,
     Delete,
+    DiskRoom,
     HandOver,
     Publish,
     Replace,
     Resize,
-    Room,
     Rules,
     SendStart,
     Stop,
@@ -31,6 +29,7 @@ from leasehold_agent._plan import (
     gives_way,
     plan,
 )
+from leasehold_agent.store import EarlyEnd, Notes
 
 LEASE = 3 << 16
 TENANT = "0x00000000000000000000000000000000000000A1"
@@ -57,7 +56,7 @@ CANCELLED = replace(OPENED, state=LeaseState.CANCELLED)
 OTHER = "0x00000000000000000000000000000000000000B2"
 RESIZED = replace(ACTIVE, placement=0x010F)
 NOTICED = replace(ACTIVE, noticed=True, spot=True)
-TOLD = Notice(NOTICED.end, "spot")
+TOLD = EarlyEnd(NOTICED.end, "spot")
 
 TAKEN = Notes(tenant=TENANT, machine=1, workload=DIGEST.hex())
 LAUNCHED = replace(TAKEN, launched=True, boot="b1")
@@ -318,7 +317,7 @@ def kept(billed: int, ago: int, *, published: bool = True) -> Actual:
     return Actual(notes, container("exited"))
 
 
-def order(room: Room, *here: Actual) -> list[int]:
+def order(room: DiskRoom, *here: Actual) -> list[int]:
     """Which of several leases that are over make room, by their places."""
     numbered = {number << 16: each for number, each in enumerate(here, 1)}
     chain = ChainSnapshot(
@@ -333,23 +332,23 @@ def order(room: Room, *here: Actual) -> list[int]:
 def test_a_minute_of_a_lease_buys_no_day_of_the_disk() -> None:
     """A thief fills the disk, closes, rents again: what he left goes before anything that was paid for."""
     thief, honest = kept(60, 2 * 60), kept(20 * HOUR, 2 * HOUR)
-    assert order(Room.WANTED, honest, thief, kept(60, 5 * 60)) == [3, 2]
-    assert order(Room.SHORT, honest, thief, kept(60, 5 * 60)) == [3, 2, 1]
+    assert order(DiskRoom.WANTED, honest, thief, kept(60, 5 * 60)) == [3, 2]
+    assert order(DiskRoom.SHORT, honest, thief, kept(60, 5 * 60)) == [3, 2, 1]
     assert the_plan(ENDED, thief) == []  # nobody needs the room
 
 
 def test_results_that_are_not_published_go_last_and_not_at_once() -> None:
     owed, young = kept(2 * HOUR, 3 * HOUR, published=False), kept(2 * HOUR, HOUR // 2, published=False)
-    assert order(Room.SHORT, owed, young, kept(HOUR, 2 * HOUR)) == [3, 1]
-    assert order(Room.SHORT, kept(60, 59, published=False), kept(60, 61, published=False)) == [2]
+    assert order(DiskRoom.SHORT, owed, young, kept(HOUR, 2 * HOUR)) == [3, 1]
+    assert order(DiskRoom.SHORT, kept(60, 59, published=False), kept(60, 61, published=False)) == [2]
 
 
 def test_nothing_makes_way_that_may_come_back() -> None:
     fresh = replace(kept(60, 600), notes=replace(kept(60, 600).notes, gone_block=99))
-    assert order(Room.SHORT, fresh) == []
+    assert order(DiskRoom.SHORT, fresh) == []
     chain = ChainSnapshot(current=False, block=100, now=NOW, leases=OTHERS)
-    assert gives_way(chain, {1 << 16: kept(60, 600)}, RULES, Room.SHORT) == []
+    assert gives_way(chain, {1 << 16: kept(60, 600)}, RULES, DiskRoom.SHORT) == []
     dying = replace(kept(60, 600), container=container("running"))
-    assert order(Room.SHORT, dying) == [], "it has its grace"
+    assert order(DiskRoom.SHORT, dying) == [], "it has its grace"
     alive = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ACTIVE})
-    assert gives_way(alive, {LEASE: kept(60, 600)}, RULES, Room.SHORT) == []
+    assert gives_way(alive, {LEASE: kept(60, 600)}, RULES, DiskRoom.SHORT) == []

@@ -19,10 +19,11 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.workload import load_workload
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._container import Names, spec_of
-from leasehold_agent._desired import Desired
-from leasehold_agent._engine import Engine
-from leasehold_agent._inventory import Share
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import LeaseShare
+from leasehold_agent.reconciling import Names
+from leasehold_agent.reconciling._container_spec import spec_of
 
 PROGRAMS = Path(__file__).with_name("programs")
 ACCOUNT = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -83,7 +84,7 @@ async def test_a_program_starts_what_it_needs(docker_engine: DevEngine, tiny: Im
         load_workload({"version": 1, "image": tiny.id, "command": command, "egress": "none"}),
         NAMES,
         image=tiny.id,
-        share=Share(cpus=2.0, memory_bytes=1 << 30, disk_bytes=1 << 30, gpu_uuids=()),
+        share=LeaseShare(cpus=2.0, memory_bytes=1 << 30, disk_bytes=1 << 30, gpu_uuids=()),
         facts=await engine.facts(),
         mounts=list(_mounts(Path(command[0]))),
         ports={},

@@ -15,10 +15,9 @@ import pytest
 from devnet.engine import Engine as DevEngine
 from leasehold.datasets import Ipfs
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import Declined, ImageDelayed
-from leasehold_agent._image import Images
-from leasehold_agent._registries import Registries, registry_of
+from leasehold_agent.engine import Engine, Images
+from leasehold_agent.engine._registries import Registries, registry_of
 
 DIGEST = "@sha256:" + "a" * 64
 DEFAULT = AgentSettings.model_validate({}).registries

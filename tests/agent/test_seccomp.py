@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leasehold.chain import LeaseState
-from leasehold_agent._seccomp import ProfileMissing, profile
+from leasehold_agent.engine._seccomp import ProfileMissing, profile
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -89,8 +89,8 @@ def _archive(probe: bytes) -> bytes:
 async def test_from_inside(rig: Rig, probe: bytes) -> None:
     lease = await rig.open(rig.workload(disk="64MiB"), share=4)
     await rig.reaches(lease, LeaseState.ACTIVE)
-    name = rig.host.names.container(lease)
-    await rig.host.engine._call(lambda client: client.put_archive(name, "/", _archive(probe)))
+    name = rig.host.containers.names.container(lease)
+    await rig.host.containers.engine._call(lambda client: client.put_archive(name, "/", _archive(probe)))
     code, text = await rig.inside(lease, "cp /probe /run-me && chmod 755 /run-me && /run-me")
     assert code == 0, text
     said = dict(line.split() for line in text.splitlines())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from leasehold.errors import SettingsError
-from leasehold_agent import cli
 from leasehold_agent._config import load_settings
+from leasehold_agent.cli import _app as cli
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,17 @@ def test_a_file_that_cannot_be_read(text: str, monkeypatch: pytest.MonkeyPatch, 
     file.write_text(text, encoding="latin-1")
     monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(file))
     with pytest.raises(SettingsError, match=r"agent\.toml"):
+        load_settings()
+
+
+def test_a_setting_that_there_is_none_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What an older agent took, or a slip of the pen: nobody should think that it does anything."""
+    file = tmp_path / "agent.toml"
+    file.write_text("metrics_port = 9100\n")
+    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(file))
+    with pytest.raises(
+        SettingsError, match=rf"metrics_port: there is no such setting; take it out of {file}\."
+    ):
         load_settings()
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from devnet.engine import Engine as DevEngine
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._engine import Engine
 from leasehold_agent._errors import NetworkError
-from leasehold_agent._subnets import Blocks, free_block
+from leasehold_agent.engine import Engine
+from leasehold_agent.host import AddressBlocks
+from leasehold_agent.host._subnets import free_block
 
 RANGE = IPv4Network("10.99.0.0/16")
 
@@ -65,7 +66,7 @@ def a_route(docker_engine: DevEngine) -> Iterator[IPv4Network]:
 
 async def test_a_network_meets_nothing_of_the_host(docker_engine: DevEngine, a_route: IPv4Network) -> None:
     wide = IPv4Network("10.99.7.0/26")
-    engine = Engine(docker_engine.url, Blocks([wide], docker_engine.netns))
+    engine = Engine(docker_engine.url, AddressBlocks([wide], docker_engine.netns))
     names = ["lht-net-1", "lht-net-2"]
     try:
         for number, name in enumerate(names):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leasehold_agent._engine_facts import EngineFacts
-from leasehold_agent._versions import concerns
+from leasehold_agent.documents import concerns
+from leasehold_agent.engine import EngineFacts
 
 
 def facts(images_by_containerd: bool = False, **versions: str) -> EngineFacts:

@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from leasehold_agent import _chain_gate, _serve
+from leasehold_agent import _serve
+from leasehold_agent.chain import _pool_gate as _chain_gate
 
 
 class Enough(BaseException):
@@ -37,8 +38,8 @@ async def test_a_status_that_cannot_be_written_does_not_end_the_agent(
         raise ValueError("a note that is no JSON")
 
     monkeypatch.setattr(_serve, "write_status", odd)
-    settings = SimpleNamespace(tick_seconds=1)
-    host: Any = SimpleNamespace(clock=lambda: 0.0, sleep=_sleeping(3), settings=settings)
+    facts = SimpleNamespace(settings=SimpleNamespace(tick_seconds=1))
+    host: Any = SimpleNamespace(clock=lambda: 0.0, sleep=_sleeping(3), facts=facts)
     gate: Any = SimpleNamespace(gas=lambda: asyncio.sleep(0, SimpleNamespace(warning=None)))
     reserve: Any = SimpleNamespace(mend=lambda: None)
     with capture_logs() as logs, pytest.raises(Enough):

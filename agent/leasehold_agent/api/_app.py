@@ -44,19 +44,16 @@ from leasehold.market.wire import (
     Results,
     SignedReceipt,
 )
-from leasehold_agent._admission import Admission
-from leasehold_agent._door import Door
-from leasehold_agent._rates import network
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-
-from ._auth import Authorizer, Call, Grant
-from ._exec import serve_exec
-from ._gate import Gate, Ready
-from ._limits import UploadLimits, UploadRates
-from ._logs import read_log
-from ._nonces import NonceStore
-from ._problems import MEDIA_TYPE, LastResort, answer, problem
-from ._streams import HeldResponse, cut, until
+from leasehold_agent.access import Admission, StreetDoor, network
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
+from leasehold_agent.api._exec import serve_exec
+from leasehold_agent.api._gate import Gate, Ready
+from leasehold_agent.api._limits import UploadLimits, UploadRates
+from leasehold_agent.api._logs import read_log
+from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
+from leasehold_agent.api._streams import HeldResponse, cut, until
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -114,7 +111,7 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = Door(
+        self.door = StreetDoor(
             limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
         )
 
@@ -372,9 +369,9 @@ def _lease(text: str) -> int:
     return lease
 
 
-def _call(connection: HTTPConnection, body_digest: bytes) -> Call:
+def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
     scope = connection.scope
-    return Call(
+    return SignedCall(
         method=scope.get("method", "GET"),  # a WebSocket's handshake is a GET
         path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),

@@ -48,10 +48,9 @@ from leasehold.market.wire import (
     decode_authorization,
     params_hash,
 )
-from leasehold_agent._rates import Buckets, Rate, network
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
-
-from ._nonces import NonceStore
+from leasehold_agent.access import Buckets, Rate, network
+from leasehold_agent.api._nonces import NonceStore
 
 CHECKS_OF_ADDRESS: Final = Rate(120, 6)
 """Signatures of one address for one lease: what a tenant's tools ask at most, with room."""
@@ -61,7 +60,7 @@ ASKING_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True)
-class Call:
+class SignedCall:
     """An HTTP call as it came in: path and query undecoded, and the SHA-256 of the body. `address` is who sent it."""
 
     method: str
@@ -108,7 +107,7 @@ class Authorizer:
         self._nonces = nonces
         self._now = now
 
-    async def check(self, headers: Sequence[str], call: Call, *, op: str, lease: int) -> Grant:
+    async def check(self, headers: Sequence[str], call: SignedCall, *, op: str, lease: int) -> Grant:
         """What the caller may do. `headers` are all Authorization headers. Raises an `AgentRefusal`."""
         request, proof = self._read(headers)
         self._check_time(request)

@@ -18,8 +18,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from leasehold.chain import format_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
-from leasehold_agent._admission import Admission
-from leasehold_agent._runtime import ExecStream, LeaseRuntime
+from leasehold_agent._runtime import CommandStream, LeaseRuntime
+from leasehold_agent.access import Admission
 from leasehold_agent.api._problems import name_of
 
 _log = structlog.get_logger("leasehold_agent.api")
@@ -61,7 +61,7 @@ async def _first(socket: WebSocket) -> ExecStart:
     return parse_start(text)
 
 
-async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
+async def _relay(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
     feeding = asyncio.create_task(_feed(socket, stream, carry))
     draining = asyncio.create_task(_drain(socket, stream, carry))
     try:
@@ -84,7 +84,7 @@ async def _relay(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
         await stream.close()
 
 
-async def _drain(socket: WebSocket, stream: ExecStream, carry: Carry) -> int:
+async def _drain(socket: WebSocket, stream: CommandStream, carry: Carry) -> int:
     async for fd, data in stream:
         for start in range(0, len(data), CHUNK):
             await socket.send_bytes(bytes((fd,)) + data[start : start + CHUNK])
@@ -92,7 +92,7 @@ async def _drain(socket: WebSocket, stream: ExecStream, carry: Carry) -> int:
     return await stream.wait()
 
 
-async def _feed(socket: WebSocket, stream: ExecStream, carry: Carry) -> None:
+async def _feed(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":

@@ -9,10 +9,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._door import Door
-from leasehold_agent._rates import Buckets, Rate, network
-
-from ._problems import problem
+from leasehold_agent.access import Buckets, Rate, StreetDoor, network
+from leasehold_agent.api._problems import problem
 
 REQUESTS: Final = Rate(600, 15)
 """Of one lease, or of one stranger's address."""
@@ -29,7 +27,12 @@ class Gate:
     """Refuses requests that come too often. Outside everything that takes a request apart."""
 
     def __init__(
-        self, app: ASGIApp, door: Door, *, rate: Rate = REQUESTS, strangers: Rate = REQUESTS_OF_STRANGERS
+        self,
+        app: ASGIApp,
+        door: StreetDoor,
+        *,
+        rate: Rate = REQUESTS,
+        strangers: Rate = REQUESTS_OF_STRANGERS,
     ) -> None:
         self._app = app
         self._door = door

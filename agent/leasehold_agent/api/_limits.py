@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold_agent._rates import Buckets, Rate, network
+from leasehold_agent.access import Buckets, Rate, network
 
 _ACCOUNT: Final = Rate(30, 60)
 _ADDRESS: Final = Rate(60, 60)

@@ -1,9 +1,8 @@
 """Nonces of requests that were served, so that none is served twice.
 
-They outlive the agent: a request is valid for minutes, and a restart takes seconds. A row is written before
-the request is served, with SQLite's `synchronous = NORMAL` in WAL mode: killing the agent loses nothing;
-pulling the host's plug may lose the last moments' rows, which takes longer to come back from than a request
-lives.
+They outlive the agent: a request is valid for minutes, and a restart takes seconds. A row is written before the
+request is served, with SQLite's `synchronous = NORMAL` in WAL mode: killing the agent loses nothing; pulling the
+host's plug may lose the last moments' rows, which takes longer to come back from than a request lives.
 """
 
 from __future__ import annotations

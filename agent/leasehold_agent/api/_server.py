@@ -11,14 +11,12 @@ from typing import Final
 import uvicorn
 
 from leasehold.market.wire import MAX_FRAME
-from leasehold_agent._admission import Admission
-from leasehold_agent._door import Door, Visitor
 from leasehold_agent._runtime import ServeContext
-
-from ._app import Api, create_app, create_authorizer
-from ._limits import UploadLimits
-from ._nonces import NonceStore
-from ._protocols import protocols
+from leasehold_agent.access import Admission, StreetDoor, Visitor
+from leasehold_agent.api._app import Api, create_app, create_authorizer
+from leasehold_agent.api._limits import UploadLimits
+from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api._protocols import protocols
 
 HEADER_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
@@ -106,7 +104,7 @@ class ApiServer:
 class _Server(uvicorn.Server):
     """uvicorn inside somebody else's event loop, behind a door: signals are the agent's to handle."""
 
-    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, door: StreetDoor) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
         self._door = door

@@ -21,12 +21,10 @@ from websockets.frames import Frame, Opcode
 
 from devnet.patience import patient
 from leasehold.chain import format_lease
-from leasehold_agent._admission import Line
-from leasehold_agent._door import Door, DoorLimits, Visitor
-from leasehold_agent._rates import Buckets, Rate
-from leasehold_agent._ration import Ration
-from leasehold_agent._slots import MOST_STRANGERS, Slots
-from leasehold_agent._turns import networks
+from leasehold_agent.access import Buckets, Line, Rate, Ration, Slots, StreetDoor, Visitor
+from leasehold_agent.access._door import DoorLimits
+from leasehold_agent.access._slots import MOST_STRANGERS
+from leasehold_agent.access._turns import networks
 from leasehold_agent.api._gate import Gate, Ready
 from leasehold_agent.api._protocols import MOST_PIECES
 
@@ -213,7 +211,7 @@ async def test_requests_of_one_address_are_counted() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await Ready(b"{}")(scope, receive, send)
 
-    gate = Gate(app, Door(), rate=Rate(2, 1e9), strangers=Rate(3, 1e9))
+    gate = Gate(app, StreetDoor(), rate=Rate(2, 1e9), strangers=Rate(3, 1e9))
     for address, status in [("a", 200), ("a", 200), ("a", 429), ("b", 200), ("c", 429)]:
         transport = httpx.ASGITransport(gate, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url="https://agent") as http:
@@ -226,7 +224,7 @@ async def test_the_first_requests_of_a_connection_count_for_nothing() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await Ready(b"{}")(scope, receive, send)
 
-    door, never = Door(), Rate(0.5, 1e9)
+    door, never = StreetDoor(), Rate(0.5, 1e9)
     gate = Gate(app, door, rate=never, strangers=never)
     transport = httpx.ASGITransport(gate, client=("127.0.0.1", 1))
     with socket.socket() as unused:

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from devnet.patience import patient
 from leasehold.market.wire import CHUNK, EXEC_PROTOCOL, BadCall, ExecStart, parse_control, parse_start
-from leasehold_agent._slots import Slots
+from leasehold_agent.access import Slots
 from leasehold_agent.api import _exec
 
 from .conftest import LEASE, World

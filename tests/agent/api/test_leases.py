@@ -12,11 +12,11 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import LOG_OFFSET, TooManyRequests
-from leasehold_agent._errors import EngineUnavailable
-from leasehold_agent._notice import Notice
+from leasehold_agent._errors import EngineDown
 from leasehold_agent._runtime import PublishedPort
-from leasehold_agent._slots import Slots
+from leasehold_agent.access import Slots
 from leasehold_agent.api import NonceStore, openapi
+from leasehold_agent.store import EarlyEnd
 
 from .conftest import LEASE, World
 from .test_auth import refused
@@ -56,7 +56,7 @@ async def test_status(world: World) -> None:
         end=5,
         outputs=("/out",),
         result_cid="bafy",
-        notice=Notice(5, "spot"),
+        notice=EarlyEnd(5, "spot"),
         kept_until=9,
         paid_until=7,
     )
@@ -181,7 +181,7 @@ async def test_followers_are_counted(world: World) -> None:
 async def test_a_log_that_breaks_off_looks_broken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         yield b"one\n"
-        raise EngineUnavailable("The Docker engine does not answer.")
+        raise EngineDown("The Docker engine does not answer.")
 
     monkeypatch.setattr(world.leases, "logs", broken)
     with pytest.raises(httpx.RemoteProtocolError):
@@ -190,7 +190,7 @@ async def test_a_log_that_breaks_off_looks_broken(world: World, monkeypatch: pyt
 
 async def test_an_engine_that_is_down(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def down(lease: int) -> None:
-        raise EngineUnavailable("The Docker engine does not answer; try again.")
+        raise EngineDown("The Docker engine does not answer; try again.")
 
     monkeypatch.setattr(world.leases, "lookup", down)
     refused(await get(world, STATUS, "lease.status"), 503, "engine-unavailable")

@@ -15,8 +15,8 @@ from devnet.patience import patient
 from devnet.serving import CHAIN, CONTROLLER, MACHINE
 from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
-from leasehold_agent._errors import StoreFull
-from leasehold_agent._rates import Buckets
+from leasehold_agent._errors import UploadsFull
+from leasehold_agent.access import Buckets
 from leasehold_agent.api import Rate, UploadLimits, UploadRates
 
 from .conftest import DOMAIN, LEASE, Tenant, World, key
@@ -108,7 +108,7 @@ async def test_a_wrong_lease_or_operation(world: World) -> None:
 
 async def test_a_full_store(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(digest: bytes, sealed: bytes, source: str = "") -> None:
-        raise StoreFull("Uploads that no lease has claimed fill their share of the disk; try again later.")
+        raise UploadsFull("Uploads that no lease has claimed fill their share of the disk; try again later.")
 
     monkeypatch.setattr(world.leases.workloads, "put", full)
     refused(await put(world, b"x"), 507, "store-full")

@@ -17,7 +17,7 @@ from devnet.patience import patient
 from devnet.serving import MACHINE, Chain, Clock, serve_context
 from leasehold.chain import LocalSigner
 from leasehold_agent._runtime import LeaseHandle
-from leasehold_agent._ssh import SshServer
+from leasehold_agent.ssh import SshServer
 
 LEASE = 12 << 16
 OTHER = (12 << 16) + 1

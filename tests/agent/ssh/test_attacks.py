@@ -11,9 +11,10 @@ import asyncssh
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent import _ssh_guard
-from leasehold_agent._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, STREAMS_PER_LEASE, Slots
-from leasehold_agent._ssh_guard import MOST_PENDING, MOST_UNSENT, GuardedChannel
+from leasehold_agent.access import Slots
+from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, STREAMS_PER_LEASE
+from leasehold_agent.ssh import _guard as _ssh_guard
+from leasehold_agent.ssh._guard import MOST_PENDING, MOST_UNSENT, GuardedChannel
 
 from .conftest import LEASE, Ssh
 from .test_ssh import client, echo

@@ -19,8 +19,8 @@ from leasehold.chain import LeaseState, LocalSigner, format_lease
 from leasehold.chain.typed import Domain
 from leasehold.market._agent_client import AgentClient
 from leasehold.market._documents import Contact
-from leasehold_agent._ssh import SshServer
 from leasehold_agent.api import ApiServer
+from leasehold_agent.ssh import SshServer
 
 from .conftest import Ssh, keygen, public, unused_port
 

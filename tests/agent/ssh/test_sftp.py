@@ -12,10 +12,10 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.errors import AgentError
-from leasehold_agent import _sftp, _sftp_shell
-from leasehold_agent._runtime import ExecStream
-from leasehold_agent._sftp import ContainerSftp, meaning
-from leasehold_agent._sftp_shell import Shell, ShellFailed, quoted
+from leasehold_agent._runtime import CommandStream
+from leasehold_agent.ssh import _sftp, _sftp_shell
+from leasehold_agent.ssh._sftp import ContainerSftp, meaning
+from leasehold_agent.ssh._sftp_shell import Shell, ShellFailed, quoted
 
 from .conftest import LEASE, Ssh
 
@@ -321,7 +321,7 @@ async def test_a_container_that_stops(ssh: Ssh, sftp: asyncssh.SFTPClient) -> No
         await sftp.listdir(".")
 
 
-async def opened(ssh: Ssh, *command: str) -> ExecStream:
+async def opened(ssh: Ssh, *command: str) -> CommandStream:
     return await ssh.leases.exec(LEASE, command)
 
 

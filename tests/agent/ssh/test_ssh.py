@@ -11,9 +11,9 @@ import asyncssh
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent import _ssh
-from leasehold_agent._errors import EngineUnavailable
-from leasehold_agent._slots import Slots
+from leasehold_agent._errors import EngineDown
+from leasehold_agent.access import Slots
+from leasehold_agent.ssh import _server as _ssh
 
 from .conftest import LEASE, OTHER, Ssh, hang_up, unused_port
 
@@ -63,7 +63,7 @@ async def test_wrong_keys_and_unknown_leases_look_the_same(ssh: Ssh) -> None:
 
 async def test_no_lookup_no_entry(ssh: Ssh, monkeypatch: pytest.MonkeyPatch) -> None:
     async def down(lease: int) -> None:
-        raise EngineUnavailable("The Docker engine does not answer; try again.")
+        raise EngineDown("The Docker engine does not answer; try again.")
 
     monkeypatch.setattr(ssh.leases, "lookup", down)
     assert b"Permission denied" in await refusal(ssh, "12")

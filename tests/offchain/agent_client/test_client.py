@@ -34,7 +34,7 @@ from leasehold.market.wire import (
     NotYourLease,
     refusal,
 )
-from leasehold_agent._errors import EngineUnavailable as EngineDown
+from leasehold_agent._errors import EngineDown as EngineDown
 from leasehold_agent.api import ApiServer
 
 from .conftest import DOMAIN, LEASE, World

@@ -22,7 +22,7 @@ from leasehold.chain._decode import topic_of
 from leasehold.chain._tables import place_of
 from leasehold.cli import _index
 from leasehold.errors import ChainError
-from leasehold_agent._chain_gate import PoolGate, follow
+from leasehold_agent.chain import PoolGate, follow
 
 from .indexing import (
     OPERATOR,

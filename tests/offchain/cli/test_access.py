@@ -32,8 +32,8 @@ from devnet.serving import Chain, certificate
 from leasehold.chain import LocalSigner, parse_lease
 from leasehold.market import canonical
 from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext
-from leasehold_agent._ssh import SshServer
 from leasehold_agent.api import ApiServer
+from leasehold_agent.ssh import SshServer
 
 from .conftest import Cli, Host, Pool
 

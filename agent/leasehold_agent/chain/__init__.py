@@ -1,0 +1,39 @@
+"""The chain, as the operator of some machines sees it: what it wants of this host, and what is said to it.
+
+Each file stands on none but those before it:
+
+    _desired    what is wanted of this host, and all that may be asked of the chain
+    _gas        what is left of the operator's coins, and what it is kept for
+    _standbys   what leases of other machines would run here
+    _witnesses  what several nodes say, each asked by itself
+    _owner      whose machines this host serves
+    _pool_gate  the index, and the node before anything that cannot be undone
+    _duties     signs of life, and word that an outage is over
+    _sentinel   a process that gives a sign of life where the agent does not get to it
+"""
+
+from leasehold_agent.chain._desired import PROVE_TIME, ChainGate, ChainSnapshot, Desired
+from leasehold_agent.chain._duties import Duties
+from leasehold_agent.chain._gas import GasState
+from leasehold_agent.chain._owner import consent, owner_of, remember_owner
+from leasehold_agent.chain._pool_gate import PoolGate, authorizer, follow
+from leasehold_agent.chain._sentinel import Told, sentinel_beside
+from leasehold_agent.chain._witnesses import Witnesses
+
+__all__ = [
+    "PROVE_TIME",
+    "ChainGate",
+    "ChainSnapshot",
+    "Desired",
+    "Duties",
+    "GasState",
+    "PoolGate",
+    "Told",
+    "Witnesses",
+    "authorizer",
+    "consent",
+    "follow",
+    "owner_of",
+    "remember_owner",
+    "sentinel_beside",
+]

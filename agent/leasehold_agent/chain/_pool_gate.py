@@ -1,0 +1,331 @@
+"""`ChainGate` over the SDK: the index for what should run, the node itself before anything that cannot be undone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
+from dataclasses import replace
+
+import structlog
+
+from leasehold.chain import (
+    AccountsContract,
+    Deployment,
+    EventWatcher,
+    FaultKind,
+    FaultState,
+    IndexBroken,
+    Indexer,
+    Lease,
+    LeaseRecord,
+    LeaseState,
+    Machine,
+    Params,
+    Pool,
+    Rpc,
+)
+from leasehold.errors import ChainError, UnknownLease
+from leasehold_agent._errors import DeclineReason, GasKept
+from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
+from leasehold_agent.chain._gas import GasState
+from leasehold_agent.chain._standbys import standby_digests
+from leasehold_agent.chain._witnesses import Witnesses
+from leasehold_agent.host import DISK_TROUBLE
+
+_log = structlog.get_logger("leasehold_agent")
+_BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
+_RETRY_SECONDS = 2.0
+_FAILURES = 5  # of no known kind and without a commit between, after which an index is built anew
+
+
+class PoolGate:
+    """One pool, as the operator of some of its machines sees it.
+
+    owner: the provider whose machines are served. One that names this key and is another's is nobody's
+    business here. witnesses: who is asked, beside the node that was heard, before anything that cannot be
+    undone. clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        pool: Pool,
+        index: Indexer,
+        operator: str,
+        owner: str,
+        *,
+        witnesses: Witnesses | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rpc = rpc
+        self._pool = pool
+        self._index = index
+        self._operator = operator
+        self._owner = owner.lower()
+        self._strangers: frozenset[int] = frozenset()
+        self._witnesses = witnesses
+        self._clock = clock
+        self._versions: dict[int, Params] = {}
+        self._last = ChainSnapshot(current=False)
+        self._seen_at = 0.0
+        self._seen_time = 0
+
+    async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
+        """What the index says, at the chain's time. While no node answers, the last of it, the time going on."""
+        try:
+            indexed = await self._index.head()
+            if indexed is None:
+                return self._as_of_before()
+            # The second shows that the first is of the branch that was indexed: another chain's time is not ours.
+            head, same = await self._rpc.headers(["latest", indexed.number])
+            if head is None or (same is not None and same.hash != indexed.hash):
+                return self._as_of_before()
+            records = await self._index.machines()
+            named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
+            machines = {number: machine for number, machine in named.items() if self._owned(machine)}
+            self._tell_strangers(named.keys() - machines.keys())
+            leases = await self._leases(machines, known)
+            asked, outages = await self._asked(machines), await self._outages(machines.values())
+        except (ChainError, *DISK_TROUBLE):
+            return self._as_of_before()
+        if head.timestamp > self._seen_time:
+            self._seen_at, self._seen_time = self._clock(), head.timestamp
+        self._last = ChainSnapshot(
+            current=abs(head.number - indexed.number) <= _BEHIND,
+            block=head.number,
+            now=self._now(),
+            machines=machines,
+            leases=leases,
+            asked=asked,
+            outages=outages,
+            strangers=tuple(sorted(self._strangers)),
+        )
+        return self._last
+
+    def _owned(self, machine: Machine) -> bool:
+        return machine.provider.lower() == self._owner
+
+    def _tell_strangers(self, strangers: Set[int]) -> None:
+        for number in sorted(strangers - self._strangers):
+            _log.warning(
+                "stranger", machine=number, problem="its provider is not this host's owner: not served"
+            )
+        self._strangers = frozenset(strangers)
+
+    async def is_live(self, lease: int) -> bool:
+        since = self._seen_time  # of the newest block, which may be long ago on a chain that rests
+        if self._witnesses is None or not self._witnesses.enough:
+            with contextlib.suppress(UnknownLease):
+                current = await self._pool.lease_of(lease)
+                window_ends = await self._window_end(current)
+                head = await self._rpc.header("latest")
+                return _record(current, window_ends).live_at(max(self._now(), head.timestamp if head else 0))
+            return False
+        passed = self._now() - since
+        return not await self._witnesses.agree(
+            lease, lambda look: not _record(look.lease, look.window_ends).live_at(look.now + passed), since
+        )
+
+    async def is_tenant(self, lease: int, tenant: str) -> bool:
+        if self._witnesses is None or not self._witnesses.enough:
+            return True
+        return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
+
+    async def has_workload(self, lease: int, workload: bytes) -> bool:
+        if self._witnesses is None or not self._witnesses.enough:
+            return True
+        since = await self._index.workload_since(lease)
+        return since is not None and await self._witnesses.agree_on_workload(
+            lease, workload, since, self._seen_time
+        )
+
+    async def start(self, lease: int, endpoint: bytes) -> None:
+        if await self._state(lease) is LeaseState.OPENED:
+            await self._spare()
+            await self._pool.start(lease, endpoint)
+
+    async def decline(self, lease: int, reason: DeclineReason) -> None:
+        if await self._state(lease) is LeaseState.OPENED:
+            await self._spare()
+            await self._pool.decline(lease, reason)
+
+    async def publish(self, lease: int, cid: bytes) -> None:
+        if await self._state(lease) in (LeaseState.ACTIVE, LeaseState.ENDED):
+            await self._spare()
+            await self._pool.publish_result(lease, cid)
+
+    async def recover(self, machine: int) -> None:
+        if (await self._pool.machine_of(machine)).stalled:
+            await self._spare()
+            await self._pool.recover(machine)
+
+    async def answer(self, asked: StandingChallenge) -> None:
+        faults = await self._pool.faults()
+        if (await faults.challenge_of(asked.machine)).id == asked.challenge:
+            await faults.answer(asked.machine)
+
+    async def end_outage(self, outage: RunningOutage) -> None:
+        faults = await self._pool.faults()
+        if await faults.running_fault(outage.machine) == outage.fault:
+            await faults.recover(outage.machine)
+
+    async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
+        try:
+            machines = self._last.machines.values()
+            named = {record.lease.backup for record in await self._index.leases(live=True)}
+        except (ChainError, *DISK_TROUBLE):
+            return digests
+        if not self._last.current:
+            return digests
+        return [
+            digest
+            for digest in digests
+            if any(not named.isdisjoint(standby_digests(m.id, m.revision, m.gpus, digest)) for m in machines)
+        ]
+
+    async def gas(self) -> GasState:
+        """What the operator has left. Raises ChainError."""
+        balance = int(await self._rpc.call("eth_getBalance", [self._operator, "latest"]), 16)
+        price = int(await self._rpc.call("eth_gasPrice", []), 16)
+        return GasState(self._operator, balance, price, len(self._last.machines))
+
+    async def _spare(self) -> None:
+        """Raises GasKept where what is left is kept for answers: nothing that a tenant brings about may spend that."""
+        gas = await self.gas()
+        if not gas.leases:
+            raise GasKept(gas.warning or "")
+
+    async def _state(self, lease: int) -> LeaseState:
+        with contextlib.suppress(UnknownLease):
+            return (await self._pool.lease_of(lease)).state
+        return LeaseState.NONE
+
+    async def _leases(self, machines: Collection[int], known: Collection[int]) -> dict[int, Desired]:
+        records = [r for machine in machines for r in await self._index.leases(machine=machine, live=True)]
+        live = {record.lease.id for record in records}
+        for lease in set(known) - live:
+            if (record := await self._index.lease(lease)) is not None:
+                records.append(record)
+        return {record.lease.id: await self._desired(record) for record in records}
+
+    async def _asked(self, machines: Mapping[int, Machine]) -> dict[int, StandingChallenge]:
+        return {
+            record.machine: StandingChallenge(
+                record.challenge,
+                record.machine,
+                record.at + (await self._params(machines[record.machine].params)).challenge_window,
+            )
+            for machine in machines
+            for record in await self._index.challenges(machine=machine)
+            if record.open
+        }
+
+    async def _outages(self, machines: Iterable[Machine]) -> dict[int, RunningOutage]:
+        return {
+            record.machine: RunningOutage(
+                record.fault, record.machine, record.from_, record.kind is FaultKind.SELF_REPORTED
+            )
+            for machine in machines
+            if machine.down
+            for record in await self._index.faults(machine=machine.id)
+            if record.state is FaultState.RUNNING
+        }
+
+    async def _desired(self, record: LeaseRecord) -> Desired:
+        lease = record.lease
+        return Desired(
+            lease=lease.id,
+            machine=lease.machine,
+            tenant=lease.tenant,
+            state=lease.state,
+            placement=lease.placement,
+            workload=record.workload,
+            start=lease.start,
+            end=lease.end,
+            window_ends=await self._window_end(lease),
+            author=record.author,
+            spot=lease.spot,
+            noticed=lease.noticed,
+            result=record.result or None,
+        )
+
+    async def _window_end(self, lease: Lease) -> int:
+        return lease.start + (await self._params(lease.params)).start_window
+
+    async def _params(self, version: int) -> Params:
+        """A version of the parameters never changes, so it is asked for once."""
+        if version not in self._versions:
+            self._versions[version] = await self._pool.params(version)
+        return self._versions[version]
+
+    def _now(self) -> int:
+        """The chain's time: the newest block's, and what has passed since it was seen."""
+        return self._seen_time + int(self._clock() - self._seen_at) if self._seen_time else 0
+
+    def _as_of_before(self) -> ChainSnapshot:
+        return replace(self._last, current=False, now=self._now())
+
+
+def _record(lease: Lease, window_ends: int) -> Desired:
+    """A lease as its own node tells it: what was set with it stands in events only."""
+    return Desired(
+        lease=lease.id,
+        machine=lease.machine,
+        tenant=lease.tenant,
+        state=lease.state,
+        placement=lease.placement,
+        workload=b"",
+        start=lease.start,
+        end=lease.end,
+        window_ends=window_ends,
+        author=lease.tenant,
+    )
+
+
+async def follow(
+    rpc: Rpc,
+    ws: str | None,
+    deployment: Deployment,
+    index: Indexer,
+    wake: Callable[[], None],
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Keep the index at the head for ever, and wake the loop with each commit."""
+    failures = 0
+
+    async def committed(_: object) -> None:
+        nonlocal failures
+        failures = 0
+        wake()
+
+    while True:
+        try:
+            sources = await Pool(rpc, deployment).event_sources()
+            async with EventWatcher(rpc, ws, sources, deployment.block) as watcher:
+                await index.run(watcher, committed)
+        except IndexBroken as error:  # a node kept something back, or made it up; the chain has it all
+            await _build_anew(index, str(error))
+            await sleep(_RETRY_SECONDS)
+        except (ChainError, *DISK_TROUBLE) as error:
+            _log.warning("index", problem=str(error))
+            await sleep(_RETRY_SECONDS)
+        except Exception:  # noqa: BLE001 - nothing that a node says may end the agent, and its sentinel with it
+            _log.exception("index")
+            failures += 1
+            if failures % _FAILURES == 0:  # what it fails at may be what it holds
+                await _build_anew(index, "it fails at the same block again and again")
+            await sleep(_RETRY_SECONDS)
+
+
+async def _build_anew(index: Indexer, problem: str) -> None:
+    _log.warning("index", problem=problem, next="it is built anew")
+    with contextlib.suppress(*DISK_TROUBLE):  # else the next time
+        await index.clear()
+
+
+def authorizer(rpc: Rpc, deployment: Deployment) -> Callable[[str, bytes, bytes], Awaitable[bool]]:
+    """`isAuthorized` of the pool's `Accounts`."""
+    return AccountsContract(rpc, deployment.accounts).is_authorized

@@ -1,0 +1,48 @@
+"""The command: its verbs, and how what went wrong is said."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+import typer
+
+from leasehold.errors import LeaseholdError
+from leasehold_agent._config import config_file
+from leasehold_agent.cli._console import terminal
+from leasehold_agent.cli._describe import describe
+from leasehold_agent.cli._drain import drain
+from leasehold_agent.cli._pause import pause
+from leasehold_agent.cli._report import report
+from leasehold_agent.cli._run import run
+from leasehold_agent.cli._status import status
+
+app = typer.Typer(
+    help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for verb in (describe, run, status, drain, pause, report):
+    app.command()(verb)
+
+
+def main() -> None:
+    """The console script. Errors are one sentence and an exit code, never a traceback."""
+    try:
+        app(standalone_mode=True)
+    except LeaseholdError as error:
+        terminal(stderr=True).print(str(error), style="red", markup=False)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        terminal(stderr=True).print(_broken(error), style="red", markup=False)
+        sys.exit(1)
+
+
+def _broken(error: OSError) -> str:
+    """What the host refused, and which setting may be wrong."""
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"A port is taken ({error.strerror}): end what has it, or set another `api_port` or `ssh_port`."
+        )
+    what = error.filename if error.filename is not None else "This host refused something"
+    return f"{what}: {error.strerror or error}; see to that, or set another `state_dir` in {config_file()}."

@@ -1,0 +1,33 @@
+"""`drain`: no new leases."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from leasehold_agent._config import AgentSettings, load_settings
+from leasehold_agent.chain import owner_of
+from leasehold_agent.cli._console import terminal
+from leasehold_agent.cli._pool import all_cells, in_service, leases_here, opened_pool
+from leasehold_agent.host import load_identity
+
+
+def drain(
+    undo: Annotated[bool, typer.Option("--undo", help="Take new leases again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return once no lease is left.")] = False,
+) -> None:
+    """Take no new leases; those that run go on to their end."""
+    asyncio.run(_drain(load_settings(), undo, wait))
+
+
+async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
+    console = terminal()
+    identity = load_identity(settings.state_dir)
+    async with opened_pool(settings, identity) as pool:
+        for machine in await in_service(pool, identity.operator.address, owner_of(settings)):
+            await pool.withhold(machine.id, 0 if undo else all_cells(machine))
+            console.print(f"Machine {machine.id} takes {'new leases again' if undo else 'no new leases'}.")
+        while wait and await leases_here(pool, settings):  # noqa: ASYNC110 - the chain is polled
+            await asyncio.sleep(settings.tick_seconds)

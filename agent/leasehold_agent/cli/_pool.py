@@ -1,0 +1,56 @@
+"""The pool as its operator, for what runs beside the agent: its machines, and the leases on them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from leasehold.chain import (
+    Deployment,
+    Lease,
+    LeaseState,
+    Machine,
+    MachineStatus,
+    Pool,
+    Rpc,
+    Sender,
+    parse_lease,
+)
+from leasehold.errors import SettingsError
+from leasehold_agent._config import AgentSettings
+from leasehold_agent.documents import read_status
+from leasehold_agent.host import Identity
+
+
+@contextlib.asynccontextmanager
+async def opened_pool(settings: AgentSettings, identity: Identity) -> AsyncIterator[Pool]:
+    """The pool, as its operator, for a command that runs beside the agent."""
+    if settings.deployment is None or not settings.rpc:
+        raise SettingsError("Name the pool's deployment file and an RPC address: `deployment` and `rpc`.")
+    deployment = Deployment.load(settings.deployment)
+    async with Rpc(list(settings.rpc)) as rpc:
+        await rpc.check_chain(deployment)
+        yield Pool(rpc, deployment, Sender(rpc, identity.operator))
+
+
+async def in_service(pool: Pool, operator: str, owner: str) -> list[Machine]:
+    machines = await _machines(pool, operator, owner)
+    return [machine for machine in machines if machine.status is not MachineStatus.RETIRED]
+
+
+async def _machines(pool: Pool, operator: str, owner: str) -> list[Machine]:
+    """Every machine of this operator and its owner's, asked of the chain: the agent need not be running."""
+    machines = [await pool.machine_of(number) for number in range(1, await pool.machine_count() + 1)]
+    return [machine for machine in machines if (machine.operator, machine.provider) == (operator, owner)]
+
+
+async def leases_here(pool: Pool, settings: AgentSettings) -> list[Lease]:
+    """Leases that run on this host, by the agent's last status and the chain's word on each."""
+    status = read_status(settings.state_dir) or {"leases": []}
+    ids = [parse_lease(str(entry["lease"])) for entry in status["leases"] if entry["phase"] != "ended"]
+    leases = [await pool.lease_of(lease) for lease in ids]
+    return [lease for lease in leases if lease.state in (LeaseState.OPENED, LeaseState.ACTIVE)]
+
+
+def all_cells(machine: Machine) -> int:
+    return (1 << 8 * machine.gpus) - 1

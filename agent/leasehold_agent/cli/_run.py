@@ -1,0 +1,29 @@
+"""`run`: the agent itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Coroutine
+
+from leasehold_agent._config import load_settings
+from leasehold_agent._serve import serve
+from leasehold_agent.chain import sentinel_beside
+from leasehold_agent.cli._logs import configure_logs
+
+
+def run() -> None:
+    """Run the agent until it is stopped. Leases go on running without it."""
+    settings = load_settings()
+    configure_logs()
+    with sentinel_beside(settings) as told:
+        asyncio.run(_until_signalled(serve(settings, told)))
+
+
+async def _until_signalled(work: Coroutine[None, None, None]) -> None:
+    task = asyncio.ensure_future(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

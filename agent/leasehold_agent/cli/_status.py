@@ -1,0 +1,91 @@
+"""`status`: what the agent that runs sees."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from leasehold_agent._config import load_settings
+from leasehold_agent.cli._console import Json, terminal
+from leasehold_agent.documents import read_status
+
+_STALE_SECONDS = 60
+
+
+def status(as_json: Json = False) -> None:
+    """Show what the running agent sees: machines, leases, the operator's gas."""
+    seen = read_status(load_settings().state_dir)
+    if seen is None:
+        terminal(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
+        raise typer.Exit(1)
+    if as_json:
+        print(json.dumps(seen))
+        return
+    console = terminal()
+    if time.time() - seen["at"] > _STALE_SECONDS:
+        console.print("[yellow]The agent does not run: this is what it saw last.[/yellow]")
+    if not seen["current"]:
+        console.print("[yellow]The chain does not answer; nothing is stopped meanwhile.[/yellow]")
+    if seen.get("nodes", 2) < 2:
+        console.print(
+            "[yellow]One node of the chain is asked, and what it says is believed: name a second one of somebody "
+            "else's in `rpc`, and leases end or change hands only when both say so.[/yellow]"
+        )
+    _show_machines(console, seen["machines"])
+    for number in seen.get("strangers", ()):
+        console.print(
+            f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"
+        )
+    for sentence in seen.get("lacks", ()):
+        console.print(sentence, style="yellow", markup=False)
+    _show_leases(console, seen["leases"])
+    if seen["gas"] and seen["gas"]["warning"]:
+        console.print(seen["gas"]["warning"], style="yellow", markup=False)
+
+
+def _show_machines(console: Console, machines: list[dict[str, Any]]) -> None:
+    for machine in machines:
+        if machine["down_since"]:
+            since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["down_since"]))
+            console.print(f"[red]Machine {machine['machine']} is down since {since}.[/red]")
+        if machine["challenged"]:
+            console.print(f"[yellow]Machine {machine['machine']} is asked for a sign of life.[/yellow]")
+        if machine.get("provable_until"):
+            until = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(machine["provable_until"]))
+            console.print(
+                f"[yellow]Machine {machine['machine']} gave no sign of life in time: anybody may prove it until "
+                f"{until}, then the question is over.[/yellow]"
+            )
+
+
+def _show_leases(console: Console, leases: list[dict[str, Any]]) -> None:
+    if not leases:
+        console.print("No lease is here at the moment.")
+    table = Table("lease", "machine", "phase", "container", "ports", "why")
+    for lease in leases:
+        ports = ", ".join(f"{port['host']}→{port['container']}" for port in lease["ports"])
+        why = lease["reason"] or lease["progress"] or _kept(lease)
+        row = (
+            lease["lease"],
+            str(lease["machine"]),
+            lease["phase"],
+            lease["container_state"] or "",
+            ports,
+            why,
+        )
+        table.add_row(*row)
+    if leases:
+        console.print(table)
+
+
+def _kept(lease: dict[str, Any]) -> str:
+    """Until when what is over is kept."""
+    if not lease.get("kept_until"):
+        return ""
+    until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(lease["kept_until"]))
+    return f"kept until {until}, or until its room is wanted"

@@ -1,0 +1,175 @@
+"""Containers in the engine's words: as it describes one, and as it is asked for one. Nothing here speaks to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
+
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
+
+
+@dataclass(frozen=True)
+class ContainerFacts:
+    """A container as the engine describes it now. `state` is its word: created, running, exited, dead…"""
+
+    id: str
+    name: str
+    labels: Mapping[str, str]
+    state: str
+    exit_code: int
+    pid: int
+    address: str | None
+    ports: tuple[tuple[int, str, int], ...]  # container port, protocol, host port
+    out_of_memory: bool = False
+    started_at: float = 0.0  # unix seconds by the engine's clock
+    finished_at: float = 0.0
+
+    @property
+    def running(self) -> bool:
+        return self.state in ("running", "restarting")
+
+    @property
+    def paused(self) -> bool:
+        """Its processes stand still, by somebody's hand on the host: they hold memory and answer nothing."""
+        return self.state == "paused"
+
+    @property
+    def exited(self) -> bool:
+        return self.state in ("exited", "dead")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What of a container can be changed while it runs. `cpus` may be a fraction, memory is bytes."""
+
+    cpus: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
+
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
+    """
+
+    name: str
+    image: str
+    network: str
+    labels: Mapping[str, str]
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    hostname: str
+    cpus: float
+    memory_bytes: int
+    pids: int
+    shm_bytes: int
+    disk_bytes: int | None
+    runtime: str | None
+    gpu_uuids: Sequence[str]
+    mounts: Sequence[tuple[Path, str]]
+    ports: Mapping[tuple[int, str], int]
+    dns: Sequence[str]
+    grace: int
+    seccomp: str | None = None  # None is the engine's own
+
+
+# What a root process in a container needs to install packages, change users and serve low ports.
+KEPT_CAPABILITIES = (
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETGID",
+    "SETUID",
+    "SYS_CHROOT",
+)
+
+
+def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
+    networks, state = raw["NetworkSettings"]["Networks"].values(), raw["State"]
+    return ContainerFacts(
+        id=raw["Id"],
+        name=raw["Name"].removeprefix("/"),
+        labels=raw["Config"]["Labels"] or {},
+        state=state["Status"],
+        exit_code=int(state["ExitCode"]),
+        pid=int(state["Pid"]),
+        address=next((n["IPAddress"] for n in networks if n.get("IPAddress")), None),
+        ports=tuple(_bindings(raw["HostConfig"].get("PortBindings") or {})),
+        out_of_memory=bool(state.get("OOMKilled")),
+        started_at=_seconds(state.get("StartedAt", "")),
+        finished_at=_seconds(state.get("FinishedAt", "")),
+    )
+
+
+def _seconds(text: str) -> float:
+    """The engine's RFC 3339 with nanoseconds as unix seconds; 0 for what has not happened (the year 1)."""
+    found = _TIME.match(text)
+    if found is None or text.startswith("0001"):
+        return 0.0
+    whole = datetime.fromisoformat(found[1] + "+00:00").timestamp()
+    return whole + float("0." + (found[2] or "0"))
+
+
+def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
+    for key, bound in sorted(raw.items()):
+        port, _, protocol = key.partition("/")
+        for binding in bound:
+            yield int(port), protocol, int(binding["HostPort"])
+
+
+def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
+    """What `docker.APIClient.create_container` is given; its stubs leave half of its methods untyped."""
+    gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpu_uuids), capabilities=[["gpu"]])
+    size = None
+    if spec.disk_bytes is not None:  # the engine's limit counts the image as well
+        size = {"size": str(spec.disk_bytes + int(client.inspect_image(spec.image)["Size"]))}
+    host = client.create_host_config(
+        cap_drop=["ALL"],
+        cap_add=list(KEPT_CAPABILITIES),
+        security_opt=["no-new-privileges", *([f"seccomp={spec.seccomp}"] if spec.seccomp else [])],
+        nano_cpus=nano(spec.cpus),
+        mem_limit=spec.memory_bytes,
+        memswap_limit=spec.memory_bytes,
+        pids_limit=spec.pids,
+        shm_size=spec.shm_bytes,
+        # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
+        ulimits=[Ulimit(name="core", soft=1, hard=1)],
+        storage_opt=size,
+        runtime=spec.runtime,
+        device_requests=[gpus] if spec.gpu_uuids else None,
+        mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
+        port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
+        network_mode=spec.network,
+        dns=list(spec.dns),
+        log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
+        init=spec.runtime != "runsc",
+    )
+    return {
+        "image": spec.image,
+        "command": list(spec.command) or None,
+        "name": spec.name,
+        "hostname": spec.hostname,
+        "environment": dict(spec.environment),
+        # An image's own check would run on the engine's time, as often as every millisecond.
+        "healthcheck": {"test": ["NONE"]},
+        "ports": [(port, protocol) for port, protocol in spec.ports],
+        "host_config": host,
+        "networking_config": client.create_networking_config(
+            {spec.network: EndpointConfig(client.api_version)}
+        ),
+        "stop_timeout": spec.grace,
+    }
+
+
+def nano(cpus: float) -> int:
+    return int(cpus * 1_000_000_000)

@@ -1,0 +1,86 @@
+"""What an engine can do: whether it enforces limits of the disk, which runtimes it has, where it keeps its data."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+from docker.errors import APIError, NotFound
+
+from leasehold_agent.engine._seccomp import ProfileMissing, profile
+
+_log = structlog.get_logger("leasehold_agent")
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
+    is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
+    the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
+    `containerd_images`: containerd keeps its images.
+    """
+
+    quota: bool
+    runtimes: tuple[str, ...]
+    root: Path
+    seccomp: str | None = None
+    id: str = ""
+    live_restore: bool = True
+    versions: Mapping[str, str] = field(default_factory=dict)
+    containerd_images: bool = False
+
+    @property
+    def run(self) -> str:
+        """A mark of the daemon's present run: it makes the folder of its temporary files anew whenever it starts. The
+        same for ever where its files are not to be seen from here.
+        """
+        with contextlib.suppress(OSError):
+            return str((self.root / "tmp").stat().st_ino)
+        return ""
+
+
+def read_facts(client: Any) -> EngineFacts:
+    """Asks a `docker.APIClient`, whose stubs leave half of its methods untyped."""
+    info = client.info()
+    driver, seccomp = info["Driver"], None
+    if driver == "btrfs":
+        try:
+            seccomp = profile()
+        except ProfileMissing as error:
+            _log.warning("disk limits", problem=f"none is promised, since a tenant could evade them: {error}")
+        quota = seccomp is not None
+    else:
+        quota = driver == "zfs" or _quota_probe(client)
+    return EngineFacts(
+        quota=quota,
+        seccomp=seccomp,
+        runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
+        root=Path(info["DockerRootDir"]),
+        id=str(info.get("ID", "")),
+        live_restore=bool(info.get("LiveRestoreEnabled")),
+        versions={part["Name"]: part["Version"] for part in client.version().get("Components") or ()},
+        containerd_images="io.containerd.snapshotter.v1" in str(info.get("DriverStatus")),
+    )
+
+
+def _quota_probe(client: Any) -> bool:
+    """overlay2 enforces a size on xfs with project quotas only, and says so when a container is created."""
+    empty = io.BytesIO()
+    tarfile.open(fileobj=empty, mode="w").close()
+    client.import_image_from_data(empty.getvalue(), repository="leasehold/probe", tag="1")
+    name = "leasehold-quota-probe"
+    with contextlib.suppress(NotFound):
+        client.remove_container(name, force=True)
+    try:
+        config = client.create_host_config(storage_opt={"size": "64M"})
+        client.create_container("leasehold/probe:1", ["none"], name=name, host_config=config)
+    except APIError:
+        return False
+    client.remove_container(name, force=True)
+    return True

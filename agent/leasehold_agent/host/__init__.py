@@ -1,0 +1,71 @@
+"""The machine beneath the engine: its files, its disk, its networks, what it has to sell, and its keys.
+
+Each file stands on none but those before it:
+
+    _private_files  the one place that writes a file whole, for its owner only
+    _trees          folders that strangers filled, taken away
+    _processes      ending a process that may be another's by now
+    _netns          connections made from inside another network namespace
+    _subnets        addresses that nothing on the host has a use for
+    _firewall       what each lease may reach, as one nftables table
+    _disk_limits    whether the file system holds containers to their limits
+    _disk_reserve   room on the disk that nobody else gets
+    _inventory      what there is to sell, and what a lease's cells come to
+    _identity       the host's own keys
+"""
+
+from leasehold_agent.host._disk_limits import DiskLimits
+from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
+from leasehold_agent.host._firewall import (
+    BRIDGE_PREFIX,
+    PRIVATE_V4,
+    PRIVATE_V6,
+    Firewall,
+    HostPolicy,
+    LeasePolicy,
+    parse_rule,
+)
+from leasehold_agent.host._identity import Identity, load_identity
+from leasehold_agent.host._inventory import (
+    Inventory,
+    LeaseShare,
+    default_address,
+    runtimes,
+    share_of,
+    take_inventory,
+)
+from leasehold_agent.host._netns import busy_ports, connect
+from leasehold_agent.host._private_files import write_private
+from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
+from leasehold_agent.host._trees import remove_tree, tree_size
+
+__all__ = [
+    "BLOCK_BITS",
+    "BRIDGE_PREFIX",
+    "DISK_TROUBLE",
+    "LEASE_NETWORKS",
+    "PRIVATE_V4",
+    "PRIVATE_V6",
+    "AddressBlocks",
+    "DiskLimits",
+    "DiskReserve",
+    "Firewall",
+    "HostPolicy",
+    "Identity",
+    "Inventory",
+    "LeasePolicy",
+    "LeaseShare",
+    "busy_ports",
+    "connect",
+    "default_address",
+    "end_process_of",
+    "load_identity",
+    "parse_rule",
+    "remove_tree",
+    "runtimes",
+    "share_of",
+    "take_inventory",
+    "tree_size",
+    "write_private",
+]

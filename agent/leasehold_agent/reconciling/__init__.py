@@ -1,0 +1,45 @@
+"""From what the chain wants to what runs here.
+
+Each file stands on none but those before it:
+
+    _plan              what to do next: a pure function
+    _names             what containers, networks and bridges are called
+    _container_spec    from a workload to a container: pure functions
+    _host_facts        what this host is and has
+    _leases            what is known here of each lease
+    _containers        the engine's side of leases
+    _supplies          where workloads, images and datasets come from, and results go
+    _host              all of these, as the loop has them
+    _intake            a sealed workload, fetched and opened
+    _creation          a container, made and started
+    _readiness         whether it answers yet
+    _bring_up          these three, one after the other
+    _start_or_decline  what the chain is told of a lease that has not begun
+    _results           outputs, packed and published
+    _changes           another workload, tenant, size or end
+    _ending            stopped, cleared away, deleted
+    _reconciler        the one loop
+    _phases            how far a lease is
+    _docker_runtime    leases as the API and SSH see them
+"""
+
+from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._docker_runtime import DockerRuntime
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._host_facts import HostFacts, boot_id
+from leasehold_agent.reconciling._leases import LeaseBook
+from leasehold_agent.reconciling._names import Names
+from leasehold_agent.reconciling._reconciler import Reconciler
+from leasehold_agent.reconciling._supplies import Supplies
+
+__all__ = [
+    "Containers",
+    "DockerRuntime",
+    "Host",
+    "HostFacts",
+    "LeaseBook",
+    "Names",
+    "Reconciler",
+    "Supplies",
+    "boot_id",
+]

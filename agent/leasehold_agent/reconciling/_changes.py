@@ -1,0 +1,112 @@
+"""What changes of a lease while it lives: its workload, its tenant, its cells, its end.
+
+Each step's precondition is asked of whoever knows it (the chain's node, the engine) right before the act, and what must
+not be forgotten is noted before it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from leasehold.chain import LeaseState, format_lease
+from leasehold_agent._errors import NodesDisagree
+from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.host import LeaseShare
+from leasehold_agent.reconciling._container_spec import limits_of
+from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
+from leasehold_agent.reconciling._results import Publishing
+from leasehold_agent.store import Notes, notice_of, write_notice
+
+_log = structlog.get_logger("leasehold_agent")
+
+
+@dataclass(frozen=True)
+class Changes:
+    chain: ChainGate
+    containers: Containers
+    leases: LeaseBook
+    results: Publishing
+
+    async def replace(self, desired: Desired, share: LeaseShare) -> None:
+        """Make way for another workload: the old one's outputs are published, then its container goes."""
+        if not await self.chain.has_workload(desired.lease, desired.workload):
+            shown = format_lease(desired.lease)
+            raise NodesDisagree(f"The nodes do not agree what lease {shown} is to run.")
+        folder, record = self.leases.folder(desired.lease), self.leases.record(desired.lease)
+        notes, container = folder.load(), await self.containers.inspect(desired.lease)
+        log_step(desired.lease, "replace")
+        if container is not None:
+            if container.running or container.paused:
+                notes.stopped = True
+                folder.save(notes)
+                await self.containers.end(container, self.leases.grace(desired.lease))
+            same = (notes.author or notes.tenant) == desired.tenant
+            if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
+                await self.results.publish(desired, share)
+        await self.containers.remove(desired.lease)
+        folder.clear()
+        blank = Notes(
+            tenant=desired.tenant,
+            author=desired.author,
+            machine=desired.machine,
+            workload=desired.workload.hex(),
+            results=folder.load().results,
+        )
+        folder.save(blank)
+        record.ready, record.workload, record.trouble = False, None, None
+
+    async def hand_over(self, desired: Desired) -> None:
+        """Note the new tenant. The container runs on, without the former tenant's secrets; what his keys opened is
+        closed by who serves it. Until it is noted nobody is let in.
+        """
+        if not await self.chain.is_tenant(desired.lease, desired.tenant):
+            raise NodesDisagree(f"The nodes do not agree whose lease {format_lease(desired.lease)} is.")
+        folder = self.leases.folder(desired.lease)
+        notes = folder.load()
+        log_step(desired.lease, "hand-over")
+        folder.forget_secrets()
+        notes.tenant = desired.tenant
+        folder.save(notes)
+
+    async def tell(self, desired: Desired) -> None:
+        """Let the container hear that its lease ends early, and when; or that it does not after all."""
+        notice = notice_of(desired)
+        log_step(desired.lease, "tell")
+        write_notice(self.leases.folder(desired.lease).told, notice)
+        ends_at = None if notice is None else notice.ends_at
+        _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at)
+
+    async def resize(self, desired: Desired, before: LeaseShare, now: LeaseShare) -> None:
+        """Give the container what the lease holds now: limits at once, other GPUs by making it anew
+        out of its own data.
+
+        What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM first, as
+        at its end.
+        """
+        folder, workload = self.leases.folder(desired.lease), self.leases.workload(desired.lease)
+        notes, name, engine = (
+            folder.load(),
+            self.containers.names.container(desired.lease),
+            self.containers.engine,
+        )
+        if workload is None:
+            return
+        log_step(desired.lease, "resize")
+        if before.gpu_uuids == now.gpu_uuids:
+            await engine.update(name, limits_of(workload, now))
+            notes.placement = desired.placement
+            folder.save(notes)
+            return
+        notes.stopped = True
+        folder.save(notes)
+        if (container := await engine.inspect(name)) is not None:
+            await self.containers.end(container, workload.grace)
+        log_step(desired.lease, "keep")
+        async with self.containers.limits.held():
+            notes.image = await engine.keep(name, self.containers.names.kept(desired.lease))
+        folder.save(notes)
+        await engine.remove(name)
+        self.leases.record(desired.lease).ready = False

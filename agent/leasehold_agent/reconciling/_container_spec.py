@@ -1,0 +1,138 @@
+"""From a workload to a container: pure functions that say what it gets, and what it may not have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from leasehold.chain import format_lease
+from leasehold.workload import Runtime, Share, Workload
+from leasehold_agent._config import AgentSettings
+from leasehold_agent._errors import Declined
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
+from leasehold_agent.host import LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.reconciling._names import Names
+from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
+
+_DEFAULT_SHM = 64 << 20
+_LEAST_CPUS = 0.01
+"""The least that the kernel's scheduler takes. The engine reads what rounds to nothing as no limit at all."""
+_NO_RESOLVER = ("127.0.0.1",)
+"""The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
+container's stead, from the host's network: a way out by names that no rule sees."""
+_PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
+"""Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
+
+
+def check_tenant(workload: Workload, desired: Desired) -> None:
+    """Raises Declined("workload-invalid") for a workload that another account sealed for its own leases.
+
+    What counts is who set it: a lease that was transferred since runs what its former tenant left in it.
+    """
+    if workload.tenant is not None and workload.tenant != desired.author:
+        raise Declined("workload-invalid", "This workload was sealed for the leases of another account.")
+
+
+def check_fits(
+    workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
+) -> None:
+    """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    if share.gpu_uuids and placement & 0xFF != 0xFF:
+        raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
+    held = Share.WHOLE if placement & 0xFF == 0xFF else Share.CELLS
+    if workload.share not in (None, held):
+        raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
+    for what, asked, most in (
+        ("cpu", workload.cpu, share.cpus),
+        ("memory", workload.memory, share.memory_bytes),
+        ("disk", workload.disk, share.disk_bytes),
+        ("shm", workload.shm, share.memory_bytes),
+    ):
+        if asked is not None and asked > most:
+            raise Declined(
+                "unsupported", f"{what}: {asked} is more than the {most} that the lease's cells buy."
+            )
+    if workload.runtime is Runtime.GVISOR and "runsc" not in facts.runtimes:
+        raise Declined("unsupported", "runtime: this host has no gVisor.")
+    for port in workload.ports:
+        if port.host is not None and not settings.first_port <= port.host <= settings.last_port:
+            offered = f"{settings.first_port} to {settings.last_port}"
+            raise Declined("unsupported", f"ports: this host publishes {offered}, not {port.host}.")
+
+
+def choose_ports(
+    workload: Workload, taken: Collection[int], settings: AgentSettings
+) -> dict[tuple[int, str], int]:
+    """Host ports for the workload's. Raises Declined("port-taken")."""
+    asked = {port.host for port in workload.ports if port.host is not None}
+    if clash := asked & set(taken):
+        raise Declined("port-taken", f"ports: {min(clash)} serves another lease.")
+    free = (
+        p for p in range(settings.first_port, settings.last_port + 1) if p not in asked and p not in taken
+    )
+    return {(p.container, p.protocol.value): p.host or _next(free) for p in workload.ports}
+
+
+def _next(free: Iterator[int]) -> int:
+    try:
+        return next(free)
+    except StopIteration:
+        raise Declined("port-taken", "ports: every port that this host publishes is taken.") from None
+
+
+def policy_of(bridge: str, workload: Workload | None) -> LeasePolicy:
+    """The lease's rules; for a workload that cannot be read, none may leave."""
+    if workload is None:
+        return LeasePolicy(bridge, "none")
+    return LeasePolicy(bridge, workload.egress.mode, tuple(parse_rule(r) for r in workload.egress.allow))
+
+
+def limits_of(workload: Workload, share: LeaseShare) -> Limits:
+    """What the workload asks for, and no more than the lease's cells buy: they may have become fewer."""
+    return Limits(
+        cpus=max(_LEAST_CPUS, min(workload.cpu or share.cpus, share.cpus)),
+        memory_bytes=min(workload.memory or share.memory_bytes, share.memory_bytes),
+    )
+
+
+def spec_of(
+    desired: Desired,
+    workload: Workload,
+    names: Names,
+    *,
+    image: str,
+    share: LeaseShare,
+    facts: EngineFacts,
+    mounts: Sequence[tuple[Path, str]],
+    ports: Mapping[tuple[int, str], int],
+    settings: AgentSettings,
+) -> ContainerSpec:
+    """The container of a lease."""
+    limits = limits_of(workload, share)
+    return ContainerSpec(
+        name=names.container(desired.lease),
+        image=image,
+        network=names.network(desired.lease),
+        labels={**names.labels(desired.lease, desired.machine), WORKLOAD_LABEL: desired.workload.hex()},
+        command=workload.command,
+        environment={
+            **workload.env,
+            "LEASEHOLD_LEASE": format_lease(desired.lease),
+            # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
+            "NVIDIA_VISIBLE_DEVICES": ",".join(share.gpu_uuids) or "void",
+        },
+        hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
+        cpus=limits.cpus,
+        memory_bytes=limits.memory_bytes,
+        pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
+        shm_bytes=min(workload.shm or _DEFAULT_SHM, limits.memory_bytes),
+        disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
+        runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
+        gpu_uuids=share.gpu_uuids,
+        mounts=mounts,
+        ports=ports,
+        dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
+        grace=workload.grace,
+        seccomp=facts.seccomp,
+    )

@@ -1,0 +1,44 @@
+"""The containers of leases: by what names they go, and who keeps them within their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from leasehold_agent.engine import ContainerFacts, Engine
+from leasehold_agent.host import DiskLimits, Firewall
+from leasehold_agent.reconciling._names import Names
+
+_DEFAULT_GRACE = 10
+
+
+@dataclass
+class Containers:
+    names: Names
+    engine: Engine
+    limits: DiskLimits
+    firewall: Firewall
+
+    async def inspect(self, lease: int) -> ContainerFacts | None:
+        """The lease's container as the engine has it now."""
+        return await self.engine.inspect(self.names.container(lease))
+
+    async def end(self, container: ContainerFacts, grace: int | None) -> None:
+        """Stop what runs, with the tenant's grace; what somebody has paused hears no signal before it goes on."""
+        if container.paused:
+            await self.engine.unpause(container.name)
+        await self.engine.stop(container.name, _DEFAULT_GRACE if grace is None else grace)
+
+    async def remove(self, lease: int) -> None:
+        """The container goes, and what it had written before it was made anew."""
+        await self.engine.remove(self.names.container(lease))
+        await self.engine.forget(self.names.kept(lease))
+
+    async def remove_network(self, lease: int) -> None:
+        """The host has so many networks, and no more."""
+        await self.engine.remove_network(self.names.network(lease))
+
+    async def ports_taken(self) -> set[int]:
+        """The host's ports that leases have."""
+        all_of_them: Iterable[ContainerFacts] = await self.engine.containers(self.names.filter)
+        return {port for container in all_of_them for _, _, port in container.ports}

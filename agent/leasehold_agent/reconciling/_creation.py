@@ -1,0 +1,218 @@
+"""A lease's container, made and started: image, datasets, ports, secrets, network.
+
+Each step looks first at what is there, so that the whole can be begun again wherever it was cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from leasehold.workload import Workload
+from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import ContainerFacts, ContainerSpec
+from leasehold_agent.host import busy_ports, write_private
+from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import Record, log_step
+from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.store import NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
+
+_PORT_ATTEMPTS = 5
+_SECRETS = "/run/secrets"
+_PORT_TAKEN = ("port is already allocated", "address already in use")
+
+
+@dataclass
+class Creation:
+    """The container of one lease. `notes` are those of `folder`."""
+
+    host: Host
+    desired: Desired
+    workload: Workload
+    folder: LeaseDir
+    notes: Notes
+    record: Record
+
+    @property
+    def name(self) -> str:
+        return self.host.containers.names.container(self.desired.lease)
+
+    async def run(self) -> ContainerFacts:
+        """A running container of the lease, made now or started again. A port that is taken is chosen anew."""
+        host, notes, refused = self.host, self.notes, set[int]()
+        for _ in range(_PORT_ATTEMPTS):
+            await self._create(refused)
+            log_step(self.desired.lease, "start")
+            self.record.progress = "starting the container"
+            await host.containers.limits.settle()
+            notes.started_before = (await self._inspected()).started_at
+            notes.launched, notes.stopped, notes.ended, notes.boot = True, False, False, host.facts.boot
+            self.folder.save(notes)
+            try:
+                await host.containers.engine.start(self.name)
+                break
+            except EngineRefused as error:
+                if not any(words in str(error) for words in _PORT_TAKEN):
+                    raise Declined("start-failed", f"The container does not start: {error}") from error
+                container = await host.containers.engine.inspect(self.name)
+                refused |= {port for _, _, port in container.ports} if container else set()
+                await host.containers.engine.remove(self.name)
+        else:
+            raise Declined("port-taken", "ports: none of those tried on this host was free.")
+        return await self._inspected()
+
+    async def _create(self, refused: Collection[int]) -> None:
+        """The container as it should be, whether it was there or not; on none of the ports that were `refused`."""
+        engine, existing = self.host.containers.engine, await self.host.containers.engine.inspect(self.name)
+        if existing is None:
+            spec = await self._spec(refused)
+            await self._network()
+            await self._make(spec)
+        else:
+            await self._network()
+            await engine.join(self.name, self.host.containers.names.network(self.desired.lease))
+        put_secrets(self.folder, self.workload if self.desired.author == self.desired.tenant else None)
+        if existing is None or existing.state == "created":
+            await engine.make_folders(self.name, output_folders(self.workload))
+
+    async def _spec(self, refused: Collection[int]) -> ContainerSpec:
+        """All that the container is made of; what is not here is fetched."""
+        host, workload, facts = self.host, self.workload, self.host.facts
+        share = host.share(self.desired)
+        if self.notes.image is None:  # what ran before a resize has what its cells come to now
+            check_fits(workload, self.desired.placement, share, facts.engine, facts.settings)
+        self.record.waiting, self.record.progress = "image-unknown", "fetching the image"
+        self._check_disk()
+        log_step(self.desired.lease, "image")
+        image = self.notes.image or await self._image()
+        await self._check_volumes(image)
+        mounts = await self._datasets()
+        mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
+        if workload.secrets:
+            mounts.append((readable_folder(self.folder.secrets), _SECRETS))
+        self.record.waiting, self.record.progress = "start-failed", "creating the container"
+        log_step(self.desired.lease, "create")
+        ports = await self._free_ports(await host.containers.ports_taken() | set(refused))
+        spec = spec_of(
+            self.desired,
+            workload,
+            host.containers.names,
+            image=image,
+            share=share,
+            facts=facts.engine,
+            mounts=mounts,
+            ports=ports,
+            settings=facts.settings,
+        )
+        return replace(spec, mounts=[*mounts, *write_etc(self.folder.etc, spec.hostname, spec.dns)])
+
+    async def _make(self, spec: ContainerSpec) -> None:
+        self.notes.placement = self.desired.placement
+        self.folder.save(self.notes)
+        try:
+            async with self.host.containers.limits.held():
+                await self.host.containers.engine.create(spec)
+        except EngineRefused as error:
+            reason: DeclineReason = "no-disk" if "no space left" in str(error) else "start-failed"
+            raise Declined(reason, f"The container cannot be made: {error}") from error
+
+    async def _network(self) -> None:
+        """The lease's network, which goes when the container has stopped: one that comes back needs it anew."""
+        names, lease = self.host.containers.names, self.desired.lease
+        labels = names.labels(lease, self.desired.machine)
+        await self.host.containers.engine.ensure_network(names.network(lease), names.bridge(lease), labels)
+
+    async def _free_ports(self, taken: set[int]) -> dict[tuple[int, str], int]:
+        """Host ports that nothing on the host listens at, however many services lie at the front of the range."""
+        settings = self.host.facts.settings
+        asked = {port.host for port in self.workload.ports}
+        while True:
+            ports = choose_ports(self.workload, taken, settings)
+            numbers = [port for port in ports.values() if port not in asked]
+            busy = await asyncio.to_thread(busy_ports, numbers, settings.engine_netns)
+            if not busy:
+                return ports
+            taken |= busy
+
+    async def _check_volumes(self, image: str) -> None:
+        """An image's own volumes lie beside the container, where the engine holds no disk limit over them."""
+        if not self.host.facts.engine.quota:
+            return
+        mounted = {mount.path for mount in self.workload.datasets}
+        for path in await self.host.containers.engine.image_volumes(image):
+            if path.rstrip("/") not in mounted:
+                raise Declined(
+                    "unsupported",
+                    f"image: it declares a volume at {path}; build it without, and write there as elsewhere.",
+                )
+
+    def _check_disk(self) -> None:
+        """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
+        which begins meanwhile where there is anything left.
+
+        Raises NoRoom while something makes way for the last of the room, Declined where there is nothing that could.
+        """
+        wants = self.workload.disk or 0
+        if not (room := self.host.facts.room(wants)):
+            return
+        self.record.wants = wants
+        if room is DiskRoom.SHORT and self.host.kept.get(room):
+            self.record.waiting = "no-disk"
+            raise NoRoom(wants)
+        if room is DiskRoom.SHORT:
+            raise Declined("no-disk", "This host's disk is full.")
+
+    async def _image(self) -> str:
+        """The image; what is kept of leases before makes way for it, too."""
+        try:
+            return await self.host.supplies.images.ensure(self.workload.image)
+        except NoRoom as error:
+            if not self.host.kept.get(DiskRoom.WANTED):
+                raise Declined("no-disk", "This host's disk has no room for the image.") from error
+            reserve = self.host.facts.settings.disk_reserve
+            self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
+            raise
+
+    async def _datasets(self) -> list[tuple[Path, str]]:
+        host, author = self.host, self.desired.author
+        if not self.workload.datasets:
+            return []
+        log_step(self.desired.lease, "datasets")
+        cache = host.supplies.datasets
+        self.notes.datasets = tuple(cache.name(mount, author) for mount in self.workload.datasets)
+        self.folder.save(self.notes)  # from now on the cache keeps them
+        mounts = []
+        for mount in self.workload.datasets:
+            self.record.waiting, self.record.progress = "dataset-missing", f"fetching {mount.cid}"
+
+            def show(done: int, total: int, cid: str = mount.cid) -> None:
+                self.record.progress = f"fetching {cid}: {done} of {total} bytes"
+
+            path = await cache.get(mount, author, host.datasets_in_use(), show)
+            mounts.append((path, mount.path))
+        return mounts
+
+    async def _inspected(self) -> ContainerFacts:
+        container = await self.host.containers.engine.inspect(self.name)
+        if container is None:
+            raise NoContainer("The container is gone.")
+        return container
+
+
+def put_secrets(folder: LeaseDir, workload: Workload | None) -> None:
+    """Where a container finds its secrets: never in its environment, which `docker inspect` shows, nor in its own
+    files, which stay when the lease is somebody else's.
+    """
+    folder.forget_secrets()
+    for name, value in (workload.secrets if workload else {}).items():
+        write_private(readable_folder(folder.secrets) / name, value.encode(), mode=0o444)
+
+
+def output_folders(workload: Workload) -> list[str]:
+    """What a command finds made: an output's folder, or the one it lies in if its name has a dot and so is a file's."""
+    paths = [PurePosixPath(output.path) for output in workload.outputs]
+    return sorted({str(path.parent if "." in path.name else path) for path in paths} - {"/"})

@@ -1,0 +1,144 @@
+"""`LeaseRuntime` over the Docker engine: what the API and the SSH server may do with a lease."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+
+from leasehold.chain import LeaseState
+from leasehold_agent._errors import NoContainer
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import connect
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import Record
+from leasehold_agent.reconciling._phases import phase_of
+from leasehold_agent.reconciling._plan import kept_until
+from leasehold_agent.reconciling._reconciler import Reconciler
+from leasehold_agent.store import Notes, UploadedWorkloads, notice_of
+
+_CONNECT_SECONDS = 10
+_ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
+
+
+class DockerRuntime:
+    """Answers from the reconciler's last look; what it runs in a container goes to the engine directly."""
+
+    def __init__(self, host: Host, reconciler: Reconciler) -> None:
+        self._host = host
+        self._reconciler = reconciler
+
+    @property
+    def workloads(self) -> UploadedWorkloads:
+        return self._host.supplies.uploads
+
+    async def lookup(self, lease: int) -> LeaseHandle | None:
+        host = self._host
+        desired = host.snapshot.leases.get(lease)
+        notes = host.leases.folder(lease).load()
+        if desired is None and not notes.workload:
+            return None
+        container = self._reconciler.containers.get(lease)
+        record = host.leases.records.get(lease) or Record()
+        workload = host.leases.workload(lease) if notes.workload else None
+        phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
+        # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
+        mine = desired is None or desired.author == desired.tenant
+        kept = kept_until(desired, notes, self._reconciler.rules()) if container is not None else (None, None)
+        exited = container is not None and container.state in ("exited", "dead")
+        return LeaseHandle(
+            lease=lease,
+            tenant=_let_in(desired, notes),
+            machine=desired.machine if desired else notes.machine,
+            phase=phase,
+            reason=reason,
+            progress=record.progress if phase in ("pulling", "fetching", "starting") else None,
+            ports=_ports(container),
+            container_id=container.id if container else None,
+            container_state=container.state if container else None,
+            exit_code=container.exit_code if container is not None and exited else notes.exit_code,
+            end=desired.end if desired is not None and desired.state is not LeaseState.OPENED else None,
+            ssh_keys=workload.ssh_keys if workload and mine else (),
+            outputs=tuple(output.path for output in workload.outputs) if workload and mine else (),
+            result_cid=notes.result,
+            notice=notice_of(desired) if desired is not None else None,
+            kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
+            kept_until=kept[0],
+            paid_until=kept[1],
+        )
+
+    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        kept = self._host.leases.folder(lease)
+        if kept.load().cleared and kept.log.exists():
+            ending = await asyncio.to_thread(kept.log.read_bytes)
+            yield (
+                ending if tail is None else b"".join(ending.splitlines(keepends=True)[-tail or len(ending) :])
+            )
+            return
+        container = await self._container(lease)
+        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
+            yield _ROTATED
+        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
+            yield data
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool = False,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> CommandStream:
+        container = await self._container(lease, running=True)
+        return await self._host.containers.engine.streams.exec(
+            container.id, command, tty=tty, env=env or {}, size=size
+        )
+
+    async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        container = await self._container(lease, running=True)
+        # `localhost` first, as the tenant means it: many services listen there alone, and no address leads to it.
+        # gVisor keeps a loopback of its own; there the container's address is what can be reached.
+        with contextlib.suppress(OSError):
+            return await self._connect_inside(container, port)
+        if container.address is None:
+            raise NoContainer("The container has no address.")
+        netns = self._host.facts.settings.engine_netns
+        return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
+
+    async def _connect_inside(
+        self, container: ContainerFacts, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        process = Path(f"/proc/{container.pid}")
+        reader, writer = await connect("127.0.0.1", port, netns=process / "ns/net", seconds=_CONNECT_SECONDS)
+        # A process number may be another's by now, and another network would be another tenant's or the host's.
+        if container.id not in await asyncio.to_thread((process / "cgroup").read_text):
+            writer.close()
+            raise OSError("The container has just stopped.")
+        return reader, writer
+
+    async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
+        """The container as the engine has it now. Raises NoContainer, EngineDown."""
+        container = await self._host.containers.engine.inspect(self._host.containers.names.container(lease))
+        if container is None or (running and not container.running):
+            raise NoContainer("The lease's container is not running; its status says why.")
+        return container
+
+
+def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:
+    bindings = container.ports if container else ()
+    return tuple(
+        PublishedPort(port, host, "udp" if protocol == "udp" else "tcp") for port, protocol, host in bindings
+    )
+
+
+def _let_in(desired: Desired | None, notes: Notes) -> str:
+    """Whose requests are served. While a lease changes hands, nobody's: the former tenant is out at the first word of
+    it, and the new one is in once that is noted, which takes as many nodes as there are to ask.
+    """
+    if desired is None:
+        return notes.tenant
+    return desired.tenant if notes.tenant in ("", desired.tenant) else ""

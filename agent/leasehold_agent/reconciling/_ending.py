@@ -1,0 +1,93 @@
+"""The end of a lease: stopping, clearing away what could not run, deleting.
+
+Each step's precondition is asked of whoever knows it (the chain's node, the engine) right before the act, and what must
+not be forgotten is noted before it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from leasehold.chain import LeaseState, format_lease
+from leasehold_agent.chain import ChainGate, ChainSnapshot
+from leasehold_agent.host import write_private
+from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
+from leasehold_agent.reconciling._plan import Stop
+from leasehold_agent.reconciling._results import Publishing
+
+_log = structlog.get_logger("leasehold_agent")
+_LOG_BYTES = 1 << 16
+_MOST_TOLD = 256
+
+
+@dataclass(frozen=True)
+class Ending:
+    chain: ChainGate
+    containers: Containers
+    leases: LeaseBook
+    results: Publishing
+
+    async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
+        """Note that it is over, then stop the container and remove its network. What still runs on the
+        chain is left alone.
+        """
+        lease = action.lease
+        if await self.chain.is_live(lease):
+            return
+        folder, desired = self.leases.folder(lease), seen.leases.get(lease)
+        notes, container = folder.load(), await self.containers.inspect(lease)
+        if container is None and not folder.exists:  # it was deleted while the plan looked
+            await self.containers.remove_network(lease)
+            return
+        if notes.gone_at is None or notes.gone_block is None:
+            notes.gone_at, notes.gone_block = seen.now, seen.block
+        billed = (LeaseState.ACTIVE, LeaseState.ENDED, LeaseState.REJECTED)
+        if desired is not None and desired.state in billed:
+            notes.billed = max(0, desired.end - desired.start)
+        running = container is not None and (container.running or container.paused)
+        notes.stopped = notes.stopped or running
+        log_step(lease, "stop")
+        folder.save(notes)
+        if container is not None and running:
+            await self.containers.end(container, self.leases.grace(lease))
+        folder.forget_secrets()
+        await self.containers.remove_network(lease)
+        self.leases.record(lease).ready = False
+        _log.info("stopped", lease=format_lease(lease), why=action.why)
+
+    async def clear(self, lease: int) -> None:
+        """Nothing is left of a lease that could not run, but why, and the end of its log."""
+        if await self.chain.is_live(lease):
+            return
+        folder = self.leases.folder(lease)
+        notes, container = folder.load(), await self.containers.inspect(lease)
+        if container is not None and notes.launched:
+            notes.exit_code = container.exit_code
+            folder.save(notes)
+            if not folder.log.exists():
+                ending = await self.containers.engine.log_end(container.name, _LOG_BYTES)
+                write_private(folder.log, ending)
+        log_step(lease, "clear")
+        await self.containers.remove(lease)
+        await self.containers.remove_network(lease)
+        folder.clear(folder.log)
+        notes.cleared, notes.datasets = True, ()
+        folder.save(notes)
+        told = [other for other in self.leases.folders().values() if other.load().cleared]
+        for oldest in sorted(told, key=lambda other: other.load().gone_at or 0)[:-_MOST_TOLD]:
+            oldest.remove()
+
+    async def delete(self, lease: int) -> None:
+        """Retention is over and the chain agrees: everything of the lease goes, its folder last."""
+        if await self.chain.is_live(lease):
+            return
+        log_step(lease, "delete")
+        await self.containers.remove(lease)
+        await self.containers.remove_network(lease)
+        folder = self.leases.folder(lease)
+        await self.results.unpin(lease, folder.load().published_here)
+        folder.remove()
+        self.leases.records.pop(lease, None)

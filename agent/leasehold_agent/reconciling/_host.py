@@ -1,0 +1,63 @@
+"""This host with all its parts, as the loop has it. Each step takes of it what it needs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
+from leasehold_agent.host import HostPolicy, LeasePolicy, LeaseShare
+from leasehold_agent.reconciling._container_spec import policy_of
+from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._host_facts import HostFacts
+from leasehold_agent.reconciling._leases import LeaseBook
+from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.reconciling._supplies import Supplies
+
+Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
+"""The document that says where a lease can be reached, whose container has such ports."""
+
+
+@dataclass
+class Host:
+    """`estranged` says why this host's leases may run elsewhere: then nothing is done with them here. `reachable` says
+    whether it listens to tenants; `clock` is monotonic seconds, `sleep` waits that long. `snapshot` is the chain as it
+    was last seen, and `kept` the leases that are over and would make way, by how much room there is.
+    """
+
+    facts: HostFacts
+    leases: LeaseBook
+    containers: Containers
+    supplies: Supplies
+    chain: ChainGate
+    endpoint: Endpoint
+    estranged: str | None = None
+    reachable: Callable[[], bool] = lambda: True
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
+    snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+
+    def share(self, desired: Desired) -> LeaseShare:
+        """What the lease's cells come to on this host."""
+        return self.facts.share(desired, self.snapshot.machines.values())
+
+    def datasets_in_use(self) -> set[str]:
+        """Those of leases that run, or that a reorganisation may bring back."""
+        return self.leases.datasets_in_use(self.snapshot.block - self.facts.settings.confirmations)
+
+    async def guard(self) -> None:
+        """Put the firewall in place for every lease that has a folder here."""
+        settings, policies = self.facts.settings, list[LeasePolicy]()
+        for lease, folder in sorted(self.leases.folders().items()):
+            if (notes := folder.load()).cleared:
+                continue
+            over = notes.gone_at is not None
+            workload = None if over else self.leases.workload(lease)
+            policies.append(policy_of(self.containers.names.bridge(lease), workload))
+        policy = HostPolicy(
+            internet=settings.egress == "internet", deny=settings.egress_deny, dns=settings.dns
+        )
+        await self.containers.firewall.apply(policies, policy)

@@ -1,0 +1,396 @@
+"""The one loop: look at the chain and at the containers, plan, act; at every event and every few seconds.
+
+A lease has at most one action in progress. What fails for want of the engine, IPFS or the chain is tried again after
+a pause that doubles; a lease that is over does not wait for its own bringing up, which is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import structlog
+
+from leasehold.chain import LeaseState, format_lease
+from leasehold.errors import AgentError, ContractError, LeaseholdError
+from leasehold.workload import Restart
+from leasehold_agent._backoff import Backoff
+from leasehold_agent._errors import Declined, LimitNotHeld
+from leasehold_agent.chain import Duties, Told
+from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.reconciling._bring_up import bring_up
+from leasehold_agent.reconciling._changes import Changes
+from leasehold_agent.reconciling._ending import Ending
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._plan import (
+    Action,
+    Actual,
+    BringUp,
+    Clear,
+    Decline,
+    Delete,
+    DiskRoom,
+    HandOver,
+    Publish,
+    Replace,
+    Resize,
+    Rules,
+    SendStart,
+    Stop,
+    Tell,
+    gives_way,
+    plan,
+)
+from leasehold_agent.reconciling._results import Publishing
+from leasehold_agent.reconciling._start_or_decline import Starting
+from leasehold_agent.store import read_notice
+
+_log = structlog.get_logger("leasehold_agent")
+_HEALTHY_SECONDS = 10
+"""A command that ran so long is started again at once when it ends."""
+_MORE = 64 << 20
+"""Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
+_CLEARING_SECONDS = 10
+"""Before another lease makes way: file systems give the room of what was removed back in their own time."""
+_FOR_EVER = frozenset({"workload-invalid", "unsupported"})
+
+
+@dataclass
+class _Work:
+    """A lease's action in progress, and how often the last kind of it has failed in a row."""
+
+    task: asyncio.Task[None] | None = None
+    action: Action | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+    @property
+    def busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+
+@dataclass
+class Reconciler:
+    host: Host
+    told: Told = field(default_factory=Told)
+    containers: dict[int, ContainerFacts] = field(default_factory=dict)
+    networks: set[str] = field(default_factory=set)
+    _work: dict[int, _Work] = field(default_factory=dict)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _engine_down: bool = False
+    _clearing_until: float = float("-inf")
+    _forgetting: asyncio.Task[bool] | None = None
+    _duties: Duties = field(init=False)
+
+    def __post_init__(self) -> None:
+        host = self.host
+        chain, containers, leases, supplies = host.chain, host.containers, host.leases, host.supplies
+        self._duties = Duties(chain, host.clock)
+        self._results = Publishing(chain, containers, leases, supplies, host.facts)
+        self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
+        self._changes = Changes(chain, containers, leases, self._results)
+        self._ending = Ending(chain, containers, leases, self._results)
+
+    def wake(self) -> None:
+        """Look again now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until cancelled. Containers are left as they are."""
+        try:
+            while True:
+                self._wake.clear()
+                try:
+                    await self.tick()
+                except Exception:  # noqa: BLE001 - a full disk, no descriptor left: the next look may find it better
+                    _log.exception("tick")
+                # Not `wait_for`: before Python 3.12 it loses a cancellation that meets the event.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.host.facts.settings.tick_seconds):
+                        await self._wake.wait()
+        finally:
+            await self._drop_all()
+
+    async def tick(self) -> list[Action]:
+        """One look and what follows from it; returns the plan. Actions go on in tasks of their own."""
+        host = self.host
+        host.snapshot = await host.chain.snapshot(self._known())
+        starts = False
+        self.told.machines = host.snapshot.machines
+        with contextlib.suppress(LimitNotHeld):  # the log has it, and nothing starts meanwhile
+            await host.containers.limits.mend()
+            starts = True
+        self.told.serves = starts and host.reachable()
+        try:
+            await self._look()
+            await self._judge()
+            await host.guard()
+        except AgentError as error:
+            if not self._engine_down:
+                _log.warning("engine", problem=str(error))
+            self._engine_down = True
+            return []
+        if self._engine_down:
+            _log.info("engine", problem=None)
+        self._engine_down = False
+        here, rules = self._actual(), replace(self.rules(), room=self._forget_images(self._room()))
+        actions = plan(host.snapshot, here, rules)
+        if rules.room and gives_way(host.snapshot, here, rules, rules.room):
+            self._clearing_until = host.clock() + _CLEARING_SECONDS
+        host.kept = {
+            room: gives_way(host.snapshot, here, rules, room) for room in (DiskRoom.WANTED, DiskRoom.SHORT)
+        }
+        if host.estranged is not None:
+            actions = [action for action in actions if isinstance(action, Decline)]
+        self._forget_others({action.lease for action in actions})
+        for action in actions:
+            self._begin(action)
+        # The engine has answered, and every network is closed off as it should be.
+        serves = starts and host.reachable()
+        self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
+        await host.supplies.uploads.sweep(host.chain.standbys)
+        return actions
+
+    async def settle(self) -> None:
+        """Wait until the actions that are in progress have ended."""
+        await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
+        await self._duties.settle()
+
+    # ------------------------------------------------------------------------------------------------ looking
+
+    def _known(self) -> set[int]:
+        return set(self.host.leases.folders()) | self.containers.keys()
+
+    async def _look(self) -> None:
+        """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to
+        another agent on the same engine.
+        """
+        here: dict[int, ContainerFacts] = {}
+        folders = self.host.leases.folders()
+        for container in await self.host.containers.engine.containers(self.host.containers.names.filter):
+            named = self.host.containers.names.lease_of(container.labels)
+            if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
+                here[named[0]] = container
+        self.containers = here
+        self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
+
+    async def _judge(self) -> None:
+        """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
+        host, boot = self.host, self.host.facts.boot
+        for lease, container in self.containers.items():
+            record, folder = host.leases.record(lease), host.leases.folder(lease)
+            notes = folder.load()
+            if container.running and notes.launched and not notes.stopped and notes.boot != boot:
+                notes.boot = boot
+                folder.save(notes)
+            end = (container.id, container.finished_at)
+            if not container.exited or not notes.launched or notes.stopped or record.end == end:
+                continue
+            record.killed = not notes.ended and await host.containers.engine.killed_from_outside(container)
+            if record.killed:
+                _log.warning("killed", lease=format_lease(lease), container=container.name)
+            if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
+                record.again.reset()
+            record.again.failed(host.clock())
+            record.end, record.ends = end, record.ends + 1
+
+    def _actual(self) -> dict[int, Actual]:
+        here = {}
+        folders = self.host.leases.folders()
+        for lease in folders.keys() | self.containers.keys():
+            record, workload = self.host.leases.record(lease), self.host.leases.workload(lease)
+            notes = self.host.leases.folder(lease).load()
+            here[lease] = Actual(
+                notes=notes,
+                container=self.containers.get(lease),
+                told=read_notice(self.host.leases.folder(lease).told),
+                ready=record.ready,
+                waiting=record.waiting,
+                killed=record.killed,
+                restart=workload.restart if workload is not None else Restart.NEVER,
+                resting=self.host.clock() < record.again.until,
+                roomier=notes.lacked is not None
+                and self.host.facts.room_for_outputs() > 2 * notes.lacked + _MORE,
+                networked=self.host.containers.names.network(lease) in self.networks,
+            )
+        for lease in self.host.snapshot.leases.keys() - here.keys():
+            if lease in self.host.leases.records:
+                here[lease] = Actual(
+                    self.host.leases.folder(lease).load(), waiting=self.host.leases.record(lease).waiting
+                )
+        return here
+
+    def rules(self) -> Rules:
+        """The host's part of the decision, where it has room enough."""
+        settings = self.host.facts.settings
+        return Rules(
+            boot=self.host.facts.boot,
+            confirmations=settings.confirmations,
+            start_margin=settings.start_margin,
+            retention_min=settings.retention_min,
+            retention_max=settings.retention_max,
+        )
+
+    def _forget_images(self, room: DiskRoom) -> DiskRoom:
+        """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
+        if self._forgetting is None:
+            if room:
+                self._forgetting = asyncio.create_task(self._forget_image())
+            return DiskRoom.ENOUGH
+        if not self._forgetting.done():
+            return DiskRoom.ENOUGH
+        gone, self._forgetting = self._forgetting.result(), None
+        if gone:
+            self._clearing_until = self.host.clock() + _CLEARING_SECONDS
+        return DiskRoom.ENOUGH if gone else room
+
+    async def _forget_image(self) -> bool:
+        try:
+            return await self.host.supplies.images.forget_unused(self._images())
+        except (LeaseholdError, OSError) as error:
+            _log.warning("images", problem=str(error))
+            return False
+
+    def _images(self) -> set[str]:
+        """Those that live leases need, whether they have a container yet or not."""
+        live = {
+            lease
+            for lease, desired in self.host.snapshot.leases.items()
+            if desired.live_at(self.host.snapshot.now)
+        }
+        workloads = (self.host.leases.workload(lease) for lease in live)
+        return {workload.image for workload in workloads if workload is not None}
+
+    def _room(self) -> DiskRoom:
+        """What the disk has left, for those that begin too. It is short before the last of it goes, and what was
+        removed takes a while to be room.
+        """
+        host, snapshot = self.host, self.host.snapshot
+        if host.clock() < self._clearing_until:
+            return DiskRoom.ENOUGH
+        if host.facts.room(host.facts.settings.disk_reserve):
+            return DiskRoom.SHORT
+        live = (lease for lease, desired in snapshot.leases.items() if desired.live_at(snapshot.now))
+        left = DiskRoom.ENOUGH
+        for record in (host.leases.records[lease] for lease in live if lease in host.leases.records):
+            if record.wants is not None and not (room := host.facts.room(record.wants)):
+                record.wants = None  # it has what it bought, and fills it by itself
+            elif record.wants is not None:
+                left = max(left, room)
+        return left
+
+    # ------------------------------------------------------------------------------------------------- acting
+
+    def _begin(self, action: Action) -> None:
+        work = self._work.setdefault(action.lease, _Work())
+        same = type(work.action) is type(action)
+        if work.busy:
+            cut_off = isinstance(work.action, BringUp | SendStart) and not same
+            cut_off = cut_off and not isinstance(action, BringUp | SendStart)
+            # Nor do outputs that never get anywhere hold the disk.
+            if (cut_off or (isinstance(work.action, Publish) and isinstance(action, Delete))) and work.task:
+                work.task.cancel()
+            return
+        if not same:
+            work.backoff.reset()
+        if self.host.clock() < work.backoff.until:
+            return
+        work.action = action
+        work.task = asyncio.create_task(self._perform(action, work))
+
+    async def _perform(self, action: Action, work: _Work) -> None:
+        """One action, with what goes wrong turned into a note, a pause or a line in the log."""
+        record = self.host.leases.record(action.lease)
+        try:
+            await self._act(action)
+            if isinstance(action, SendStart | Publish | Decline):
+                # The index will tell what came of it; one that is stuck must not spin the loop.
+                self._pause(work)
+            else:
+                work.backoff.failures = 0
+        except Declined as error:
+            self._note_failure(action, error, work)
+        except ContractError as error:
+            # The state on the chain is another than the index knows: it will tell in a moment.
+            _log.info("refused", lease=format_lease(action.lease), problem=str(error))
+            self._pause(work)
+        except (LeaseholdError, OSError, TimeoutError) as error:
+            record.trouble = str(error)
+            _log.warning("retry", lease=format_lease(action.lease), action=_name(action), problem=str(error))
+            self._pause(work)
+        except Exception:  # noqa: BLE001 - an action's outermost level: one lease's trouble is not the others'
+            record.trouble = "internal error"
+            _log.exception("failed", lease=format_lease(action.lease), action=_name(action))
+            self._pause(work)
+        self.wake()
+
+    async def _act(self, action: Action) -> None:
+        host, lease = self.host, action.lease
+        desired = host.snapshot.leases.get(lease)
+        match action:
+            case Stop():
+                await self._ending.stop(action, host.snapshot)
+            case Clear():
+                await self._ending.clear(lease)
+            case Delete():
+                await self._ending.delete(lease)
+            case Decline():
+                await self._starting.decline(action)
+            case _ if desired is None:
+                return
+            case BringUp():
+                await bring_up(host, desired)
+            case SendStart():
+                await self._starting.start(desired)
+            case Publish():
+                await self._results.publish(desired, host.share(desired))
+            case Replace():
+                await self._changes.replace(desired, host.share(desired))
+            case HandOver():
+                await self._changes.hand_over(desired)
+            case Resize():
+                made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
+                await self._changes.resize(desired, host.share(made_for), host.share(desired))
+            case Tell():
+                await self._changes.tell(desired)
+
+    def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
+        """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""
+        _log.info("declined", lease=format_lease(action.lease), reason=error.reason, detail=error.detail)
+        self.host.leases.record(action.lease).trouble = error.detail
+        desired = self.host.snapshot.leases.get(action.lease)
+        unstarted = desired is not None and desired.state is LeaseState.OPENED
+        if unstarted or error.reason in _FOR_EVER:
+            folder = self.host.leases.folder(action.lease)
+            notes = folder.load()
+            notes.failure, notes.failure_detail = error.reason, error.detail
+            folder.save(notes)
+        else:
+            self._pause(work)
+
+    def _pause(self, work: _Work) -> None:
+        work.backoff.failed(self.host.clock())
+
+    def _forget_others(self, planned: set[int]) -> None:
+        for lease, work in list(self._work.items()):
+            if work.busy and lease not in planned and isinstance(work.action, BringUp) and work.task:
+                gone = lease not in self.host.snapshot.leases and self.host.snapshot.current
+                if gone:
+                    work.task.cancel()
+            elif not work.busy and lease not in planned:
+                del self._work[lease]
+
+    async def _drop_all(self) -> None:
+        tasks: list[asyncio.Task[Any]] = [
+            work.task for work in self._work.values() if work.busy and work.task
+        ]
+        tasks += [self._forgetting] if self._forgetting is not None else []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._duties.drop()
+
+
+def _name(action: Action) -> str:
+    return type(action).__name__

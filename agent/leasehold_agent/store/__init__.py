@@ -1,0 +1,43 @@
+"""What the host keeps on its disk for leases.
+
+Each file stands on none but those before it:
+
+    _lease_dir  a lease's folder, and what must be remembered of it
+    _notice     what its container hears of an early end
+    _etc        the files by which its container knows its name and resolvers
+    _uploads    sealed workloads that wait for their lease
+    _datasets   datasets, shared between leases and kept after them
+    _outputs    what a command leaves, on its way out of the container
+"""
+
+from leasehold_agent.store._datasets import DatasetCache
+from leasehold_agent.store._etc import write_etc
+from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
+from leasehold_agent.store._notice import (
+    NOTICE_MOUNT,
+    EarlyEnd,
+    notice_of,
+    read_notice,
+    readable_folder,
+    write_notice,
+)
+from leasehold_agent.store._outputs import PackOutputs, collect, packer
+from leasehold_agent.store._uploads import UploadedWorkloads
+
+__all__ = [
+    "NOTICE_MOUNT",
+    "DatasetCache",
+    "EarlyEnd",
+    "LeaseDir",
+    "Notes",
+    "PackOutputs",
+    "UploadedWorkloads",
+    "collect",
+    "lease_dirs",
+    "notice_of",
+    "packer",
+    "read_notice",
+    "readable_folder",
+    "write_etc",
+    "write_notice",
+]

@@ -1,0 +1,154 @@
+"""A lease's own folder: its sealed workload, its packed outputs, and what the agent must remember of it.
+
+Only what can be found out nowhere else is noted; what the chain or the engine knows is asked of them. Each
+note is written before the act that it is about, so that an agent killed between the two does the act again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from leasehold_agent._errors import DeclineReason
+from leasehold_agent.host import remove_tree, write_private
+
+_MOST_RESULTS = 64
+"""A tenant who sets workloads again and again has many. What stands on the chain is one of the last."""
+
+
+@dataclass
+class Notes:
+    """What is remembered of a lease over a restart of the agent.
+
+    tenant: whose it was last. author: the tenant whose workload it is. placement: what its container was made or
+    last resized for. image: what its container was made anew from, if not from the workload's own image.
+    launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
+    host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
+    as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
+    failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
+    lacked: bytes that there were for outputs when one of them did not fit.
+    published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
+    gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
+    datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
+    exit_code: with which its command had ended by then.
+    """
+
+    tenant: str = ""
+    author: str = ""
+    machine: int = 0
+    workload: str = ""
+    placement: int = 0
+    image: str | None = None
+    launched: bool = False
+    stopped: bool = False
+    boot: str = ""
+    started_before: float = -1.0
+    ended: bool = False
+    failure: DeclineReason | None = None
+    failure_detail: str = ""
+    outputs_packed: bool = False
+    lacked: int | None = None
+    result: str | None = None
+    published: bool = False
+    results: tuple[str, ...] = ()
+    gone_at: int | None = None
+    gone_block: int | None = None
+    billed: int = 0
+    datasets: tuple[str, ...] = ()
+    cleared: bool = False
+    exit_code: int | None = None
+
+    @property
+    def published_here(self) -> set[str]:
+        """What the host's IPFS node keeps for the lease."""
+        return {cid for cid in (*self.results, self.result) if cid is not None}
+
+    def remember(self, result: str) -> tuple[str, ...]:
+        """It is about to be published from here; returns what is remembered no longer."""
+        known = (*(cid for cid in self.results if cid != result), result)
+        self.results = known[-_MOST_RESULTS:]
+        return known[:-_MOST_RESULTS]
+
+
+class LeaseDir:
+    """The folder of one lease, which comes into being with the first note."""
+
+    def __init__(self, root: Path, lease: int) -> None:
+        self.path = root / str(lease)
+        self.lease = lease
+
+    @property
+    def sealed(self) -> Path:
+        return self.path / "workload.age"
+
+    @property
+    def outputs(self) -> Path:
+        return self.path / "outputs"
+
+    @property
+    def told(self) -> Path:
+        """What the container hears of its lease (`_notice`)."""
+        return self.path / "told"
+
+    @property
+    def secrets(self) -> Path:
+        """What its container finds at /run/secrets."""
+        return self.path / "secrets"
+
+    def forget_secrets(self) -> None:
+        """They vanish from a container that runs, too. The folder stays, since it is mounted there."""
+        for entry in list(self.secrets.iterdir()) if self.secrets.is_dir() else ():
+            entry.unlink()
+
+    @property
+    def log(self) -> Path:
+        """The end of the log of a lease that could not run."""
+        return self.path / "log"
+
+    @property
+    def etc(self) -> Path:
+        """The files of the container's `/etc` that the engine would keep itself (`_etc`)."""
+        return self.path / "etc"
+
+    @property
+    def exists(self) -> bool:
+        return self.path.is_dir()
+
+    def load(self) -> Notes:
+        """The notes, or blank ones. A field that this version does not know is left out."""
+        try:
+            raw = json.loads((self.path / "notes.json").read_text())
+        except FileNotFoundError:
+            return Notes()
+        known = {f.name for f in fields(Notes)}
+        notes = Notes(**{name: value for name, value in raw.items() if name in known})
+        notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
+        return notes
+
+    def save(self, notes: Notes) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
+
+    def clear(self, *keep: Path) -> None:
+        """Take away all but the notes, and what is to be kept."""
+        for entry in self.path.iterdir() if self.exists else ():
+            if entry.name == "notes.json" or entry in keep:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                remove_tree(entry)
+            else:
+                entry.unlink()
+
+    def remove(self) -> None:
+        """Take all of it away, the notes last: what a crash leaves is still known to be this lease's."""
+        self.clear()
+        if self.exists:
+            remove_tree(self.path)
+
+
+def lease_dirs(root: Path) -> dict[int, LeaseDir]:
+    """Every lease that has a folder."""
+    if not root.is_dir():
+        return {}
+    return {int(p.name): LeaseDir(root, int(p.name)) for p in root.iterdir() if p.name.isdigit()}

@@ -1,0 +1,64 @@
+"""Notice: how a container hears that its lease will end early, and when.
+
+A folder of the lease's own is mounted at `/run/leasehold`, read-only. A lease that was given notice has a file
+`notice.json` in it, `{"ends_at": unix seconds, "reason": "spot" | "terminated"}`, which appears whole. A program
+that knows nothing of it meets what it meets at the end of any lease: SIGTERM, and SIGKILL after its grace. No
+other signal is sent, since most of them end a program that does not expect them.
+
+What the file should say follows from the chain alone, so that it is written again wherever it differs: after a
+crash, when a notice is reorganised away, and in the container of another workload.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from leasehold.chain import LeaseState
+from leasehold_agent.chain import Desired
+from leasehold_agent.host import write_private
+
+NOTICE_MOUNT = "/run/leasehold"
+_NAME = "notice.json"
+
+
+@dataclass(frozen=True)
+class EarlyEnd:
+    """`ends_at`: unix seconds. reason: `spot` leases may be ended for nothing, others (`terminated`) for a penalty."""
+
+    ends_at: int
+    reason: Literal["spot", "terminated"]
+
+
+def notice_of(desired: Desired) -> EarlyEnd | None:
+    """What the container should hear."""
+    if desired.state is not LeaseState.ACTIVE or not desired.noticed:
+        return None
+    return EarlyEnd(desired.end, "spot" if desired.spot else "terminated")
+
+
+def readable_folder(folder: Path) -> Path:
+    """Make the folder that is mounted, for every user of the container to read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    return folder
+
+
+def read_notice(folder: Path) -> EarlyEnd | None:
+    """What the container has been told. What cannot be read is as good as nothing, and is written anew."""
+    try:
+        return EarlyEnd(**json.loads((folder / _NAME).read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
+    """Tell the container, or take back what it was told. The file is there whole or not at all."""
+    if notice is None:
+        with contextlib.suppress(FileNotFoundError):
+            (folder / _NAME).unlink()
+        return
+    write_private(readable_folder(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)
