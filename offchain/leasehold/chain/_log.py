@@ -7,7 +7,8 @@ from typing import NamedTuple
 class LogMeta(NamedTuple):
     """Where a log stands. Hashes are `0x` and 64 lower-case hex digits, `address` is checksummed.
 
-    A tuple, since that is made in a sixth of the time and there is one for every event. `timestamp` is the block's, in unix seconds, or 0 where the node does not put it into its logs.
+    `timestamp` is the block's, in unix seconds, or 0 where the node does not put it into its logs. A tuple, since that
+    is made in a sixth of the time and there is one for every event.
     """
 
     block_number: int

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leasehold.chain._collector import resting
 from leasehold.chain._decode import decode_log
 from leasehold.chain._log import Event
 from leasehold.errors import RpcUnavailable
@@ -53,11 +54,12 @@ async def decoded(raw: Sequence[dict[str, Any]], times: Mapping[str, int]) -> li
         for at in range(0, len(raw), _DECODE_AT_ONCE):
             if at:
                 await asyncio.sleep(0)
-            logs = [log for log in raw[at : at + _DECODE_AT_ONCE] if not log.get("removed")]
-            for log in logs:
-                if not log.get("blockTimestamp"):
-                    log["blockTimestamp"] = hex(times[log["blockHash"]])
-            events += [event for event in map(decode_log, logs) if event is not None]
+            with resting():
+                logs = [log for log in raw[at : at + _DECODE_AT_ONCE] if not log.get("removed")]
+                for log in logs:
+                    if not log.get("blockTimestamp"):
+                        log["blockTimestamp"] = hex(times[log["blockHash"]])
+                events += [event for event in map(decode_log, logs) if event is not None]
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise RpcUnavailable((f"eth_getLogs: a log that cannot be read ({error})",)) from error
     return _in_order(events)
