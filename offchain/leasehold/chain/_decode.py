@@ -130,7 +130,7 @@ def _layout(entry: Mapping[str, Any]) -> _Layout:
         else:
             word, at = f"data[{at}:{at + words * _WORD}]", at + words * _WORD
         scope[f"read_{item['name']}"] = read
-        written = {_integer: f"int({word}, 16)", _address: f"checksummed({word})"}
+        written: Mapping[Reader, str] = {_integer: f"int({word}, 16)", _address: f"checksummed({word})"}
         fields[item["name"]] = written.get(read, f"read_{item['name']}({word}, data)")
     values = ", ".join(fields[item["name"]] for item in entry["inputs"])
     make = eval(f"lambda log, topics, data: event(log, {values})", scope)  # of our own ABIs alone
