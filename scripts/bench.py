@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-SUITES = ("gas", "watcher", "datasets", "agent")
+SUITES = ("gas", "cli", "watcher", "datasets", "agent")
 COLUMNS = ("name", "ours", "reference", "ratio", "goal")
 REPORT = Path("build/bench.json")
 

@@ -51,8 +51,6 @@ that stays, a `problem` with its data and an `advice`; `str(error)` is both. `er
 from functools import cache
 from typing import Any, ClassVar
 
-from eth_abi.abi import decode as abi_decode
-from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -302,6 +300,9 @@ class UnknownRevert(ContractError):
 
 def decode_revert(data: bytes) -> ContractError:
     """The exception for a call's revert data. Never raises: what is not known becomes `UnknownRevert`."""
+    from eth_abi.abi import decode as abi_decode
+    from eth_abi.exceptions import DecodingError
+
     known = _by_selector().get(data[:4])
     if known is None:
         return UnknownRevert("0x" + data.hex())

@@ -8,78 +8,83 @@ async with Rpc(["http://127.0.0.1:8545"]) as rpc:
     lease, receipt = await pool.open(LeaseRequest(machine=1, …))
 """
 
-from leasehold.chain._accounts import AccountsContract
-from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
-from leasehold.chain._companions import Committee, Directory, Faults, Reputation
-from leasehold.chain._decode import decode_log
-from leasehold.chain._deployment import Deployment, DeploymentMissing
-from leasehold.chain._eip712 import Call
-from leasehold.chain._generated import events as _events
-from leasehold.chain._generated.events import *  # noqa: F403
-from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
-from leasehold.chain._index_errors import IndexBroken, IndexConflict
-from leasehold.chain._indexer import Indexer
-from leasehold.chain._keystore import KeyInfo, Keystore
-from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
-from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
-from leasehold.chain._log import Event, LogMeta
-from leasehold.chain._ordered import Applied, Block, RolledBack
-from leasehold.chain._past import logs_since
-from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
-from leasehold.chain._records import (
-    ChallengeRecord,
-    DelegateRecord,
-    FaultRecord,
-    LeaseRecord,
-    Ledger,
-    LedgerEntry,
-    LicenceRecord,
-    LossRecord,
-    MachineRecord,
-    OfferRecord,
-    ParamsRecord,
-    PoolRecord,
-    RatingRecord,
-    RoundRecord,
-    SeatRecord,
-    ServiceRecord,
-    VoteRecord,
-)
-from leasehold.chain._rpc import BlockHeader, Rpc
-from leasehold.chain._sender import Sender, Sends
-from leasehold.chain._signer import LocalSigner, Signer, TypedData
-from leasehold.chain._token import UNLIMITED, Token
-from leasehold.chain._types import (
-    CELLS_PER_GPU,
-    ZERO_ADDRESS,
-    ZERO_DIGEST,
-    Challenge,
-    Companions,
-    Consent,
-    Delegation,
-    Fault,
-    FaultKind,
-    FaultState,
-    Lease,
-    LeaseRequest,
-    LeaseState,
-    Licence,
-    Machine,
-    MachineStatus,
-    Params,
-    ProviderAccount,
-    Receipt,
-    Round,
-    RoundState,
-    Seat,
-    SlashWindow,
-    Terms,
-    backup_digest,
-    commitment,
-    cost,
-)
-from leasehold.chain._types import Signer as SeatSigner
-from leasehold.chain._watcher import EventWatcher, Item
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.chain._accounts import AccountsContract
+    from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
+    from leasehold.chain._companions import Committee, Directory, Faults, Reputation
+    from leasehold.chain._decode import decode_log
+    from leasehold.chain._deployment import Deployment, DeploymentMissing
+    from leasehold.chain._eip712 import Call
+    from leasehold.chain._generated import events as _events
+    from leasehold.chain._generated.events import *  # noqa: F403
+    from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
+    from leasehold.chain._index_errors import IndexBroken, IndexConflict
+    from leasehold.chain._indexer import Indexer
+    from leasehold.chain._keystore import KeyInfo, Keystore
+    from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
+    from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
+    from leasehold.chain._log import Event, LogMeta
+    from leasehold.chain._ordered import Applied, Block, RolledBack
+    from leasehold.chain._past import logs_since
+    from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
+    from leasehold.chain._records import (
+        ChallengeRecord,
+        DelegateRecord,
+        FaultRecord,
+        LeaseRecord,
+        Ledger,
+        LedgerEntry,
+        LicenceRecord,
+        LossRecord,
+        MachineRecord,
+        OfferRecord,
+        ParamsRecord,
+        PoolRecord,
+        RatingRecord,
+        RoundRecord,
+        SeatRecord,
+        ServiceRecord,
+        VoteRecord,
+    )
+    from leasehold.chain._rpc import BlockHeader, Rpc
+    from leasehold.chain._sender import Sender, Sends
+    from leasehold.chain._signer import LocalSigner, Signer, TypedData
+    from leasehold.chain._token import UNLIMITED, Token
+    from leasehold.chain._types import (
+        CELLS_PER_GPU,
+        ZERO_ADDRESS,
+        ZERO_DIGEST,
+        Challenge,
+        Companions,
+        Consent,
+        Delegation,
+        Fault,
+        FaultKind,
+        FaultState,
+        Lease,
+        LeaseRequest,
+        LeaseState,
+        Licence,
+        Machine,
+        MachineStatus,
+        Params,
+        ProviderAccount,
+        Receipt,
+        Round,
+        RoundState,
+        Seat,
+        SlashWindow,
+        Terms,
+        backup_digest,
+        commitment,
+        cost,
+    )
+    from leasehold.chain._types import Signer as SeatSigner
+    from leasehold.chain._watcher import EventWatcher, Item
 
 __all__ = [
     "CELLS_PER_GPU",
@@ -178,4 +183,81 @@ __all__ = [
     "logs_since",
     "parse_lease",
 ]
-__all__ += _events.__all__
+
+_PARTS = {
+    "_accounts": ("AccountsContract",),
+    "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
+    "_companions": ("Committee", "Directory", "Faults", "Reputation"),
+    "_decode": ("decode_log",),
+    "_deployment": ("Deployment",),
+    "_eip712": ("Call",),
+    "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
+    "_index_errors": ("IndexBroken", "IndexConflict"),
+    "_indexer": ("Indexer",),
+    "_keystore": ("KeyInfo", "Keystore"),
+    "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
+    "_lens": ("Lens", "ListedMachine", "PoolView", "ProviderView"),
+    "_log": ("Event", "LogMeta"),
+    "_ordered": ("Applied", "Block", "RolledBack"),
+    "_past": ("logs_since",),
+    "_pool": ("FactoryContract", "Pool", "ProposedParams"),
+    "_records": (
+        "ChallengeRecord",
+        "DelegateRecord",
+        "FaultRecord",
+        "LeaseRecord",
+        "Ledger",
+        "LedgerEntry",
+        "LicenceRecord",
+        "LossRecord",
+        "MachineRecord",
+        "OfferRecord",
+        "ParamsRecord",
+        "PoolRecord",
+        "RatingRecord",
+        "RoundRecord",
+        "SeatRecord",
+        "ServiceRecord",
+        "VoteRecord",
+    ),
+    "_rpc": ("BlockHeader", "Rpc"),
+    "_sender": ("Sender", "Sends"),
+    "_signer": ("LocalSigner", "Signer", "TypedData"),
+    "_token": ("UNLIMITED", "Token"),
+    "_types": (
+        "CELLS_PER_GPU",
+        "ZERO_ADDRESS",
+        "ZERO_DIGEST",
+        "Challenge",
+        "Companions",
+        "Consent",
+        "Delegation",
+        "Fault",
+        "FaultKind",
+        "FaultState",
+        "Lease",
+        "LeaseRequest",
+        "LeaseState",
+        "Licence",
+        "Machine",
+        "MachineStatus",
+        "Params",
+        "ProviderAccount",
+        "Receipt",
+        "Round",
+        "RoundState",
+        "Seat",
+        "SlashWindow",
+        "Terms",
+        "backup_digest",
+        "commitment",
+        "cost",
+    ),
+    "_watcher": ("EventWatcher", "Item"),
+}
+if TYPE_CHECKING:
+    __all__ += _events.__all__
+else:
+    __getattr__ = face(
+        __name__, _PARTS, renamed={"SeatSigner": ("_types", "Signer")}, rest="_generated.events"
+    )

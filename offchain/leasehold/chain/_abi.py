@@ -9,9 +9,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from eth_abi.abi import decode as abi_decode
-from eth_abi.abi import encode as abi_encode
-from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -59,6 +56,8 @@ class Function:
 
     def encode(self, *values: object) -> bytes:
         """The calldata. Raises ValueError or an eth_abi error when a value does not fit its type."""
+        from eth_abi.abi import encode as abi_encode
+
         plain = [_plain(item, value) for item, value in zip(self.inputs, values, strict=True)]
         return self.selector + abi_encode([canonical(item) for item in self.inputs], plain)
 
@@ -67,6 +66,10 @@ class Function:
 
         Raises ValueError when the bytes say anything but exactly these arguments: whoever is shown them sees all.
         """
+        from eth_abi.abi import decode as abi_decode
+        from eth_abi.abi import encode as abi_encode
+        from eth_abi.exceptions import DecodingError
+
         types = [canonical(item) for item in self.inputs]
         try:
             values = abi_decode(types, data[4:])
@@ -80,6 +83,8 @@ class Function:
 
     def decode(self, data: bytes) -> tuple[Any, ...]:
         """The returned values."""
+        from eth_abi.abi import decode as abi_decode
+
         values = abi_decode([canonical(item) for item in self.outputs], data)
         return tuple(_shaped(item, value) for item, value in zip(self.outputs, values, strict=True))
 

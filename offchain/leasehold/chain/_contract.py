@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from eth_abi.exceptions import DecodingError
-
 from leasehold.chain._abi import Function, functions
 from leasehold.chain._decode import decode_log
 from leasehold.chain._eip712 import Call
@@ -49,6 +47,8 @@ class Contract:
         return functions(cls._abi)[name]
 
     async def _read(self, name: str, *values: object) -> Any:
+        from eth_abi.exceptions import DecodingError
+
         function = self._function(name)
         answer = await self._rpc.eth_call(self.address, function.encode(*values))
         if not answer:

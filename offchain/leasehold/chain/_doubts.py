@@ -8,7 +8,7 @@ later: whoever opened a lease in such a block would wait for nothing otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from leasehold.chain._bloom import may_hold
 from leasehold.chain._rpc import BlockHeader
@@ -37,6 +37,17 @@ class Doubts:
             return False
         self._believed[header.hash] = (self._clock(), 0)
         return True
+
+    def in_parts(self, headers: Sequence[BlockHeader], full: int) -> Iterator[Sequence[BlockHeader]]:
+        """The headers in their order, in parts that each have so many blocks at most that may hold events."""
+        begin = held = 0
+        for at, header in enumerate(headers):
+            if may_hold(header.bloom, self._addresses):
+                held += 1
+                if held > full:
+                    yield headers[begin:at]
+                    begin, held = at, 1
+        yield headers[begin:]
 
     def handed_out(self) -> None:
         """All that was asked for has been believed."""

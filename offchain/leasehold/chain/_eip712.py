@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypedDict, cast, get_type_hints
 
-from eth_account.messages import encode_typed_data
 from eth_utils.address import is_hex_address, to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -120,6 +119,8 @@ class Struct:
 
     def digest(self, domain: Domain) -> bytes:
         """The 32 bytes that are signed."""
+        from eth_account.messages import encode_typed_data
+
         message = encode_typed_data(full_message=cast(dict[str, Any], self.typed_data(domain)))
         return keccak(b"\x19" + message.version + message.header + message.body)
 

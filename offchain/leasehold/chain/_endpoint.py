@@ -16,6 +16,7 @@ import httpx
 import orjson
 
 from leasehold._bounded import Unreadable, read_bounded
+from leasehold.chain._collector import resting
 from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import ContractError, Reverted, RpcError, UnknownRevert, decode_revert
 
@@ -139,7 +140,8 @@ class Endpoint:
         except Unreadable as error:
             raise Unanswered(str(error)) from error
         try:
-            return status, limit, orjson.loads(raw)
+            with resting():
+                return status, limit, orjson.loads(raw)
         except orjson.JSONDecodeError:
             if status == 413:
                 raise BatchRefused(f"HTTP {status}") from None

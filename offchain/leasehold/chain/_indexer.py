@@ -6,6 +6,7 @@ database is used synchronously in threads: SQLite is, and a batch is one call.
 """
 
 import asyncio
+import itertools
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -366,16 +367,14 @@ def _insert_ledger(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> No
         connection.execute(tables.ledger.insert(), [dict(zip(names, row, strict=True)) for row in rows])
         return
     amounts = [i for i, column in enumerate(tables.ledger.c) if isinstance(column.type, Amount)]
-    first, last = amounts[0], amounts[-1] + 1  # they stand side by side
+    one = f"({', '.join('?' * len(names))})"
     for at in range(0, len(rows), _ROWS_A_STATEMENT):
         some = rows[at : at + _ROWS_A_STATEMENT]
-        one = f"({', '.join('?' * len(names))})"
         statement = f"INSERT INTO chain_ledger ({', '.join(names)}) VALUES {', '.join([one] * len(some))}"
-        values: list[Any] = []
-        for row in some:
-            values += row[:first]
-            values += [None if v is None else str(v) for v in row[first:last]]
-            values += row[last:]
+        columns: list[Sequence[Any]] = list(zip(*some, strict=True))
+        for i in amounts:
+            columns[i] = [None if value is None else str(value) for value in columns[i]]
+        values = itertools.chain.from_iterable(zip(*columns, strict=True))
         connection.exec_driver_sql(statement, tuple(values))
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from eth_account import Account
-from eth_account.account import Account as AccountClass
 from eth_utils.address import to_checksum_address
 
 from leasehold.chain._signer import LocalSigner
@@ -83,6 +81,8 @@ class Keystore:
 
     async def unlock(self, name: str, password: str) -> LocalSigner:
         """Raises KeyMissing, WrongPassword, or WalletError for a file that is no keystore."""
+        from eth_account import Account
+
         path = self._path(name)
         try:
             document = path.read_text()
@@ -106,7 +106,9 @@ class Keystore:
         return self._folder / f"{name}.json"
 
     def _encrypt(self, key: bytes, password: str) -> str:
-        encrypt = AccountClass.encrypt
+        from eth_account.account import Account
+
+        encrypt = Account.encrypt
         document = encrypt(key, password, kdf="scrypt", iterations=self._iterations)
         return json.dumps(document)
 

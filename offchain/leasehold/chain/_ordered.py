@@ -2,15 +2,18 @@
 
 import asyncio
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leasehold.chain._collector import resting
 from leasehold.chain._decode import decode_log
 from leasehold.chain._log import Event
 from leasehold.errors import RpcUnavailable
 
 _DECODE_AT_ONCE = 1_000  # logs, about 5 ms, before other coroutines get their turn
+_INDEX_BITS = 48  # of a log's index: no answer with more is believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +51,25 @@ async def decoded(raw: Sequence[dict[str, Any]], times: Mapping[str, int]) -> li
     """
     events: list[Event] = []
     try:
-        for done, log in enumerate(raw, 1):
-            if log.get("removed"):
-                continue
-            if not log.get("blockTimestamp"):
-                log["blockTimestamp"] = hex(times[log["blockHash"]])
-            event = decode_log(log)
-            if event is not None:
-                events.append(event)
-            if done % _DECODE_AT_ONCE == 0:
+        for at in range(0, len(raw), _DECODE_AT_ONCE):
+            if at:
                 await asyncio.sleep(0)
+            with resting():
+                logs = [log for log in raw[at : at + _DECODE_AT_ONCE] if not log.get("removed")]
+                for log in logs:
+                    if not log.get("blockTimestamp"):
+                        log["blockTimestamp"] = hex(times[log["blockHash"]])
+                events += [event for event in map(decode_log, logs) if event is not None]
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise RpcUnavailable((f"eth_getLogs: a log that cannot be read ({error})",)) from error
     return _in_order(events)
 
 
 def _in_order(events: list[Event]) -> list[Event]:
-    places = [(event.log.block_number, event.log.log_index) for event in events]
-    if all(a < b for a, b in itertools.pairwise(places)):
+    places = [(log := event.log).block_number << _INDEX_BITS | log.log_index for event in events]
+    if all(map(operator.lt, places, places[1:])):
         return events
-    by_place: dict[tuple[int, int], Event] = {}
+    by_place: dict[int, Event] = {}
     for place, event in zip(places, events, strict=True):
         if by_place.setdefault(place, event) != event:
             raise Reorganised  # two branches, or one place told in two ways

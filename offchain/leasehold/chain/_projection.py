@@ -243,7 +243,7 @@ class Projection:
         """`amount` leaves `debit` and reaches `credit`; None is whatever is no account of the ledger."""
         if not amount:
             return
-        place = log.block_number << tables.LOG_INDEX_BITS | log.log_index
+        place = log.block_number << tables.LOG_INDEX_BITS | log.log_index  # for every move: no call
         left = None if debit is None else self._add(debit, -amount)
         reached = None if credit is None else self._add(credit, amount)
         tx_hash = bytes.fromhex(log.tx_hash[2:])

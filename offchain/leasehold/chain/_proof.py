@@ -19,11 +19,6 @@ from enum import IntEnum
 from typing import Final, Protocol
 
 import orjson
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
-from eth_keys.datatypes import Signature
-from eth_keys.exceptions import BadSignature
-from eth_utils.exceptions import ValidationError
 
 from leasehold.chain._eip712 import Domain, Struct, TypedData
 from leasehold.chain._typed import Request, Session
@@ -139,7 +134,9 @@ class SessionKey:
         leases: Sequence[int] = (),
     ) -> "SessionKey":
         """Has `wallet`, the key of `account`, sign a session for `private_key` once."""
-        key: LocalAccount = Account.from_key(private_key)
+        from eth_account import Account
+
+        key = Account.from_key(private_key)
         session = Session(
             account=account,
             chain=domain.chain_id,
@@ -153,6 +150,8 @@ class SessionKey:
 
     def prove(self, request: Request, domain: Domain) -> bytes:
         """A proof of kind 4 for `request`."""
+        from eth_account import Account
+
         signed = Account.unsafe_sign_hash(request.digest(domain), self.private_key)
         payload = {
             "session": self.session.to_json(),
@@ -171,6 +170,10 @@ def recover_signer(digest: bytes, signature: bytes) -> str:
     Raises ProofMalformed for another length, for s in the upper half (a second signature that anyone can make
     from the first), for v other than 27 and 28, and for what no key can have made.
     """
+    from eth_keys.datatypes import Signature
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
     if len(signature) != 65:
         raise ProofMalformed(f"the signature has {len(signature)} bytes, not 65")
     r, s, v = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64]), signature[64]

@@ -1,12 +1,13 @@
 """Who signs: the protocol that keystores, hardware wallets and tests serve, and a key in memory."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
-from eth_account.types import TransactionDictType
 from eth_utils.address import to_checksum_address
+
+if TYPE_CHECKING:
+    from eth_account.signers.local import LocalAccount
+    from eth_account.types import TransactionDictType
 
 TypedData = Mapping[str, Any]
 """An EIP-712 message as `eth_signTypedData_v4` takes it: types, primaryType, domain, message."""
@@ -39,6 +40,8 @@ class LocalSigner:
     """A private key in this process's memory."""
 
     def __init__(self, key: bytes | str) -> None:
+        from eth_account import Account
+
         self._account: LocalAccount = Account.from_key(key)
 
     def __repr__(self) -> str:
@@ -53,7 +56,7 @@ class LocalSigner:
         to = fields.get("to")
         if isinstance(to, str):
             fields["to"] = to_checksum_address(to)  # eth-account takes no other form
-        return bytes(self._account.sign_transaction(cast(TransactionDictType, fields)).raw_transaction)
+        return bytes(self._account.sign_transaction(cast("TransactionDictType", fields)).raw_transaction)
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         return bytes(self._account.sign_typed_data(full_message=dict(message)).signature)

@@ -1,8 +1,5 @@
 """The pool's token: what is needed of ERC-20."""
 
-from eth_abi.abi import decode as abi_decode
-from eth_abi.abi import encode as abi_encode
-from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 
 from leasehold.chain._rpc import Rpc
@@ -36,6 +33,9 @@ class Token:
         return await self._integer("nonces(address)", owner)
 
     async def symbol(self) -> str:
+        from eth_abi.abi import decode as abi_decode
+        from eth_abi.exceptions import DecodingError
+
         answer = await self._call("symbol()")
         try:
             return str(abi_decode(["string"], answer)[0])
@@ -108,5 +108,7 @@ class Token:
 
 
 def _encode(signature: str, values: tuple[object, ...]) -> bytes:
+    from eth_abi.abi import encode as abi_encode
+
     inner = signature[signature.index("(") + 1 : -1]
     return keccak(text=signature)[:4] + abi_encode(inner.split(",") if inner else [], values)

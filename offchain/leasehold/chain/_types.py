@@ -7,7 +7,6 @@ a GPU). Addresses are checksummed strings, digests 32 bytes.
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from eth_abi.abi import encode as abi_encode
 from eth_utils.crypto import keccak
 
 ZERO_ADDRESS = "0x" + "00" * 20
@@ -403,6 +402,8 @@ class Receipt:
 
 def backup_digest(machine: int, revision: int, placement: int, workload: bytes) -> bytes:
     """What a lease stores of its standby (`LeaseRequest.backup`), and `Pool.failover` takes apart again."""
+    from eth_abi.abi import encode as abi_encode
+
     return keccak(
         abi_encode(["uint32", "uint16", "uint16", "bytes32"], [machine, revision, placement, workload])
     )
@@ -419,6 +420,8 @@ def commitment(
     salt: bytes,
 ) -> bytes:
     """What a validator commits to in a verification; `Committee.reveal` takes the same values."""
+    from eth_abi.abi import encode as abi_encode
+
     types = ["uint256", "address", "uint256", "uint32", "bool", "bytes32", "uint16", "bytes32"]
     return keccak(abi_encode(types, [chain_id, controller, round_, seat, passed, spec, score, salt]))
 

@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from leasehold.chain._doubts import Doubts
 from leasehold.chain._heads import HeadListener
@@ -37,13 +37,16 @@ from leasehold.errors import ChainError, RpcError, RpcUnavailable
 WINDOW = 64
 _REMEMBERED = 4096
 _LOGS_WANTED = 5_000  # for each range: some 3 MB
-_FIRST_SPAN, _LAST_SPAN = 1_000, 1 << 20
+_FIRST_SPAN, _LAST_SPAN = 16, 1 << 20
+_GROWTH, _GROWTH_AFTER_REFUSAL = 8, 2
 _RANGES_UNTIL_REGROWTH = 16
+_FULL_AT_ONCE = 8  # blocks that may hold events, near the head
 _TORN = "the blocks that the node names do not follow one another"
 _FIRST_RETRY, _LAST_RETRY = 0.05, 5.0  # seconds
 
 
 Item = Applied | RolledBack
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class EventWatcher:
         self._heads = HeadListener(urls)
         self._chain: deque[Block] = deque(maxlen=_REMEMBERED)
         self._remembers_all = True
-        self._span = _FIRST_SPAN
+        self._span, self._growth = _FIRST_SPAN, _GROWTH
         self._no_growth = 0
         self._doubts = Doubts(self._addresses, clock)
         self._unknown_since: float | None = None
@@ -183,7 +186,9 @@ class EventWatcher:
             async for batch in batches:
                 yield batch
         if head.number >= self._next:
-            yield await self._walk(head)
+            async with contextlib.aclosing(self._walk(head)) as batches:
+                async for batch in batches:
+                    yield batch
 
     @property
     def _next(self) -> int:
@@ -252,7 +257,7 @@ class EventWatcher:
     # -------------------------------------------------------------------------------------------- near the
     # head
 
-    async def _walk(self, head: BlockHeader) -> list[Item]:
+    async def _walk(self, head: BlockHeader) -> AsyncGenerator[list[Item], None]:
         """The blocks after the last one up to `head`, linked by their parents' hashes."""
         headers = await self._headers(self._next, head)
         parent = self._chain[-1].hash if self._chain else headers[0].parent
@@ -260,6 +265,18 @@ class EventWatcher:
             if header.parent != parent:
                 raise Reorganised
             parent = header.hash
+        async with contextlib.aclosing(_ahead(self._of_blocks(headers))) as batches:
+            async for items in batches:
+                self._doubts.handed_out()
+                self._append(items)
+                yield items
+
+    async def _of_blocks(self, headers: Sequence[BlockHeader]) -> AsyncGenerator[list[Item], None]:
+        """The events of linked blocks, some blocks at a time."""
+        for some in self._doubts.in_parts(headers, _FULL_AT_ONCE):
+            yield await self._of_some(some)
+
+    async def _of_some(self, headers: Sequence[BlockHeader]) -> list[Item]:
         answers = await self._rpc.batch(
             [("eth_getLogs", [{"blockHash": header.hash, "address": self._addresses}]) for header in headers]
         )
@@ -274,8 +291,6 @@ class EventWatcher:
             for log in raw:
                 log.pop("blockTimestamp", None)  # the header is the better witness
             items.append(Applied(block, tuple(await decoded(raw, times))))
-        self._doubts.handed_out()
-        self._append(items)
         return items
 
     async def _belated(self) -> list[Item]:
@@ -308,26 +323,23 @@ class EventWatcher:
     # behind
 
     async def _catch_up(self, last: int) -> AsyncGenerator[list[Item], None]:
-        """Ranges up to block `last`. The node works on the next one while this one is decoded and consumed."""
-        if self._next > last:
-            return
-        after = self._chain[-1] if self._chain else None
-        task = asyncio.create_task(self._range(after, self._next, last))
-        try:
-            while True:
-                fetched = await task
-                end = fetched.end
-                if end.number < last:
-                    task = asyncio.create_task(self._range(end, end.number + 1, last))
-                items = grouped(await decoded(fetched.logs, fetched.times), end)
+        """Ranges up to block `last`. While one is consumed the next one is decoded, and the node works on a third."""
+        async with contextlib.aclosing(_ahead(self._of_ranges(_ahead(self._ranges(last))))) as batches:
+            async for items in batches:
                 self._append(items)
                 yield items
-                if end.number >= last:
-                    return
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ChainError, Reorganised):
-                await task
+
+    async def _of_ranges(self, ranges: AsyncGenerator[_Fetched, None]) -> AsyncGenerator[list[Item], None]:
+        async with contextlib.aclosing(ranges):
+            async for fetched in ranges:
+                yield grouped(await decoded(fetched.logs, fetched.times), fetched.end)
+
+    async def _ranges(self, last: int) -> AsyncGenerator[_Fetched, None]:
+        after, first = self._chain[-1] if self._chain else None, self._next
+        while first <= last:
+            fetched = await self._range(after, first, last)
+            after, first = fetched.end, fetched.end.number + 1
+            yield fetched
 
     async def _range(self, after: Block | None, first: int, last: int) -> _Fetched:
         """The logs from `first` on, as far as one request goes."""
@@ -343,7 +355,7 @@ class EventWatcher:
             except (RpcError, RpcUnavailable) as error:
                 # Too much at once, as far as anybody can tell from the many ways in which nodes say so.
                 smallest, self._span = self._span == 1, max(1, self._span // 2)
-                self._no_growth = _RANGES_UNTIL_REGROWTH
+                self._no_growth, self._growth = _RANGES_UNTIL_REGROWTH, _GROWTH_AFTER_REFUSAL
                 if smallest or isinstance(error, RpcUnavailable):
                     raise  # the next try comes after a pause
         self._adapt(len(raw), end - first + 1)
@@ -366,7 +378,7 @@ class EventWatcher:
         elif self._no_growth:
             self._no_growth -= 1
         elif logs < _LOGS_WANTED // 2:
-            self._span = min(self._span * 2, _LAST_SPAN)
+            self._span = min(self._span * min(self._growth, _LOGS_WANTED // max(1, logs)), _LAST_SPAN)
 
     async def _times(self, raw: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
         """Timestamps by block hash, for nodes that do not put them into their logs."""
@@ -379,3 +391,21 @@ class EventWatcher:
                 raise Reorganised
             times.update({block["hash"]: int(block["timestamp"], 16) for block in blocks})
         return times
+
+
+async def _ahead(source: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """What the source makes, while it makes the next one already."""
+
+    async def made() -> T | None:
+        return await anext(source, None)
+
+    async with contextlib.aclosing(source):
+        coming = asyncio.create_task(made())
+        try:
+            while (one := await coming) is not None:
+                coming = asyncio.create_task(made())
+                yield one
+        finally:
+            coming.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ChainError, Reorganised):
+                await coming

@@ -1,17 +1,17 @@
-"""What the shell is offered where a name belongs that this computer knows. Reads files, asks nobody, never fails."""
+"""What the shell is offered where a name belongs that this computer knows. Reads files, asks nobody, never fails.
+
+Every command imports this, and a shell waits while it runs: what the chain's modules know is imported where it is used.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import sqlite3
 from dataclasses import fields
 from pathlib import Path
 
 import typer
-
-from leasehold.chain import Keystore, Params, format_lease
 
 DEFAULT_HOME = Path("~/.config/leasehold")  # as `leasehold.connect` has it, which is not imported for this
 
@@ -27,12 +27,16 @@ def known_groups(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def known_wallets(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of wallets that begin so."""
+    from leasehold.chain import Keystore
+
     names = (each.name for each in Keystore(_home(ctx) / "keys").list())
     return [name for name in names if name.startswith(incomplete)]
 
 
 def known_leases(ctx: typer.Context, incomplete: str) -> list[str]:
     """Leases that the index has, the newest first."""
+    from leasehold.chain import format_lease
+
     return [text for text in map(format_lease, _newest(ctx, "lease")) if text.startswith(incomplete)]
 
 
@@ -58,11 +62,15 @@ def known_seats(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
     """What `pool propose` sets, up to the equals sign."""
+    from leasehold.chain import Params
+
     return [f"{field.name}=" for field in fields(Params) if field.name.startswith(incomplete)]
 
 
 def _newest(ctx: typer.Context, kind: str) -> list[int]:
     """Numbers of a kind in the index as the last command left it, the newest first. kind: one of the above."""
+    import sqlite3
+
     path = _home(ctx) / "index.db"
     if not path.exists():
         return []

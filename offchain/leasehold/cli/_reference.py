@@ -73,10 +73,13 @@ class Command(Protocol):
 class Group(Command, Protocol):
     commands: dict[str, Command]
 
+    def load_all(self) -> None: ...
+
 
 def reference() -> str:
     """The page."""
     root = cast(Group, typer.main.get_command(app))
+    root.load_all()
     parts = [
         INTRODUCTION,
         _settings(),

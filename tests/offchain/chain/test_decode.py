@@ -11,9 +11,10 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from web3 import Web3
 
-from leasehold.chain import InvalidLeaseId, _events, cost, decode_log, format_lease, parse_lease
+from leasehold.chain import InvalidLeaseId, cost, decode_log, format_lease, parse_lease
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi, snake
 from leasehold.chain._decode import topic_of
+from leasehold.chain._generated import events as _events
 
 EVENTS = [entry for contract in CONTRACTS for entry in load_abi(contract) if entry["type"] == "event"]
 
