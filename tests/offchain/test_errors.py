@@ -17,7 +17,7 @@ from leasehold.errors import LeaseholdError, sentence
 from leasehold.market import wire
 
 PACKAGE = Path(leasehold.__file__).parent
-FACES = ("leasehold.cli",)
+FACES = ("leasehold.cli.",)
 
 
 def library() -> list[str]:

@@ -265,18 +265,19 @@ class EventWatcher:
             if header.parent != parent:
                 raise Reorganised
             parent = header.hash
-        async with contextlib.aclosing(_ahead(self._of_blocks(headers))) as batches:
+        parts = list(self._doubts.in_parts(headers, _FULL_AT_ONCE))
+        made = self._of_parts(parts)
+        async with contextlib.aclosing(made if len(parts) == 1 else _ahead(made)) as batches:
             async for items in batches:
                 self._doubts.handed_out()
                 self._append(items)
                 yield items
 
-    async def _of_blocks(self, headers: Sequence[BlockHeader]) -> AsyncGenerator[list[Item], None]:
-        """The events of linked blocks, some blocks at a time."""
-        for some in self._doubts.in_parts(headers, _FULL_AT_ONCE):
-            yield await self._of_some(some)
+    async def _of_parts(self, parts: Iterable[Sequence[BlockHeader]]) -> AsyncGenerator[list[Item], None]:
+        for headers in parts:
+            yield await self._of_blocks(headers)
 
-    async def _of_some(self, headers: Sequence[BlockHeader]) -> list[Item]:
+    async def _of_blocks(self, headers: Sequence[BlockHeader]) -> list[Item]:
         answers = await self._rpc.batch(
             [("eth_getLogs", [{"blockHash": header.hash, "address": self._addresses}]) for header in headers]
         )
