@@ -141,7 +141,10 @@ def on_a_small_disk(folder: Path) -> Iterator[Path]:
 
 
 def challenge(ground: Ground) -> Challenged:
+    """The next one, a day after the last. The leases are paid for a day more, or the last attacks would meet none."""
     ground.site.world.anvil.advance(DAY + 1)
+    for tenant, lease in ((ground.tenant, ground.lease), (ground.thief, ground.thiefs_lease)):
+        tenant.pool(lambda pool, lease=lease: pool.extend(lease, DAY + 1))
     ground.thief.faults(lambda faults: faults.challenge(ground.site.machine, ground.thiefs_lease))
     return ground.site.here(Challenged)[-1]
 

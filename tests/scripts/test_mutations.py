@@ -30,6 +30,14 @@ def test_every_invariant_has_a_bug() -> None:
     assert set(found) == kept
 
 
+def test_every_bug_can_be_planted() -> None:
+    """Contracts change under them."""
+    for patch in sorted((ROOT / "tests/invariants/mutations").glob("*.patch")):
+        command = ["git", "apply", "--check", str(patch)]
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert said.returncode == 0, f"{patch.name}: {said.stderr}"
+
+
 @pytest.mark.deep
 def test_a_bug_that_is_none_is_no_verdict(tmp_path: Path) -> None:
     (tmp_path / "17-a-comment.patch").write_text(COMMENT)

@@ -7,6 +7,7 @@ from pathlib import Path
 from eth_utils.address import is_address, to_checksum_address
 
 from leasehold.errors import SettingsError, error_type
+from leasehold.files import write_whole
 
 
 @error_type("deployment-missing", problem="There is no deployment file {path}", advice="get the pool's file.")
@@ -76,7 +77,6 @@ class Deployment:
     def save(self, folder: str | Path) -> Path:
         """Writes `<folder>/<chain id>.json` and returns its path."""
         path = Path(folder) / f"{self.chain_id}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
         known = {name: value for name, value in asdict(self).items() if value is not None}
-        path.write_text(json.dumps(known, indent=2) + "\n")
+        write_whole(path, json.dumps(known, indent=2) + "\n")
         return path

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import secrets
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from leasehold.chain._signer import LocalSigner
 from leasehold.errors import KeyExists, KeyMissing, WalletError, WrongPassword
+from leasehold.files import make_private
 
 # Of secp256k1; eth-account does not look until it signs.
 _CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -111,17 +111,7 @@ class Keystore:
         return json.dumps(document)
 
     def _write(self, path: Path, name: str, document: str) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Complete under another name first, then linked: never half a keystore, never one overwritten.
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            with os.fdopen(handle, "w") as file:
-                file.write(document)
-                file.flush()
-                os.fsync(file.fileno())
-            os.link(partial, path)
+            make_private(path, document)
         except FileExistsError:
             raise KeyExists(name) from None
-        finally:
-            partial.unlink(missing_ok=True)

@@ -32,6 +32,11 @@ class LeaseState(IntEnum):
     REJECTED = 5
 
     @property
+    def word(self) -> str:
+        """As people and JSON say it."""
+        return self.name.lower()
+
+    @property
     def live(self) -> bool:
         """Whether the lease holds cells."""
         return self in (LeaseState.OPENED, LeaseState.ACTIVE)

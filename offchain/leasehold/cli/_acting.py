@@ -1,20 +1,13 @@
-"""Acting for an account that is not the wallet's: as a group, by a proposal, or as somebody's delegate.
-
-A verb does not know the difference. It asks the session whose account it is, and sends through bindings; what stands
-there instead of the wallet's sender makes a proposal of the call, or has `Accounts` make it for the other account.
-"""
+"""Whom a command acts for: the wallet's own account, a group, or an account whose delegate the wallet is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from eth_utils.address import is_checksum_address, is_hex_address, to_checksum_address
-
-from leasehold.chain import AccountsContract, Call, Pool, Receipt, Sends
-from leasehold.cli._groups import Groups
-from leasehold.errors import NotAuthorized
-from leasehold.market import InvalidInput, MarketError
+from leasehold.client import parse_address
+from leasehold.home import Groups
+from leasehold.market import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -40,88 +33,3 @@ class Acting:
         if self.group is not None:
             return groups.get(self.group).address(accounts)
         return parse_address(self.account) if self.account is not None else None
-
-
-class CannotAct(MarketError):
-    """Something that a group or a delegate cannot do; nothing was sent."""
-
-
-class NoDelegate(CannotAct):
-    """The account has not let this wallet act for it, or does no longer."""
-
-    exit_code = NotAuthorized.exit_code
-
-
-class Proposed(Exception):
-    """What a group would send. Leaves the verb where it would have sent it, and never the session."""
-
-    def __init__(self, *calls: Call) -> None:
-        super().__init__(f"{len(calls)} calls")
-        self.calls = calls
-
-
-class Proposing:
-    """Stands where a wallet's sender would, for an account that acts by proposals."""
-
-    def __init__(self, account: str, pool: Pool) -> None:
-        self.address = account
-        self._pool = pool
-
-    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
-        """Never returns.
-
-        Raises:
-            Proposed: always, but for CannotAct: nothing that a group can call.
-        """
-        if value or to not in await self._pool.contracts():
-            raise CannotAct(
-                f"A group pays from its ledger alone and calls nothing but the pool: put what it needs into the ledger "
-                f"first, with `leasehold wallet deposit AMOUNT --to {self.address}`."
-            )
-        raise Proposed(Call(to, data))
-
-
-class AsDelegate:
-    """Has `Accounts` make each call for another account, whose delegate the wallet is."""
-
-    def __init__(self, sender: Sends, account: str, pool: Pool) -> None:
-        self.address = account
-        self._sender = sender
-        self._pool = pool
-
-    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
-        """Raises CannotAct for a target that is not the pool, NoDelegate, and ContractError for what a delegate may
-        not do.
-        """
-        if value or to != self._pool.address:
-            raise CannotAct(
-                "A delegate may open, extend, close, reject, resize and set the workload of leases, paid from the "
-                f"account's ledger, and nothing else: ask {self.address} to do this."
-            )
-        accounts = self._pool.deployment.accounts
-        wrapped = AccountsContract.encode("executeAsDelegate", self.address, to, data)
-        try:
-            return await self._sender.send(accounts, wrapped)
-        except NotAuthorized as error:
-            if error.actor.lower() != self._sender.address.lower():
-                raise  # the pool refuses the account itself
-            raise NoDelegate(
-                f"{self._sender.address} is no delegate of {self.address}, or not any more: ask for "
-                f"`leasehold delegate set {self._sender.address} --cap AMOUNT`."
-            ) from None
-
-
-def parse_address(text: str) -> str:
-    """An account's address, checksummed.
-
-    Raises:
-        InvalidInput: it is none, or its checksum is wrong: somebody mistyped it.
-    """
-    digits = text.removeprefix("0x")
-    if is_hex_address(text) and int(digits, 16) == 0:
-        raise InvalidInput("That is the zero address, which is nobody's: name an account's.")
-    if text == digits or not is_hex_address(text):
-        raise InvalidInput(f"'{text}' is no account's address: it has 40 hex digits after 0x.")
-    if digits not in (digits.lower(), digits.upper()) and not is_checksum_address(text):
-        raise InvalidInput(f"'{text}' has a wrong checksum: copy the address again.")
-    return to_checksum_address(text)

@@ -13,7 +13,7 @@ import typer
 
 from leasehold.chain import Keystore, Params, format_lease
 
-DEFAULT_HOME = Path("~/.config/leasehold")
+DEFAULT_HOME = Path("~/.config/leasehold")  # as `leasehold.connect` has it, which is not imported for this
 
 
 def known_groups(ctx: typer.Context, incomplete: str) -> list[str]:

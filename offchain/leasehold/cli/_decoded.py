@@ -6,14 +6,12 @@ Names of arguments say what they are: the same name means the same thing in ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from leasehold.chain import UNLIMITED, DecodedCall, cost, format_lease
+from leasehold.chain import UNLIMITED, DecodedCall, format_lease
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
-from leasehold.market import accrued, extension_cost, format_amount, format_duration, format_share
+from leasehold.client import Outflow, PoolClient
+from leasehold.market import format_amount, format_duration, format_share
 
 _AMOUNTS = {"amount", "cap", "max_price", "price", "spot_price"}
 _TIMES = {"deadline", "expiry", "expires_at"}
@@ -21,33 +19,12 @@ _DURATIONS = {"duration", "period", "min_duration", "max_duration", "trial"}
 _LEASES = {"lease", "reuse"}
 _LISTS_OF_LEASES = {"leases", "settle"}
 _HIDDEN = {("Controller", "multicall"): {"calls"}, ("Accounts", "executeAsDelegate"): {"data"}}
-# What moves none of the ledger's money out, whatever the arguments.
-_FREE = {
-    "close", "reject", "cancelUnstarted", "claim", "setWorkload", "cancelOffers", "delist", "relist", "withhold",
-    "setContact", "setOperator", "setHardware", "setTerms", "recover", "retire", "unstake", "rate", "announce",
-    "deployGroup", "failover", "pullFees", "setDelegate",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Outflow:
-    """What calls can take out of the ledger: token units at most, and whether anything could not be priced.
-
-    besides: what they give away or allow that is not in the ledger, in words.
-    """
-
-    units: int
-    unknown: bool = False
-    besides: tuple[str, ...] = ()
-
-    def __add__(self, other: Outflow) -> Outflow:
-        return Outflow(self.units + other.units, self.unknown or other.unknown, self.besides + other.besides)
 
 
 class Reader:
     """Shows calls in one pool's money, and with the names that are known here."""
 
-    def __init__(self, session: Session, names: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: PoolClient, names: Mapping[str, str] | None = None) -> None:
         self._session = session
         self._money = session.money
         self._names = dict(names or {})
@@ -71,50 +48,6 @@ class Reader:
             "arguments": {name: _json(value) for name, value in call.arguments.items()},
             "inner": [self.json(each) for each in call.inner],
         }
-
-    async def outflow(self, call: DecodedCall) -> Outflow:
-        """What the call can take out of the account's ledger at most, as things stand."""
-        total = Outflow(0)
-        for inner in call.inner:
-            total += await self.outflow(inner)
-        if call.inner:
-            return total
-        given, name = call.arguments, call.function
-        if call.contract == "Controller" and name in ("transfer", "withdraw", "addStake"):
-            return Outflow(int(given["amount"]))
-        if name in ("open", "openWithOffer"):
-            request = given["request"]
-            price = min(
-                int(request["max_price"]), int(given["offer"]["price"]) if "offer" in given else 1 << 80
-            )
-            if "offer" not in given:
-                terms, _ = await self._session.pool.terms_of(request["machine"], request["revision"])
-                price = min(price, terms.spot_price if request["spot"] else terms.price)
-            return Outflow(cost(price, request["share"], request["duration"], up=True))
-        if name in ("extend", "resize", "terminate", "transferLease"):
-            return await self._of_lease(name, given)
-        if name == "setDelegate" and given["cap"]:
-            span = f"in each {format_duration(given['period'])}" if given["period"] else "altogether"
-            allowed = f"{given['delegate']} may then spend {self._money.show(given['cap'])} {span}"
-            return Outflow(0, besides=(allowed,))
-        if name == "rescue":
-            return Outflow(0, besides=("tokens that lie at the address itself, not in the ledger, go out",))
-        return Outflow(0, unknown=name not in _FREE)
-
-    async def _of_lease(self, name: str, given: Mapping[str, Any]) -> Outflow:
-        lease, now = await self._session.pool.lease_of(int(given["lease"])), await self._session.now()
-        if name == "extend":
-            return Outflow(extension_cost(lease, int(given["duration"])))
-        if name == "resize":
-            left = max(0, lease.end - now)
-            deposit = accrued(lease, now) + cost(lease.price, int(given["share"]), left, up=True)
-            return Outflow(max(0, deposit - lease.deposit))
-        if name == "transferLease":
-            rest = self._money.show(lease.deposit - lease.settled)
-            gone = f"lease {format_lease(lease.id)} goes to {given['to']}, and {rest} of escrow with it"
-            return Outflow(0, besides=(gone,))
-        params = await self._session.pool.params(lease.params)
-        return Outflow(0 if lease.spot else cost(lease.price, lease.cells, params.penalty_seconds))
 
     # --------------------------------------------------------------------------------------------------- values
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from leasehold.chain import Receipt
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json, Output
-from leasehold.cli._session import Session
 from leasehold.cli._shown import transaction
-from leasehold.market import AllowanceMissing, Extension, NotEnoughFunds, Quote, Renter, format_amount
+from leasehold.client import PoolClient
+from leasehold.market import AllowanceMissing, NotEnoughFunds, Payment, Quote, Renter, format_amount
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ async def carry_out(
     return done.receipt
 
 
-def settle_allowance(out: Output, renter: Renter, due: Quote | Extension, *, approve: bool) -> None:
+def settle_allowance(out: Output, renter: Renter, due: Quote | Payment, *, approve: bool) -> None:
     """See to it that the pool may take what is due: it may already, or `approve` or an answer lets it.
 
     Raises:
@@ -66,7 +66,7 @@ class PayIn:
     missing: int
     approve: bool
 
-    def said(self, session: Session) -> str:
+    def said(self, session: PoolClient) -> str:
         """For people: where the money comes from."""
         money = session.money
         if not self.missing:
@@ -75,7 +75,7 @@ class PayIn:
             f"{money.show(self.amount)}: {money.show(self.missing)} go from the wallet into the ledger first"
         )
 
-    async def send(self, session: Session) -> None:
+    async def send(self, session: PoolClient) -> None:
         """Move what is missing into the ledger, approving it before where that is needed."""
         if self.missing and self.approve:
             await session.token.approve(session.pool.address, self.missing)
@@ -83,7 +83,7 @@ class PayIn:
             await session.pool.deposit(session.account, self.missing)
 
 
-async def pay_in(session: Session, amount: int, *, approve: bool) -> PayIn:
+async def pay_in(session: PoolClient, amount: int, *, approve: bool) -> PayIn:
     """How `amount` gets into the ledger. approve: whether the pool may be approved to take what is missing.
 
     Raises:

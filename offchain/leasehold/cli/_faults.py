@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from leasehold.chain import (
-    ZERO_ADDRESS,
-    ZERO_DIGEST,
-    Challenge,
     Fault,
     FaultKind,
-    FaultRecord,
     FaultState,
-    Lease,
-    LeaseState,
     format_lease,
 )
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
-from leasehold.errors import UnknownFault
+from leasehold.client import ROLL_AFTER, executable
 from leasehold.market import Money, format_amount, format_duration
 
 BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
-PROVE_TIME = 3_600  # seconds after the last moment for an answer; from then on a challenge moves nothing
-ROLL_AFTER = 120 * 3_600  # seconds; from then on anybody may file a running outage
 
 KINDS = {
     FaultKind.NONE: "none",
@@ -33,38 +24,6 @@ KINDS = {
     FaultKind.ATTESTED: "attested",
     FaultKind.FALSE_HARDWARE: "false hardware",
 }
-
-
-async def fault_at(session: Session, fault: int) -> Fault:
-    """A fault at the head of the chain. Raises UnknownFault."""
-    found = await (await session.pool.faults()).fault_of(fault)
-    if found.state is FaultState.NONE:
-        raise UnknownFault(fault)
-    return found
-
-
-async def current(session: Session, record: FaultRecord) -> Fault:
-    """A fault that the index has; the chain is asked only where a deadline runs."""
-    if record.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD):
-        return await fault_at(session, record.fault)
-    return Fault(
-        id=record.fault,
-        machine=record.machine,
-        kind=record.kind,
-        state=record.state,
-        from_=record.from_,
-        to=record.to,
-        filed_at=record.filed_at,
-        deadline=0,
-        bps=record.bps,
-        rules=record.rules,
-        round=0,
-        amount=record.amount,
-        bond=0,
-        previous=0,
-        pot=record.pot - record.compensated,
-        reporter=ZERO_DIGEST,
-    )
 
 
 def fault_json(fault: Fault, money: Money) -> dict[str, Json]:
@@ -100,18 +59,6 @@ def costs(fault: Fault, money: Money) -> str:
     return f"{money.show(fault.amount, places=6)} ({fault.bps / 100:g} % of the stake)"
 
 
-async def answer_until(session: Session, machine: int, challenge: Challenge) -> int:
-    """The last moment to answer a challenge: by the rules that were accepted when it was asked."""
-    version = await session.pool.accepted_at(machine, challenge.at)
-    return challenge.at + (await session.pool.params(version)).challenge_window
-
-
-async def arbiter_of(session: Session, fault: Fault) -> str | None:
-    """Who rules on an appeal against it: whom the rules name that judge it, or nobody."""
-    named = (await session.pool.params(fault.rules)).arbiter if fault.rules else ZERO_ADDRESS
-    return None if named == ZERO_ADDRESS else named
-
-
 def what_next(fault: Fault, now: int, arbiter: str | None) -> str:
     """What can happen to it now, and who may send that."""
     if fault.state is FaultState.RUNNING:
@@ -130,29 +77,6 @@ def what_next(fault: Fault, now: int, arbiter: str | None) -> str:
     if fault.state is FaultState.EXECUTED and fault.pot:
         return f"tenants are still owed a part: `leasehold compensate {fault.id}`"
     return "nothing more"
-
-
-def executable(fault: Fault, now: int) -> bool:
-    """Whether anybody may move the stake now."""
-    waits = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
-    return waits and now > fault.deadline
-
-
-def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) -> list[int]:
-    """The leases off whose bills the outage is still to be taken, or whose loss is still to be registered."""
-    if fault.state in (FaultState.RUNNING, FaultState.DROPPED):
-        return []
-    registers = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
-    done = set(applied)
-    found = []
-    for lease in leases:
-        begin = max(lease.start, lease.segment_start)
-        touched = min(fault.to, lease.end) > max(fault.from_, begin)
-        pauses = lease.state is LeaseState.ACTIVE and fault.kind is not FaultKind.FALSE_HARDWARE
-        counts = lease.state in (LeaseState.ACTIVE, LeaseState.ENDED) and lease.machine == fault.machine
-        if counts and touched and (registers or pauses) and lease.id not in done:
-            found.append(lease.id)
-    return found
 
 
 def sink_said(sink: str | None) -> str:

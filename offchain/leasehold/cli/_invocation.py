@@ -10,9 +10,7 @@ import typer
 
 from leasehold.chain import KeyInfo, Keystore
 from leasehold.cli._acting import Acting
-from leasehold.cli._age_keys import AgeKeys
 from leasehold.cli._asking import NobodyThere, ask_password
-from leasehold.cli._groups import Groups
 from leasehold.cli._options import (
     AsGroup,
     DryRun,
@@ -28,6 +26,7 @@ from leasehold.cli._options import (
 from leasehold.cli._output import Output
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, WalletError
+from leasehold.home import AgeKeys, Groups, Home
 
 
 @dataclass
@@ -70,23 +69,28 @@ class Invocation:
     def settings(self) -> Settings:
         return load_settings(self.given)
 
+    @cached_property
+    def home(self) -> Home:
+        """The folder with this person's things."""
+        return Home(self.settings.home)
+
     @property
     def keys(self) -> Path:
         """The folder of the keys."""
-        return self.settings.home / "keys"
+        return self.home.keys
 
-    @cached_property
+    @property
     def keystore(self) -> Keystore:
-        return Keystore(self.keys)
+        return self.home.keystore
 
-    @cached_property
+    @property
     def groups(self) -> Groups:
         """The groups that are known here by name."""
-        return Groups(self.settings.home)
+        return self.home.groups
 
-    @cached_property
+    @property
     def age_keys(self) -> AgeKeys:
-        return AgeKeys(self.keys)
+        return self.home.age_keys
 
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.

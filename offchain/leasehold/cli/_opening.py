@@ -1,85 +1,58 @@
-"""How a command reaches the chain: its session, opened and closed."""
+"""How a command reaches its pool, and what it says meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
-from eth_utils.crypto import keccak
-
-from leasehold.chain import Deployment, KeyInfo, Pool, Receipt, Rpc, Sender, Sends, Signer, Token, TypedData
-from leasehold.cli._acting import AsDelegate, Proposed, Proposing
-from leasehold.cli._groups import Groups
+from leasehold.chain import Deployment, Receipt
 from leasehold.cli._invocation import Invocation
+from leasehold.cli._output import Output
 from leasehold.cli._proposing import file_proposal
-from leasehold.cli._session import Session
-from leasehold.errors import ContractError, LeaseholdError, SettingsError
+from leasehold.client import LockedWallet, Observer, PoolClient, Proposed, Update, connect
+from leasehold.errors import SettingsError
 
 
-class _Unlocking:
-    """A wallet that asks for its password when something is to be signed, and not before."""
+class Narrator(Observer):
+    """Says on the terminal what is being waited for, and keeps in mind what Ctrl-C would leave behind."""
 
-    def __init__(self, call: Invocation, wallet: KeyInfo) -> None:
-        self._call = call
-        self._wallet = wallet
-        self._opened: Signer | None = None
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._before = out.if_interrupted
 
-    @property
-    def address(self) -> str:
-        return self._wallet.address
+    @contextmanager
+    def working(self, what: str) -> Iterator[Update]:
+        with self._out.working(what) as update:
+            yield update
 
-    async def open(self) -> Signer:
-        if self._opened is None:
-            password = self._call.password(self._wallet.name)
-            self._opened = await self._call.keystore.unlock(self._wallet.name, password)
-        return self._opened
+    def waiting(self, what: str) -> None:
+        self._out.report(what)
 
-    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
-        raw = await (await self.open()).sign_transaction(transaction)
-        name, nonce = f"0x{keccak(raw).hex()}", int(transaction["nonce"])
-        self._call.out.if_interrupted = (
-            f"Interrupted while transaction {name} (nonce {nonce}) was under way: it may be mined all the same, and "
-            "does then what was asked for. Look before you send it again, with `leasehold leases` or `wallet balance`."
+    def signed(self, transaction: str, nonce: int) -> None:
+        self._before = self._out.if_interrupted
+        self._out.if_interrupted = (
+            f"Interrupted while transaction {transaction} (nonce {nonce}) was under way: it may be mined all the same, "
+            "and does then what was asked for. Look before you send it again, with `leasehold leases` or `wallet "
+            "balance`."
         )
-        return raw
 
-    async def sign_typed_data(self, message: TypedData) -> bytes:
-        return await (await self.open()).sign_typed_data(message)
-
-
-class _Counting:
-    """Sends, and keeps in mind what Ctrl-C would leave behind."""
-
-    def __init__(self, sender: Sends, call: Invocation) -> None:
-        self._sender = sender
-        self._call = call
-
-    @property
-    def address(self) -> str:
-        return self._sender.address
-
-    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
-        before = self._call.out.if_interrupted
-        try:
-            receipt = await self._sender.send(to, data, value)
-        except LeaseholdError:
-            self._call.out.if_interrupted = before
-            raise
-        self._call.out.if_interrupted = (
+    def mined(self, receipt: Receipt) -> None:
+        self._out.if_interrupted = (
             f"Interrupted after transaction {receipt.tx_hash} was mined: what it did stands, and nothing more was "
             "sent. `leasehold leases` and `leasehold wallet balance` show how things are."
         )
-        return receipt
+
+    def refused(self) -> None:
+        self._out.if_interrupted = self._before
 
 
 @asynccontextmanager
 async def open_session(
     call: Invocation, *, signs: bool = False, account: bool = True
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[PoolClient]:
     """Connect to the deployment's chain. Without `account` no wallet is needed.
 
-    signs: the wallet's password is asked for at once, and the session gets a sender. A dry run's gets none: it can send
-    nothing.
+    signs: the wallet's password is asked for at once, and the client may send. A dry run's may not.
     A group's command ends where it would send something: that becomes a proposal, written on the way out.
 
     Raises:
@@ -92,31 +65,28 @@ async def open_session(
             "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
         )
     deployment = Deployment.load(settings.deployment)
-    other = call.acting.account_for(Groups(settings.home), deployment.accounts)
-    wallet = call.chosen() if signs or account else None
-    async with AsyncExitStack() as stack:
-        rpc = await stack.enter_async_context(Rpc(settings.rpc, report=call.out.report))
-        await rpc.check_chain(
-            deployment
-        )  # before the password: nobody should unlock a key for the wrong chain
-        signer = _Unlocking(call, wallet) if wallet else None
-        reader, acting = Pool(rpc, deployment), call.acting
-        sender: Sends | None = None
-        if acting.group is not None and other is not None:
-            sender = Proposing(other, reader) if signs else None
-        elif signs and signer is not None:
+    other = call.acting.account_for(call.groups, deployment.accounts)
+    group = call.groups.get(call.acting.group) if call.acting.group is not None else None
+    wallet = None
+    if signs or account:
+        wallet = LockedWallet(call.keystore, call.chosen(), call.password)
+    opening = connect(
+        deployment,
+        wallet=wallet,
+        rpc=settings.rpc,
+        ipfs=settings.ipfs,
+        home=call.home,
+        group=group,
+        account=other if group is None else None,
+        observer=Narrator(call.out),
+        sends=signs,
+        documents_timeout=settings.documents_timeout,
+    )
+    async with opening as client:
+        if signs and group is None and wallet is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
-            await signer.open()
-            own = _Counting(Sender(rpc, signer, report=call.out.report), call)
-            sender = AsDelegate(own, other, reader) if other is not None else own
-        pool, token = Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender)
-        session = Session(
-            settings, deployment, rpc, pool, token, wallet, signer, sender, stack, acting=acting, other=other
-        )
+            await wallet.unlock()
         try:
-            yield session
+            yield client
         except Proposed as proposed:
-            await file_proposal(call, session, proposed.calls)
-        except ContractError as refused:  # said outside, where nobody knows the token any more
-            refused.in_money(session.money)
-            raise
+            await file_proposal(call, client, proposed.calls)

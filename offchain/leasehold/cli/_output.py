@@ -69,6 +69,7 @@ class Output:
         self.yes = yes
         self.if_interrupted = "Interrupted."
         self._change: Callable[[str], None] | None = None
+        self._said = ""
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -140,17 +141,27 @@ class Output:
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """A spinner on a terminal; the yielded function changes its text, which elsewhere becomes a line."""
+        """A spinner on a terminal; the yielded function changes its text, which elsewhere becomes a line.
+
+        Inside another one it takes its place, and gives it back.
+        """
+        if self._change is not None:
+            outer, said = self._change, self._said
+            outer(what)
+            yield outer
+            outer(said)
+            return
         with waiting(self.err, plain(what)) as change:
 
             def update(text: str) -> None:
+                self._said = text
                 change(plain(text))
 
-            before, self._change = self._change, update
+            self._change, self._said = update, what
             try:
                 yield update
             finally:
-                self._change = before
+                self._change = None
 
     def report(self, text: str) -> None:
         """What is being waited for now, for whoever waits deep down: in place of what `working` says, else a line."""

@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from leasehold.agreements import Proposal, write_file
 from leasehold.chain import Call, decode_calls
 from leasehold.cli._decoded import Reader
-from leasehold.cli._files import write_file
 from leasehold.cli._hints import said
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
-from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
-from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
+from leasehold.client import PoolClient
 from leasehold.errors import ContractError
 
 
-async def file_proposal(call: Invocation, session: Session, calls: Sequence[Call]) -> Path:
+async def file_proposal(call: Invocation, session: PoolClient, calls: Sequence[Call]) -> Path:
     """Write the proposal of `calls` for the group that the session acts for, and say what comes next."""
-    assert session.acting.group is not None
-    group = call.groups.get(session.acting.group)
-    deadline = await session.now() + LIFETIME
-    proposal = await propose_calls(session.accounts, session.deployment, group, calls, deadline=deadline)
+    return await present_proposal(call, session, await session.propose(calls))
+
+
+async def present_proposal(call: Invocation, session: PoolClient, proposal: Proposal) -> Path:
+    """Write a group's proposal, and say whether it would be refused and what comes next."""
     await warn_of_refusal(call, session, proposal)
     return await write_proposal(call, session, proposal)
 
 
-async def write_proposal(call: Invocation, session: Session, proposal: Proposal) -> Path:
-    """Write it where the command was told to, or into a new file here."""
+async def write_proposal(
+    call: Invocation, session: PoolClient, proposal: Proposal, path: Path | None = None
+) -> Path:
+    """Write it to `path`, else where the command was told to, or into a new file here."""
     digest = proposal.digests[0].hex()
-    path = session.acting.proposal or Path(f"{call.name}-{digest[:8]}.json")
+    path = path or call.acting.proposal or Path(f"{call.name}-{digest[:8]}.json")
     write_file(path, proposal.file())
     answer: dict[str, Json] = {
         "proposal": str(path),
@@ -55,7 +57,7 @@ async def write_proposal(call: Invocation, session: Session, proposal: Proposal)
     return path
 
 
-async def warn_of_refusal(call: Invocation, session: Session, proposal: Proposal) -> None:
+async def warn_of_refusal(call: Invocation, session: PoolClient, proposal: Proposal) -> None:
     """Say if the pool would refuse the proposal as things stand. Only a single call can be tried alone."""
     calls = proposal.execution.calls
     if len(calls) != 1 or calls[0].target == session.deployment.accounts:

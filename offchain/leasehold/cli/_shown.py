@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from leasehold.chain import Lease, LeaseState, Machine, Receipt, Terms, format_lease
+from leasehold.chain import Lease, Machine, Receipt, Terms, format_lease
 from leasehold.cli._output import Json
 from leasehold.market import (
     Bill,
@@ -14,30 +12,16 @@ from leasehold.market import (
     format_cells,
     format_share,
     format_size,
+    format_time,
     rentable_cells,
 )
 
-STATES = {
-    LeaseState.NONE: "none",
-    LeaseState.OPENED: "opened",
-    LeaseState.ACTIVE: "active",
-    LeaseState.ENDED: "ended",
-    LeaseState.CANCELLED: "cancelled",
-    LeaseState.REJECTED: "rejected",
-}
+utc = format_time
 
 
 def transaction(receipt: Receipt) -> dict[str, Json]:
     """A transaction in JSON."""
     return {"transaction": receipt.tx_hash, "block": receipt.block_number, "gas": receipt.gas_used}
-
-
-def utc(seconds: int) -> str:
-    """A time for people. Files and contracts may name any number: one past the calendar's end stays a number."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"second {seconds}"
 
 
 def machine_state(machine: Machine) -> str:
@@ -135,7 +119,7 @@ def lease_json(lease: Lease, account: Bill, money: Money) -> dict[str, Json]:
         "number": str(lease.id),
         "machine": lease.machine,
         "tenant": lease.tenant,
-        "state": STATES[lease.state],
+        "state": lease.state.word,
         "noticed": lease.noticed,
         "cells": lease.cells,
         "start": lease.start,

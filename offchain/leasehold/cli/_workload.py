@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import dataset_keys
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
@@ -76,7 +75,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     Raises:
         InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload. WalletError.
     """
-    recipient, keys = call.age_keys.recipient(call.chosen().name), dataset_keys(call.settings.home)
+    recipient, keys = call.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
     data: dict[str, object] = {"version": 1}
     if flags.file is not None:
         data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(

@@ -14,7 +14,6 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import format_lease, parse_lease
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
@@ -22,6 +21,7 @@ from leasehold.cli._output import plain
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
 from leasehold.errors import AgentError
+from leasehold.files import write_private
 from leasehold.market import InvalidInput, Ssh
 
 
@@ -44,7 +44,7 @@ async def logs(
     """Print what the workload has written, on its standard output and error."""
     number = parse_lease(lease)
     async with open_session(call) as session:
-        await indexed(session, call.out)
+        await session.index()
         async with session.agent_of(number) as agent:
             harmless = Harmless() if sys.stdout.isatty() else None
             async for data in agent.logs(number, tail=tail, follow=follow):
@@ -72,7 +72,7 @@ async def execute(
             raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
         variables[name] = value
     async with open_session(call) as session:
-        await indexed(session, call.out)
+        await session.index()
         async with session.agent_of(number) as agent:
             return await attach(agent, number, command, variables, terminal)
 
@@ -98,13 +98,13 @@ async def ssh(
     """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
     number = parse_lease(lease)
     async with open_session(call, account=False) as session:
-        await indexed(session, call.out)
+        await session.index()
         record, contact = await session.reach(number)
     if contact.ssh is None:
         raise AgentError(
             f"Machine {record.machine.id} serves no SSH: use `leasehold exec {lease} sh` instead."
         )
-    known = pin_host(call.settings.home / "known_hosts", record.machine.id, contact.ssh)
+    known = pin_host(call.home.known_hosts, record.machine.id, contact.ssh)
     door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
     spelled = door.command(arguments or ())
     if show or call.out.as_json:
@@ -173,8 +173,7 @@ class Door:
 
 def pin_host(folder: Path, machine: int, host: Ssh) -> Path:
     """A known_hosts file with the machine's key from its contact document, and no other."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / str(machine)
     name = host.host if host.port == 22 else f"[{host.host}]:{host.port}"
-    path.write_text(f"{name} {host.host_key}\n")
+    write_private(path, f"{name} {host.host_key}\n")
     return path

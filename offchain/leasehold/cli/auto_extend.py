@@ -16,14 +16,13 @@ import typer
 
 from leasehold.chain import Lease, LeaseState, format_lease, parse_lease
 from leasehold.cli._hints import said
-from leasehold.cli._index import alone
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
-from leasehold.cli._shown import STATES, transaction, utc
+from leasehold.cli._shown import transaction, utc
+from leasehold.client import PoolClient, alone
 from leasehold.errors import CapExceeded, DelegationExpired, LeaseholdError, RpcUnavailable
 from leasehold.market import InvalidInput, extension_cost, format_amount, format_duration, parse_duration
 
@@ -59,7 +58,7 @@ def decide(lease: Lease, keeping: Keeping, now: int) -> Next:
     if lease.state is LeaseState.OPENED:
         return Next(0, now + keeping.before, f"Lease {shown} has not started yet.")
     if lease.state is not LeaseState.ACTIVE:
-        return Next(0, 0, f"Lease {shown} is {STATES[lease.state]}.")
+        return Next(0, 0, f"Lease {shown} is {lease.state.word}.")
     if lease.noticed:
         return Next(0, 0, f"Lease {shown} is under notice and ends {utc(lease.end)}.")
     if now >= lease.end:
@@ -107,12 +106,12 @@ async def auto_extend(
         await _keep(call, session, number, keeping, once=once)
 
 
-async def _keep(call: Invocation, session: Session, number: int, keeping: Keeping, *, once: bool) -> None:
+async def _keep(call: Invocation, session: PoolClient, number: int, keeping: Keeping, *, once: bool) -> None:
     agreed = False
     while True:
         shown = format_lease(number)
         async with alone(
-            _lock(session, number), call.out, f"Waiting for another `auto-extend` of lease {shown}"
+            _lock(session, number), session.observer, f"Waiting for another `auto-extend` of lease {shown}"
         ):
             try:
                 lease, now = await session.lease(number), await session.now()
@@ -151,16 +150,16 @@ async def _keep(call: Invocation, session: Session, number: int, keeping: Keepin
         await asyncio.sleep(max(SHORTEST, step.at - now))
 
 
-async def _under_way(session: Session) -> bool:
+async def _under_way(session: PoolClient) -> bool:
     """Whether the wallet has sent something that is not mined: an earlier run may have been cut off."""
-    if session.wallet is None:
+    if session.signer is None:
         return False
-    asked = [("eth_getTransactionCount", (session.wallet.address, tag)) for tag in ("latest", "pending")]
+    asked = [("eth_getTransactionCount", (session.signer.address, tag)) for tag in ("latest", "pending")]
     mined, sent = await session.rpc.batch(asked)
     return int(sent, 16) > int(mined, 16)
 
 
-async def _extend(call: Invocation, session: Session, number: int, seconds: int) -> dict[str, Json]:
+async def _extend(call: Invocation, session: PoolClient, number: int, seconds: int) -> dict[str, Json]:
     """Send it. What it says in the end is what the chain says."""
     renter = session.renter()
     more = await renter.extension(await session.lease(number), seconds)
@@ -184,9 +183,7 @@ class KeptNoLonger(LeaseholdError):
     exit_code = 4
 
 
-def _lock(session: Session, number: int) -> Path:
+def _lock(session: PoolClient, number: int) -> Path:
     """Held while one run of this computer decides about the lease."""
-    folder = session.settings.home / "locks"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     pool = f"{session.deployment.chain_id}-{session.deployment.controller.lower()}"
-    return folder / f"extend-{pool}-{number}"
+    return session.home.locks / f"extend-{pool}-{number}"

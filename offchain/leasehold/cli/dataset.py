@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import dataset_keys, remember_dataset_key
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.datasets import Ipfs
 from leasehold.market import format_size
@@ -41,7 +40,7 @@ async def add(
         with call.out.transferring(f"Adding {folder}") as progress:
             added = await ipfs.add_folder(folder, encrypt=encrypt, progress=progress)
     if added.key is not None:
-        remember_dataset_key(call.settings.home, added.cid, added.key)
+        call.home.dataset_keys.keep(added.cid, added.key)
     call.out.answer({"cid": added.cid, "size": added.size, "encrypted": added.key is not None})
     if not call.out.as_json:
         call.out.say(added.cid)
@@ -74,7 +73,7 @@ async def list_entries(
         if cid is None:
             with call.out.working("Asking your node"):
                 pins = await ipfs.pins()
-            own = dataset_keys(call.settings.home)
+            own = call.home.dataset_keys.all()
             call.out.answer([{"cid": each, "encrypted_here": each in own} for each in pins])
             call.out.table(
                 ("cid", ""),
@@ -98,7 +97,7 @@ async def get(
     call: Invocation, cid: Cid, folder: Annotated[Path, typer.Argument(metavar="DIR")], key: Key = None
 ) -> None:
     """Fetch a dataset into a folder; every byte is checked against the CID. Takes up where it was interrupted."""
-    opener = key or dataset_keys(call.settings.home).get(cid)
+    opener = key or call.home.dataset_keys.all().get(cid)
     async with Ipfs(call.settings.ipfs) as ipfs:
         with call.out.transferring(f"Fetching {cid}") as progress:
             await ipfs.fetch(cid, folder, key=opener, progress=progress)

@@ -7,15 +7,13 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import DelegateRecord
-from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
+from leasehold.client import PoolClient, parse_address
 from leasehold.market import InvalidInput, Money, format_amount, format_duration, parse_amount, parse_duration
 
 MAX_PERIOD = (1 << 32) - 1
@@ -93,7 +91,7 @@ async def set_delegate(
 async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
     async with open_session(call) as session:
-        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        index, now, money = await session.index(), await session.now(), session.money
         mine = [
             each
             for each in await index.delegates()
@@ -133,7 +131,7 @@ async def revoke(call: Invocation, who: Who) -> None:
         await carry_out(call, f"End the leave of {delegate}?", document, send)
 
 
-async def _known(session: Session, delegate: str) -> None:
+async def _known(session: PoolClient, delegate: str) -> None:
     standing = await session.accounts.delegation_of(session.account, session.pool.address, delegate)
     if standing.since == 0:
         raise InvalidInput(

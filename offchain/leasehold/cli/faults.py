@@ -10,30 +10,23 @@ import typer
 
 from leasehold.chain import Fault, FaultState, LeaseState, Receipt, format_lease, parse_lease
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._faults import (
-    PROVE_TIME,
-    ROLL_AFTER,
-    answer_until,
-    applicable,
-    arbiter_of,
-    costs,
-    current,
-    executable,
-    fault_at,
-    fault_json,
-    lasted,
-    leases_said,
-    sink_said,
-    what_next,
-)
-from leasehold.cli._index import indexed
+from leasehold.cli._faults import costs, fault_json, lasted, leases_said, sink_said, what_next
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
 from leasehold.cli._shown import transaction, utc
+from leasehold.client import (
+    PROVE_TIME,
+    ROLL_AFTER,
+    PoolClient,
+    answer_until,
+    applicable,
+    arbiter_of,
+    current,
+    executable,
+)
 from leasehold.errors import NoChallenge, NotDown, NothingToApply, WrongFaultState
 from leasehold.market import InvalidInput, format_amount, format_duration
 
@@ -99,9 +92,9 @@ async def challenge(
         await carry_out(call, question, document, send)
 
 
-async def _own_lease(call: Invocation, session: Session, machine: int, named: int) -> int:
+async def _own_lease(call: Invocation, session: PoolClient, machine: int, named: int) -> int:
     """A running lease of the account's there, the one that is named if one is."""
-    index = await indexed(session, call.out)
+    index = await session.index()
     now = await session.now()
     for record in await index.leases(machine=machine, tenant=session.account, live=True):
         runs = record.lease.state is LeaseState.ACTIVE and now < record.lease.end
@@ -156,7 +149,7 @@ async def list_faults(
 ) -> None:
     """List the outages and other faults of the pool's machines, and what they cost."""
     async with open_session(call, account=False) as session:
-        index = await indexed(session, call.out)
+        index = await session.index()
         money = session.money
         found = [await current(session, each) for each in await index.faults(machine=machine)]
         call.out.answer([fault_json(each, money) for each in found])
@@ -181,8 +174,8 @@ async def list_faults(
 async def show_fault(call: Invocation, fault: FaultId) -> None:
     """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
     async with open_session(call, account=False) as session:
-        found = await fault_at(session, fault)
-        index = await indexed(session, call.out)
+        found = await session.fault(fault)
+        index = await session.index()
         record, losses = await index.fault(fault), await index.losses(fault=fault)
         now, money = await session.now(), session.money
         parts = (record.pot, record.reported, record.rest) if record else (0, 0, 0)
@@ -286,16 +279,16 @@ async def compensate(
             call.out.say(f"{money.show(gained)} came into your ledger.")
 
 
-async def _touching(call: Invocation, session: Session) -> list[int]:
+async def _touching(call: Invocation, session: PoolClient) -> list[int]:
     """Faults of the machines on which the account has or had leases."""
-    index = await indexed(session, call.out)
+    index = await session.index()
     machines = {record.lease.machine for record in await index.leases(tenant=session.account)}
     return [each.fault for each in await index.faults() if each.machine in machines]
 
 
 async def _settle(
     call: Invocation,
-    session: Session,
+    session: PoolClient,
     number: int,
     everyone: bool,
     sent: list[dict[str, Json]],
@@ -303,7 +296,7 @@ async def _settle(
     """Take one step after the other for as long as there is one."""
     taken: set[str] = set()
     while True:
-        step = await _next_step(call, session, await fault_at(session, number), everyone, taken)
+        step = await _next_step(call, session, await session.fault(number), everyone, taken)
         if step is None:
             return
         taken.add(step.name)
@@ -318,17 +311,17 @@ async def _settle(
                 receipt = await step.send()
         except (NothingToApply, WrongFaultState, NotDown):
             call.out.say("Somebody else has done that meanwhile.")
-            await indexed(session, call.out, again=True)
+            await session.index(again=True)
             continue
-        await indexed(session, call.out, again=True)
+        await session.index(again=True)
         sent.append({**entry, **transaction(receipt)})
         call.out.say(f"Done: {step.said}.")
 
 
 async def _next_step(
-    call: Invocation, session: Session, fault: Fault, everyone: bool, taken: set[str]
+    call: Invocation, session: PoolClient, fault: Fault, everyone: bool, taken: set[str]
 ) -> Step | None:
-    index, faults, now = await indexed(session, call.out), await session.pool.faults(), await session.now()
+    index, faults, now = await session.index(), await session.pool.faults(), await session.now()
     if fault.state is FaultState.RUNNING:
         if now <= fault.from_ + ROLL_AFTER or "roll" in taken:
             return None

@@ -17,18 +17,15 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
-from leasehold.cli._hints import said, why_declined
-from leasehold.cli._index import indexed
+from leasehold.cli._hints import why_declined
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
-from leasehold.cli._shown import STATES, lease_json, utc
-from leasehold.errors import AgentError
+from leasehold.cli._shown import lease_json, utc
+from leasehold.client import PoolClient, agents_word
 from leasehold.market import (
     Bill,
-    MarketError,
     Money,
     format_amount,
     format_duration,
@@ -50,7 +47,7 @@ async def leases(
 ) -> None:
     """List your leases, with what they have cost so far."""
     async with open_session(call) as session:
-        index = await indexed(session, call.out)
+        index = await session.index()
         records = await index.leases(tenant=session.account, live=None if everything else True)
         now, money = await session.now(), session.money
         down = {each.machine.id: each.machine.down_since for each in await index.machines()}
@@ -65,7 +62,7 @@ async def leases(
                 (
                     format_lease(lease.id),
                     str(lease.machine),
-                    (STATES[lease.state] if account.left or not lease.state.live else "past its end")
+                    (lease.state.word if account.left or not lease.state.live else "past its end")
                     + (" (notice)" if lease.noticed else "")
                     + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
                     format_share(lease.cells),
@@ -86,9 +83,9 @@ async def show(call: Invocation, lease: LeaseId) -> None:
     number = parse_lease(lease)
     async with open_session(call) as session:
         found = await session.lease(number)
-        index = await indexed(session, call.out)
+        index = await session.index()
         record = await index.lease(number)
-        status, silence = await ask_agent(call, session, found)
+        status, silence = await agents_word(session, found)
         machine = await session.pool.machine_of(found.machine)
         account, money = (
             await session.bill(found, await session.now(), down_since=machine.down_since),
@@ -129,26 +126,11 @@ async def show(call: Invocation, lease: LeaseId) -> None:
         call.out.pairs(f"Lease {format_lease(number)}", rows)
 
 
-async def ask_agent(
-    call: Invocation, session: Session, lease: Lease
-) -> tuple[LeaseStatus | None, str | None]:
-    """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
-    if lease.tenant.lower() != session.account.lower():
-        return None, None
-    await indexed(session, call.out)
-    try:
-        with call.out.working("Asking the machine's agent"):
-            async with session.agent_of(lease.id) as agent:
-                return await agent.status(lease.id), None
-    except (AgentError, MarketError) as error:
-        return None, said(error)
-
-
 def _state(lease: Lease, account: Bill) -> str:
     """The state, for people. A lease past its end is active until somebody closes it, and costs nothing more."""
     if lease.state.live and not account.left:
         return f"past its end: `leasehold close {format_lease(lease.id)}` settles it"
-    return STATES[lease.state] + (", under notice" if lease.noticed else "")
+    return lease.state.word + (", under notice" if lease.noticed else "")
 
 
 def _where(account: Bill, money: Money) -> str:
@@ -178,7 +160,7 @@ def _outage_rows(lease: Lease, machine: Machine) -> list[tuple[str, str]]:
     ]
 
 
-def _record_rows(record: LeaseRecord | None, session: Session) -> list[tuple[str, str]]:
+def _record_rows(record: LeaseRecord | None, session: PoolClient) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if record is None:
         return rows

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import MachineStatus
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
@@ -42,7 +41,7 @@ async def machines(
     query = parse_search(" ".join(search or ()))
     sort((), by)
     async with open_session(call, account=False) as session:
-        index = await indexed(session, call.out)
+        index = await session.index()
         records = [
             each
             for each in await index.machines()

@@ -22,18 +22,16 @@ from leasehold.chain import (
     parse_lease,
 )
 from leasehold.cli._doing import Done, carry_out, settle_allowance
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, LeaseId, MachineId, MaxPrice, WithoutAgent
-from leasehold.cli._outages import outages_first, take_off
+from leasehold.cli._outages import say_outages
 from leasehold.cli._output import Json
-from leasehold.cli._renting import capable
-from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
-from leasehold.cli.tenancy import live, warn_of_results
+from leasehold.cli.tenancy import warn_of_results
+from leasehold.client import PoolClient, live_lease, outages_of, take_off, unfetched_results
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     DocumentUnavailable,
@@ -43,6 +41,7 @@ from leasehold.market import (
     Quote,
     Standby,
     Wish,
+    capable,
     format_amount,
     format_duration,
     format_share,
@@ -110,14 +109,15 @@ async def move(
         without_agent,
     )
     async with open_session(call, signs=True) as session:
-        await _move(call, session, live(await session.lease(number)), wanted, approve)
+        await _move(call, session, await live_lease(session, number), wanted, approve)
 
 
-async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted, approve: bool) -> None:
+async def _move(call: Invocation, session: PoolClient, found: Lease, wanted: Wanted, approve: bool) -> None:
     money, renter, shown = session.money, session.renter(), format_lease(found.id)
     if wanted.machine == found.machine:
         raise InvalidInput(f"Lease {shown} is on machine {found.machine} already: see `leasehold resize`.")
-    outages = await outages_first(call, session, found)
+    outages = await outages_of(session, found)
+    say_outages(call, outages)
     offer, settle, listing = await _quote(call, session, outages.after, wanted)
     call.out.pairs(
         f"From machine {found.machine} to machine {listing.id}: {listing.model or 'unknown model'}",
@@ -135,7 +135,8 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
             ),
         ),
     )
-    await warn_of_results(call, session, found, await (await indexed(session, call.out)).lease(found.id))
+    record = await (await session.index()).lease(found.id)
+    warn_of_results(call, found, await unfetched_results(session, found, record))
     if not call.dry_run:
         settle_allowance(call.out, renter, offer, approve=approve)
 
@@ -179,11 +180,11 @@ async def _move(call: Invocation, session: Session, found: Lease, wanted: Wanted
 
 
 async def _quote(
-    call: Invocation, session: Session, found: Lease, wanted: Wanted
+    call: Invocation, session: PoolClient, found: Lease, wanted: Wanted
 ) -> tuple[Quote, tuple[int, ...], Listing]:
     """The quote on the other machine, paid first with what the lease gives back."""
     money, renter, now = session.money, session.renter(), await session.now()
-    index = await indexed(session, call.out)
+    index = await session.index()
     record = await index.machine(wanted.machine)
     if record is None:
         raise NoMachineMatches(
@@ -213,7 +214,7 @@ async def _quote(
     return offer, settle, listing
 
 
-def _opened(session: Session, receipt: Receipt) -> int:
+def _opened(session: PoolClient, receipt: Receipt) -> int:
     return next(event.lease for event in session.pool.events(receipt) if isinstance(event, LeaseOpened))
 
 
@@ -226,11 +227,11 @@ async def failover(call: Invocation, lease: LeaseId) -> None:
     """
     number = parse_lease(lease)
     async with open_session(call, signs=True) as session:
-        found = live(await session.lease(number))
+        found = await live_lease(session, number)
         await _failover(call, session, found)
 
 
-async def _failover(call: Invocation, session: Session, found: Lease) -> None:
+async def _failover(call: Invocation, session: PoolClient, found: Lease) -> None:
     money, shown = session.money, format_lease(found.id)
     if found.backup == ZERO_DIGEST:
         raise InvalidInput(
@@ -240,7 +241,8 @@ async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     here = await session.pool.machine_of(found.machine)
     if not here.down:
         raise MachineNotDown(machine=here.id)
-    outages = await outages_first(call, session, found)
+    outages = await outages_of(session, found)
+    say_outages(call, outages)
     standby = await _standby(call, session, found)
     there = await session.pool.machine_of(standby.machine)
     terms, _ = await session.pool.terms_of(standby.machine, standby.revision)
@@ -279,9 +281,9 @@ async def _failover(call: Invocation, session: Session, found: Lease) -> None:
     await carry_out(call, f"Open the standby of lease {shown}?", document, send)
 
 
-async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
+async def _standby(call: Invocation, session: PoolClient, found: Lease) -> Standby:
     """What the lease's digest means. Raises InvalidInput."""
-    index = await indexed(session, call.out)
+    index = await session.index()
     machines = [record.machine for record in await index.machines() if record.machine.id != found.machine]
     with call.out.working("Looking for the standby"):
         standby = standby_of(found.backup, machines, await workloads_of(session, found.id))
@@ -293,7 +295,7 @@ async def _standby(call: Invocation, session: Session, found: Lease) -> Standby:
     return standby
 
 
-async def workloads_of(session: Session, lease: int) -> Sequence[bytes]:
+async def workloads_of(session: PoolClient, lease: int) -> Sequence[bytes]:
     """The digests of the workloads that the lease was opened with and given later."""
     topics = [None, f"0x{lease:064x}"]
     logs = await logs_since(

@@ -10,22 +10,28 @@ from typing import Annotated, Literal
 import typer
 from pydantic import Field
 
+from leasehold.agreements import (
+    Document,
+    FileRefused,
+    OfferFile,
+    Proposal,
+    QuoteRequestFile,
+    check_place,
+    pool_domain,
+    read_file,
+    write_file,
+)
 from leasehold.chain import ZERO_ADDRESS, OfferRecord, format_lease
 from leasehold.chain.typed import Offer, sign
-from leasehold.cli._acting import parse_address
-from leasehold.cli._agreed import OfferFile, QuoteRequestFile, check_place, pool_domain
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._files import Document, FileRefused, read_file, write_file
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
-from leasehold.cli._proposal import Proposal
 from leasehold.cli._proposing import write_proposal
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
+from leasehold.client import PoolClient, parse_address
 from leasehold.errors import UnknownMachine
 from leasehold.market import (
     InvalidInput,
@@ -196,7 +202,7 @@ async def sign_offer(
 async def list_offers(call: Invocation) -> None:
     """List the offers that were signed on this computer, and what became of them."""
     async with open_session(call) as session:
-        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        index, now, money = await session.index(), await session.now(), session.money
         records = await index.offers(session.account)
         mine = [each.offer for each in _kept(session).offers if each.provider == session.account]
         states = [_state(each, records, now) for each in mine]
@@ -260,7 +266,7 @@ async def cancel(
 
 
 def _asked(
-    session: Session,
+    session: PoolClient,
     request: Path | None,
     machine: int | None,
     share: str | None,
@@ -284,7 +290,7 @@ def _asked(
     return asked, given.price if given else None, given.note if given else ""
 
 
-async def _nonce(session: Session, kept: OffersFile) -> int:
+async def _nonce(session: PoolClient, kept: OffersFile) -> int:
     """One that is free on chain and was not given away here: one word a day, so that offers share its storage slot."""
     word = await session.now() // DAY
     taken = await session.pool.offers_of(session.account, word)
@@ -301,14 +307,14 @@ def _nonce_in(text: str) -> int:
     return read_file(Path(text), OfferFile).offer.nonce
 
 
-def _book(session: Session) -> Path:
+def _book(session: PoolClient) -> Path:
     # The genesis too: a development chain repeats ids and addresses.
     deployment = session.deployment
     pool = f"{deployment.chain_id}-{deployment.genesis[2:18]}-{deployment.controller}"
-    return session.settings.home / "offers" / f"{pool}.json"
+    return session.home.path / "offers" / f"{pool}.json"
 
 
-def _kept(session: Session) -> OffersFile:
+def _kept(session: PoolClient) -> OffersFile:
     path = _book(session)
     return read_file(path, OffersFile) if path.exists() else OffersFile()
 

@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
+from leasehold.agreements import OfferFile, read_file
 from leasehold.chain import parse_lease
-from leasehold.cli._agreed import OfferFile
-from leasehold.cli._files import read_file
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AllowUnverified, Approve, MaxPrice, WithoutAgent
-from leasehold.cli._renting import Rental, rent_machines
+from leasehold.cli._renting import plan_json, rented_json, rented_said, say_step, show_plan
 from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
+from leasehold.client import Rent
 from leasehold.market import InvalidInput, parse_duration, parse_search, parse_share
 
 
@@ -114,25 +115,34 @@ async def rent(
     workload = None
     if not (again and flags.file is None and flags.image is None):
         workload = build_workload(call, flags, command)
-    async with open_session(call, signs=True) as session:
-        signed = read_file(offer, OfferFile).signed(session.deployment) if offer else None
-        rental = Rental(
-            workload,
-            cells,
-            seconds,
-            max_price,
-            search,
-            machines,
-            many,
-            spot,
-            backup,
-            signed,
-            parse_lease(again) if again else 0,
-            allow_unverified,
-            parse_lease(reuse) if reuse else 0,
-            approve,
-            not no_wait,
-            without_agent,
-            call.dry_run,
+    async with open_session(call, signs=True) as client:
+        plan = await Rent(
+            workload=workload,
+            seconds=seconds,
+            share=cells,
+            max_price=max_price,
+            search=search,
+            machines=machines,
+            gang=many,
+            spot=spot,
+            backup=backup,
+            offer=read_file(offer, OfferFile).signed(client.deployment) if offer else None,
+            again=parse_lease(again) if again else 0,
+            reuse=parse_lease(reuse) if reuse else 0,
+            allow_unverified=allow_unverified,
+            without_agent=without_agent,
+            wait=not no_wait,
+        ).plan(client)
+        show_plan(call, plan)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Pay {client.money.show(plan.payment.amount)} into escrow and rent?",
+            document=plan_json(plan, client.money),
+            answer=lambda rented: rented_json(plan, rented),
+            said=lambda rented: rented_said(client, rented),
+            approve=approve,
+            waiting=None,
+            on_step=lambda step: say_step(call, plan, step),
         )
-        await rent_machines(call.out, session, rental)

@@ -12,13 +12,11 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease, parse_lease
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._keyring import remember_results
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
+from leasehold.client import PoolClient
 from leasehold.errors import DatasetError, WalletError
 from leasehold.market import Contact, MarketError, format_duration, format_size, parse_duration
 from leasehold.workload import fetch_results
@@ -66,7 +64,7 @@ async def results(
             fetched = await fetch_results(
                 cid, key, folder, session.ipfs, progress, lease=format_lease(number)
             )
-        remember_results(session.settings.home, session.deployment, number, cid)
+        session.home.fetched_results(session.deployment).note(number, cid)
         try:
             await session.ipfs.pin(cid)
         except DatasetError as error:
@@ -95,18 +93,18 @@ async def results(
         call.out.say(f"Fetched {cid} into {folder}.")
 
 
-async def _published(call: Invocation, session: Session, number: int, patience: int) -> str:
+async def _published(call: Invocation, session: PoolClient, number: int, patience: int) -> str:
     """The CID on chain, waited for while the agent packs. Says so if the lease is another's since."""
     await session.lease(number)
     shown, account = format_lease(number), session.account
-    index = await indexed(session, call.out)
+    index = await session.index()
     history = await index.lease_history(number)
     try:
         with call.out.working(f"Waiting for the results of lease {shown}"):
             async with asyncio.timeout(max(patience, 0.001)):
                 while (found := meant(account, history)) is None:
                     await asyncio.sleep(LOOK_EVERY)
-                    await indexed(session, call.out, again=True)
+                    await session.index(again=True)
                     history = await index.lease_history(number)
     except TimeoutError:
         raise NoResultsYet(
@@ -165,7 +163,7 @@ def dialled(contact: Contact) -> tuple[str, ...]:
     return tuple(f"{each}/p2p/{peer}" for each in plain if _ADDRESS.fullmatch(each))[:MOST_ADDRESSES]
 
 
-async def _connect(session: Session, number: int) -> None:
+async def _connect(session: PoolClient, number: int) -> None:
     """Bring our node next to the machine's, which surely has the data. Others may have it as well."""
     try:
         _, contact = await session.reach(number)

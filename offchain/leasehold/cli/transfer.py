@@ -7,20 +7,25 @@ from typing import Annotated
 
 import typer
 
+from leasehold.agreements import (
+    LIFETIME,
+    AcceptanceFile,
+    FileRefused,
+    Proposal,
+    accounts_domain,
+    read_file,
+    write_file,
+)
 from leasehold.chain import Lease, format_lease, parse_lease
 from leasehold.chain.typed import AcceptTransfer, sign
-from leasehold.cli._acting import parse_address
-from leasehold.cli._agreed import AcceptanceFile, accounts_domain
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._files import FileRefused, read_file, write_file
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
-from leasehold.cli._proposal import LIFETIME, Proposal
 from leasehold.cli._proposing import write_proposal
-from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._shown import STATES, utc
+from leasehold.cli._shown import utc
+from leasehold.client import PoolClient, parse_address
 from leasehold.market import InvalidInput, format_share, parse_duration
 
 
@@ -114,16 +119,16 @@ async def transfer(
         await carry_out(call, f"Give it and its escrow to {target}?", document, send)
 
 
-async def _transferable(session: Session, number: int) -> Lease:
+async def _transferable(session: PoolClient, number: int) -> Lease:
     found = await session.lease(number)
     if not found.state.live:
         raise InvalidInput(
-            f"Lease {format_lease(number)} is {STATES[found.state]}: only an open or active lease changes hands."
+            f"Lease {format_lease(number)} is {found.state.word}: only an open or active lease changes hands."
         )
     return found
 
 
-async def _show(call: Invocation, session: Session, lease: Lease) -> None:
+async def _show(call: Invocation, session: PoolClient, lease: Lease) -> None:
     machine, money = await session.pool.machine_of(lease.machine), session.money
     account = await session.bill(lease, await session.now(), down_since=machine.down_since)
     call.out.say(

@@ -9,14 +9,13 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import UNLIMITED, Receipt
-from leasehold.cli._acting import parse_address
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import transaction
+from leasehold.client import PoolClient, parse_address
 from leasehold.errors import WalletError
 from leasehold.market import (
     AllowanceMissing,
@@ -230,7 +229,7 @@ def _would(money: Money, units: int, to: str) -> dict[str, Json]:
     return {"amount": format_amount(units, money.decimals), "to": to, "dry_run": True}
 
 
-async def _report(call: Invocation, session: Session, receipt: Receipt, said: str, **more: Json) -> None:
+async def _report(call: Invocation, session: PoolClient, receipt: Receipt, said: str, **more: Json) -> None:
     ledger = await session.pool.balance_of(session.account)
     call.out.answer({"ledger": format_amount(ledger, session.money.decimals), **more, **transaction(receipt)})
     call.out.say(said)

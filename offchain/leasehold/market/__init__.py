@@ -8,7 +8,7 @@ from leasehold.market._agent_client import AgentClient, HeldWorkload
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._agent_sessions import SessionCache
 from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
-from leasehold.market._capable import lacking, lists_image
+from leasehold.market._capable import capable, lacking, lists_image
 from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
@@ -101,9 +101,9 @@ from leasehold.market._placing import (
 )
 from leasehold.market._provider import Due, Joined, Provider
 from leasehold.market._quote import (
-    Extension,
     Funds,
     Money,
+    Payment,
     Quote,
     Wish,
     extension,
@@ -139,6 +139,7 @@ from leasehold.market._units import (
     format_amount,
     format_duration,
     format_size,
+    format_time,
     parse_amount,
     parse_duration,
     parse_size,
@@ -167,7 +168,6 @@ __all__ = [
     "Due",
     "DurationNotServed",
     "ExecStream",
-    "Extension",
     "ExtensionNotCovered",
     "Funds",
     "Hardware",
@@ -204,6 +204,7 @@ __all__ = [
     "Opened",
     "Opening",
     "OperatorTaken",
+    "Payment",
     "PenaltyNotCovered",
     "PriceAboveMaximum",
     "PriceNotPositive",
@@ -234,6 +235,7 @@ __all__ = [
     "ascii_reason",
     "bill",
     "canonical",
+    "capable",
     "cells_of",
     "changed_params",
     "changes",
@@ -253,6 +255,7 @@ __all__ = [
     "format_param",
     "format_share",
     "format_size",
+    "format_time",
     "free_gpus",
     "funds_after_closing",
     "funds_of",

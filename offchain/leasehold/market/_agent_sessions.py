@@ -8,7 +8,6 @@ until the session ends, and can never move money.
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import stat
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import orjson
 
 from leasehold.chain.typed import Domain, Session, SessionKey, TypedDataSigner
 from leasehold.errors import TypedDataError
+from leasehold.files import write_private
 from leasehold.market.wire import OPS
 
 SESSION_SECONDS: Final = 7 * 86_400
@@ -100,19 +100,9 @@ class SessionCache:
         return key if (session.account.lower(), session.chain, session.controller) == mine else None
 
     def _save(self, key: SessionKey, domain: Domain) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         document = {
             "session": key.session.to_json(),
             "session_proof": key.session_proof.hex(),
             "private_key": key.private_key.hex(),
         }
-        path = self._path(key.session.account, domain)
-        draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(orjson.dumps(document))
-            draft.replace(path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        write_private(self._path(key.session.account, domain), orjson.dumps(document))

@@ -6,8 +6,11 @@ what cannot be so on any account, by name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from leasehold.chain import CELLS_PER_GPU
-from leasehold.market._listing import Listing
+from leasehold.market._errors import MachineUnavailable
+from leasehold.market._listing import Listing, sort
 from leasehold.market._units import format_size
 from leasehold.workload import Workload
 
@@ -59,3 +62,22 @@ def _ports(listing: Listing, workload: Workload) -> str | None:
         if port.host is not None and not first <= port.host <= last:
             return f"ports: it publishes host ports {first} to {last}, not {port.host}"
     return None
+
+
+def capable(listings: Sequence[Listing], workload: Workload | None, share: int) -> list[Listing]:
+    """Those that can give the workload what it asks for.
+
+    Raises:
+        MachineUnavailable: the machine cannot, or of several none can; says what is missing, of the cheapest.
+    """
+    if workload is None:
+        return list(listings)
+    missing = {listing.id: lacking(listing, workload, share) for listing in listings}
+    able = [listing for listing in listings if missing[listing.id] is None]
+    if able or not listings:
+        return able
+    cheapest = sort(listings)[0]
+    many = f"None of the {len(listings)} machines that match can serve this. " if len(listings) > 1 else ""
+    raise MachineUnavailable(
+        f"{many}Machine {cheapest.id} cannot: {missing[cheapest.id]}. Ask for less, or choose another share or machine."
+    )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetError
+from leasehold.files import write_private
 from leasehold.market._documents import MAX_DOCUMENT_BYTES
 from leasehold.market._errors import DocumentUnavailable
 from leasehold.market._renter import Blocks
@@ -129,11 +130,7 @@ class DocumentCache:
         return raw if sha256(raw).digest() == digest else None  # a torn write heals itself
 
     def _keep(self, digest: bytes, raw: bytes) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._path(digest)
-        partial = path.with_suffix(f".{os.getpid()}")
-        partial.write_bytes(raw)
-        partial.replace(path)
+        write_private(self._path(digest), raw)
         self._path(digest).with_suffix(".missed").unlink(missing_ok=True)
 
     def _missed(self, digest: bytes) -> bool:

@@ -217,22 +217,31 @@ def obstacle(
     return None
 
 
-def shortfall(offer: Quote | Extension, funds: Funds, money: Money) -> NotEnoughFunds | None:
+def shortfall(offer: Quote | Payment, funds: Funds, money: Money) -> NotEnoughFunds | None:
     """Why the account cannot pay the quote at all, whatever it approves, or `None`."""
     missing = offer.pulled - funds.wallet
     if missing <= 0:
         return None
-    amount = offer.amount if isinstance(offer, Extension) else offer.deposit
+    amount = offer.amount if isinstance(offer, Payment) else offer.deposit
     return LeaseNotCovered(amount, funds.ledger, funds.wallet, missing).in_money(money)
 
 
 @dataclass(frozen=True)
-class Extension:
-    """What more time costs. Amounts in token units; `pulled` and `approve` as in `Quote`."""
+class Payment:
+    """What something takes now, in token units.
+
+    amount: all of it. pulled: the part that comes from the wallet, the ledger paying the rest. approve: by how much the
+    pool may take too little from the wallet; 0 where it may already.
+    """
 
     amount: int
     pulled: int
     approve: int
+
+    @property
+    def from_ledger(self) -> int:
+        """The part that the ledger pays."""
+        return self.amount - self.pulled
 
 
 def extension_cost(lease: Lease, seconds: int) -> int:
@@ -242,7 +251,7 @@ def extension_cost(lease: Lease, seconds: int) -> int:
     return max(0, whole - lease.deposit)
 
 
-def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extension:
+def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Payment:
     """What `seconds` more cost: the escrow up to the new end, less what it has.
 
     Raises:
@@ -253,4 +262,4 @@ def extension(lease: Lease, seconds: int, funds: Funds, money: Money) -> Extensi
     if pulled > funds.wallet:
         missing = pulled - funds.wallet
         raise ExtensionNotCovered(amount, funds.ledger, funds.wallet, missing).in_money(money)
-    return Extension(amount, pulled, max(0, pulled - funds.allowance))
+    return Payment(amount, pulled, max(0, pulled - funds.allowance))

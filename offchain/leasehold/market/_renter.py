@@ -47,9 +47,9 @@ from leasehold.market._listing import Listing, sort
 from leasehold.market._money_errors import LedgerTooLow
 from leasehold.market._placing import fits
 from leasehold.market._quote import (
-    Extension,
     Funds,
     Money,
+    Payment,
     Quote,
     Wish,
     extension,
@@ -252,7 +252,7 @@ class Renter:
         offer = quote(machine, await self._pool.params(machine.params), wish, await self.funds())
         return offer, settle
 
-    async def check_funds(self, offer: Quote | Extension) -> None:
+    async def check_funds(self, offer: Quote | Payment) -> None:
         """Refuse a quote that the account cannot pay at all.
 
         Raises:
@@ -264,23 +264,23 @@ class Renter:
         if problem is not None:
             raise problem
 
-    async def total(self, quotes: Sequence[Quote]) -> Extension:
+    async def total(self, quotes: Sequence[Quote]) -> Payment:
         """What opening several leases at once takes together."""
         funds, amount = await self.funds(), sum(each.deposit for each in quotes)
         pulled = max(0, amount - funds.ledger)
-        return Extension(amount, pulled, max(0, pulled - funds.allowance))
+        return Payment(amount, pulled, max(0, pulled - funds.allowance))
 
-    async def extension(self, lease: Lease, seconds: int) -> Extension:
+    async def extension(self, lease: Lease, seconds: int) -> Payment:
         """What `seconds` more cost. Raises NotEnoughFunds."""
         funds = await self.funds()
         if self._ledger_only:
             amount = extension_cost(lease, seconds)
-            more = Extension(amount, max(0, amount - funds.ledger), 0)
+            more = Payment(amount, max(0, amount - funds.ledger), 0)
             await self.check_funds(more)
             return more
         return extension(lease, seconds, funds, self.money)
 
-    def check_allowance(self, offer: Quote | Extension) -> None:
+    def check_allowance(self, offer: Quote | Payment) -> None:
         """Refuse a quote or an extension for which the pool may not take enough from the wallet.
 
         Raises:
@@ -289,7 +289,7 @@ class Renter:
         if offer.approve:
             raise AllowanceTooLow(offer.pulled).in_money(self.money)
 
-    async def approve(self, offer: Quote | Extension) -> Receipt | None:
+    async def approve(self, offer: Quote | Payment) -> Receipt | None:
         """Let the pool take what the quote pulls, no more; `None` if it may already."""
         if not offer.approve:
             return None

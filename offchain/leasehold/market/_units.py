@@ -7,6 +7,7 @@ refused instead of rounded, because the difference would be somebody's money.
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from leasehold.market._errors import InvalidAmount, InvalidDuration, InvalidSize
@@ -129,3 +130,11 @@ def format_size(count: int) -> str:
                 f"{tenths // 10} {unit}" if tenths % 10 == 0 or tenths >= 1_000 else f"{tenths / 10} {unit}"
             )
     return f"{count} B"
+
+
+def format_time(seconds: int) -> str:
+    """A time for people. Files and contracts may name any number: one past the calendar's end stays a number."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"second {seconds}"

@@ -11,15 +11,14 @@ from typing import Any, cast
 import pytest
 import typer
 
+from leasehold.agreements import FileRefused, ProposalFile, read_file
 from leasehold.chain import Call, Pool
 from leasehold.chain.typed import Group
-from leasehold.cli._acting import AsDelegate, CannotAct, Proposed, Proposing, parse_address
 from leasehold.cli._completion import known_groups, known_wallets
-from leasehold.cli._files import FileRefused, read_file
-from leasehold.cli._groups import AddressBook, Groups
-from leasehold.cli._proposal import ProposalFile
-from leasehold.cli._sealed import remember_sealed, sealed_of
+from leasehold.client import AsDelegate, CannotAct, Proposed, Proposing, parse_address
 from leasehold.errors import SettingsError
+from leasehold.home import Groups, SealedWorkloads
+from leasehold.home._groups import AddressBook
 from leasehold.market import InvalidInput
 from leasehold.workload import digest
 
@@ -116,12 +115,12 @@ def test_what_is_no_proposal_is_refused_in_a_sentence(tmp_path: Path, text: str)
 def test_sealed_workloads_are_kept_by_their_digest_and_the_oldest_go(tmp_path: Path) -> None:
     sealed = [bytes([number]) * 40 for number in range(70)]
     for each in sealed:
-        remember_sealed(tmp_path, each)
-    kept = [each for each in sealed if sealed_of(tmp_path, digest(each)) == each]
+        SealedWorkloads(tmp_path).keep(each)
+    kept = [each for each in sealed if SealedWorkloads(tmp_path).get(digest(each)) == each]
     assert len(kept) == 64
     path = tmp_path / "workloads" / digest(kept[0]).hex()
     path.write_bytes(b"something else")
-    assert sealed_of(tmp_path, digest(kept[0])) is None
+    assert SealedWorkloads(tmp_path).get(digest(kept[0])) is None
 
 
 def test_the_shell_is_offered_the_names_that_are_known(tmp_path: Path) -> None:

@@ -222,10 +222,8 @@ def test_proposals_in_a_row_wait_for_one_another_unless_told_otherwise(lab: Lab)
 
 
 def test_a_group_that_provides_signs_offers_too(lab: Lab, pool: Pool) -> None:
+    from leasehold.agreements import OfferFile, Proposal, read_file, write_file
     from leasehold.chain.typed import Group, Offer
-    from leasehold.cli._agreed import OfferFile
-    from leasehold.cli._files import read_file, write_file
-    from leasehold.cli._proposal import Proposal
 
     offer = Offer(
         account="0x" + "22" * 20,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.cli._acting import parse_address
 from leasehold.cli._hints import said
 from leasehold.cli.access import Harmless
 from leasehold.cli.results import dialled
+from leasehold.client import parse_address
 from leasehold.market import Contact, DocumentInvalid, InvalidInput
 from leasehold.market._documents import MachineFile
 

@@ -9,12 +9,12 @@ import pytest
 from leasehold.chain import LeaseRequest
 from leasehold.chain.typed import Offer
 from leasehold.market import (
-    Extension,
     Funds,
     Listing,
     MachineUnavailable,
     NoMachineMatches,
     Opening,
+    Payment,
     PriceAboveMaximum,
     SignedOffer,
     Wish,
@@ -113,7 +113,7 @@ def test_what_is_asked_of_the_pool_is_what_was_quoted() -> None:
 def test_more_time_costs_what_the_escrow_lacks() -> None:
     assert extension_cost(LEASE, 3_600) == 2_500_000
     assert extension_cost(replace(LEASE, deposit=LEASE.deposit + 10**9), 3_600) == 0
-    short = shortfall(Extension(10, 7, 7), Funds(3, 2, 0), MONEY)
+    short = shortfall(Payment(10, 7, 7), Funds(3, 2, 0), MONEY)
     assert short is not None
     assert "get 0.000005 USDT more" in str(short)
-    assert shortfall(Extension(10, 2, 2), Funds(8, 2, 0), MONEY) is None
+    assert shortfall(Payment(10, 2, 2), Funds(8, 2, 0), MONEY) is None

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from leasehold.agreements import FileRefused, Proposal
 from leasehold.chain import DecodedCall, decode_calls, format_lease
 from leasehold.chain.typed import AcceptTransfer, Execute, Offer, Session, Struct
-from leasehold.cli._decoded import Outflow, Reader
-from leasehold.cli._files import FileRefused
+from leasehold.cli._decoded import Reader
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
-from leasehold.cli._proposal import Proposal
-from leasehold.cli._session import Session as CliSession
 from leasehold.cli._shown import utc
+from leasehold.client import Outflow, PoolClient, outflow
 from leasehold.market import format_duration, format_share
 
 Rows = list[tuple[str, str]]
 
 
-def names_of(call: Invocation, session: CliSession) -> dict[str, str]:
+def names_of(call: Invocation, session: PoolClient) -> dict[str, str]:
     """What the addresses are called that are known here."""
     own = {each.address: f"your wallet {each.name}" for each in call.keystore.list()}
     groups = {
@@ -29,7 +28,7 @@ def names_of(call: Invocation, session: CliSession) -> dict[str, str]:
     return {**own, **groups, **pool, session.deployment.token: session.money.symbol}
 
 
-async def show_proposal(call: Invocation, session: CliSession, proposal: Proposal) -> dict[str, Json]:
+async def show_proposal(call: Invocation, session: PoolClient, proposal: Proposal) -> dict[str, Json]:
     """Print all of a proposal for people; the same as JSON is returned."""
     reader = Reader(session, names_of(call, session))
     known = call.groups.name_of(proposal.group)
@@ -91,22 +90,22 @@ def message_json(message: Struct) -> Json:
     return found
 
 
-async def _read(session: CliSession, proposal: Proposal, reader: Reader) -> tuple[list[DecodedCall], Outflow]:
+async def _read(session: PoolClient, proposal: Proposal, reader: Reader) -> tuple[list[DecodedCall], Outflow]:
     decoded = decode_calls(proposal.execution.calls, await session.pool.contracts())
     leaves = Outflow(0)
     for each in decoded:
-        leaves += await reader.outflow(each)
+        leaves += await outflow(session, each)
     return decoded, leaves
 
 
-async def _nonce(session: CliSession, proposal: Proposal) -> str:
+async def _nonce(session: PoolClient, proposal: Proposal) -> str:
     """The nonce, and how many other proposals have to be executed before this one."""
     nonce = proposal.execution.nonce
     ahead = nonce - await session.accounts.nonce_of(proposal.account, nonce >> 64)
     return f"{nonce}: {ahead} other proposals come first" if ahead > 0 else str(nonce)
 
 
-async def _other(session: CliSession, proposal: Proposal) -> AsyncIterator[tuple[str, str]]:
+async def _other(session: PoolClient, proposal: Proposal) -> AsyncIterator[tuple[str, str]]:
     money = session.money
     for message in proposal.messages:
         if isinstance(message, AcceptTransfer):
@@ -129,7 +128,7 @@ async def _other(session: CliSession, proposal: Proposal) -> AsyncIterator[tuple
             yield "on", ", ".join(map(format_lease, message.leases)) or "all leases of the group"
 
 
-async def check_alive(session: CliSession, proposal: Proposal) -> None:
+async def check_alive(session: PoolClient, proposal: Proposal) -> None:
     """Refuse a proposal that can never be executed any more.
 
     Raises:

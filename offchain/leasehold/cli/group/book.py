@@ -10,13 +10,12 @@ import typer
 
 from leasehold.chain import Deployment
 from leasehold.chain.typed import Group
-from leasehold.cli._acting import parse_address
 from leasehold.cli._completion import known_groups
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, shared
+from leasehold.client import parse_address
 from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError
 from leasehold.market import InvalidInput, format_amount
 
@@ -135,7 +134,7 @@ async def show(call: Invocation, name: GroupName) -> None:
     group = call.groups.get(name)
     async with open_session(call, account=False) as session:
         account = group.address(session.deployment.accounts)
-        money, index = session.money, await indexed(session, call.out)
+        money, index = session.money, await session.index()
         ledger, strayed, nonce, code = await asyncio.gather(
             session.pool.balance_of(account),
             session.token.balance(account),

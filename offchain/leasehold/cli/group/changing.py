@@ -8,22 +8,17 @@ from typing import Annotated
 
 import typer
 
+from leasehold.agreements import LIFETIME, AcceptanceFile, FileRefused, Proposal, propose_calls, read_file
 from leasehold.chain import Call, LeaseRecord, format_lease, parse_lease
 from leasehold.chain.typed import AcceptTransfer, Group, Session
-from leasehold.cli._acting import parse_address
-from leasehold.cli._agreed import AcceptanceFile
-from leasehold.cli._files import FileRefused, read_file
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
-from leasehold.cli._proposal import LIFETIME, Proposal, propose_calls
 from leasehold.cli._proposing import write_proposal
-from leasehold.cli._session import Session as CliSession
 from leasehold.cli._shared import ANSWERS, PROPOSAL, shared
 from leasehold.cli._shown import utc
-from leasehold.cli.group._pending import make_key
 from leasehold.cli.group.book import GroupName, Salt, make_group
+from leasehold.client import PoolClient, parse_address
 from leasehold.market import InvalidInput, NotEnoughFunds, parse_amount, parse_duration
 from leasehold.market.wire import OPS
 
@@ -68,7 +63,7 @@ async def rotate(
         target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
         account = old.address(session.deployment.accounts)
         to = target.address(session.deployment.accounts)
-        index = await indexed(session, call.out)
+        index = await session.index()
         leases = await index.leases(tenant=account, live=True)
         balance = await session.pool.balance_of(account)
         if len(leases) > MOST:
@@ -129,7 +124,7 @@ def shown_leases(leases: Sequence[LeaseRecord]) -> str:
     return f"leases {', '.join(format_lease(each.lease.id) for each in leases)}" if leases else "no lease"
 
 
-async def _acceptance(session: CliSession, target: Group, leases: Sequence[LeaseRecord]) -> Proposal:
+async def _acceptance(session: PoolClient, target: Group, leases: Sequence[LeaseRecord]) -> Proposal:
     """What the new group has to sign, so that it gets the leases."""
     deployment, deadline = session.deployment, await session.now() + LIFETIME
     messages = tuple(
@@ -145,7 +140,7 @@ async def _acceptance(session: CliSession, target: Group, leases: Sequence[Lease
 
 
 async def _moves(
-    session: CliSession, to: str, leases: Sequence[LeaseRecord], balance: int, acceptance: Path | None
+    session: PoolClient, to: str, leases: Sequence[LeaseRecord], balance: int, acceptance: Path | None
 ) -> list[Call]:
     calls: list[Call] = []
     if leases:
@@ -192,7 +187,7 @@ async def session(
             controller=deployment.controller,
             leases=numbers,
             ops=tuple(OPS),
-            key=make_key(call.settings.home),
+            key=call.home.pending_sessions.make(),
             expires_at=await opened.now() + lifetime,
         )
         await write_proposal(call, opened, Proposal("session", deployment, group, (message,)))

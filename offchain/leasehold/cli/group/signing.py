@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from leasehold.agreements import (
+    LIFETIME,
+    AcceptanceFile,
+    FileRefused,
+    OfferFile,
+    Proposal,
+    SignatureFile,
+    gather_signatures,
+    load_proposal,
+    pool_domain,
+    propose_calls,
+    write_file,
+)
 from leasehold.chain import DecodedCall, LeaseOpened, Receipt, decode_calls, decode_log, format_lease
 from leasehold.chain.typed import AcceptTransfer, Offer, Session, SessionKey
-from leasehold.cli._agreed import AcceptanceFile, OfferFile, pool_domain
-from leasehold.cli._files import FileRefused, write_file
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
-from leasehold.cli._proposal import LIFETIME, Proposal, SignatureFile, gather, load, propose_calls
 from leasehold.cli._proposing import warn_of_refusal, write_proposal
-from leasehold.cli._sealed import sealed_of
-from leasehold.cli._session import Session as CliSession
 from leasehold.cli._shared import ANSWERS, SENDS, shared
 from leasehold.cli._shown import transaction
-from leasehold.cli.group._pending import forget_key, key_of
 from leasehold.cli.group._shown import check_alive, show_proposal
-from leasehold.market import MarketError, SessionCache, parse_duration
+from leasehold.client import PoolClient
+from leasehold.market import MarketError, parse_duration
 
 ProposalArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The proposal.")]
 Output = Annotated[
@@ -55,7 +61,7 @@ async def approve(
     Nothing is sent: the signature is a file for whoever executes the proposal.
     """
     async with open_session(call) as session:
-        proposal, signatures = load(file, session.deployment)
+        proposal, signatures = load_proposal(file, session.deployment)
         document = await show_proposal(call, session, proposal)
         await check_alive(session, proposal)
         if proposal.kind == "execute":
@@ -102,10 +108,10 @@ async def execute(
     Of an acceptance or an offer that makes the file; a session is kept on this computer.
     """
     async with open_session(call, account=False) as session:
-        proposal, found = load(file, session.deployment)
+        proposal, found = load_proposal(file, session.deployment)
         if proposal.kind == "execute" and not call.dry_run:
             call.chosen()  # whoever pays the gas; said before anything is asked
-        found |= gather(proposal, signatures or ())
+        found |= gather_signatures(proposal, signatures or ())
         document = await show_proposal(call, session, proposal)
         await check_alive(session, proposal)
         proofs = proposal.prove(found)
@@ -138,7 +144,7 @@ async def renew(
     """Propose the same calls again: with the group's next nonce and a new deadline. It has to be signed anew."""
     lifetime = parse_duration(deadline)
     async with open_session(call, account=False) as session:
-        proposal, _ = load(file, session.deployment)
+        proposal, _ = load_proposal(file, session.deployment)
         if proposal.kind != "execute":
             raise FileRefused("Only calls can be proposed again: make the rest anew with its own command.")
         again = await propose_calls(
@@ -149,8 +155,7 @@ async def renew(
             deadline=await session.now() + lifetime,
             key=secrets.randbits(64) if unordered else 0,
         )
-        session.acting = replace(session.acting, proposal=output or file)
-        await write_proposal(call, session, again)
+        await write_proposal(call, session, again, output or file)
 
 
 def _signature_file(proposal: Proposal, signer: str, proofs: tuple[bytes, ...]) -> SignatureFile:
@@ -162,7 +167,7 @@ def _signature_file(proposal: Proposal, signer: str, proofs: tuple[bytes, ...]) 
 
 
 async def _execute(
-    call: Invocation, session: CliSession, proposal: Proposal, proof: bytes, document: dict[str, Json]
+    call: Invocation, session: PoolClient, proposal: Proposal, proof: bytes, document: dict[str, Json]
 ) -> None:
     execution = proposal.execution
     await _bring_workloads(call, session, decode_calls(execution.calls, await session.pool.contracts()))
@@ -184,15 +189,15 @@ async def _execute(
         call.out.say(f"Lease {format_lease(each)} is open.")
 
 
-async def _bring_workloads(call: Invocation, session: CliSession, calls: Iterable[DecodedCall]) -> None:
+async def _bring_workloads(call: Invocation, session: PoolClient, calls: Iterable[DecodedCall]) -> None:
     """Hand over again what was sealed on this computer: signing takes days, and a machine waits for an hour."""
     for each in calls:
         await _bring_workloads(call, session, each.inner)
         request = each.arguments.get("request")
         if each.function not in ("open", "openWithOffer") or not isinstance(request, Mapping):
             continue
-        sealed = sealed_of(session.settings.home, bytes(request["workload"]))
-        record = await (await indexed(session, call.out)).machine(int(request["machine"]))
+        sealed = session.home.sealed_workloads.get(bytes(request["workload"]))
+        record = await (await session.index()).machine(int(request["machine"]))
         if sealed is None or record is None:
             continue
         try:
@@ -210,7 +215,7 @@ def opened(receipt: Receipt) -> list[int]:
 
 async def _assemble(
     call: Invocation,
-    session: CliSession,
+    session: PoolClient,
     proposal: Proposal,
     proofs: tuple[bytes, ...],
     file: Path,
@@ -222,9 +227,9 @@ async def _assemble(
     if proposal.kind == "session":
         (message,) = proposal.messages
         assert isinstance(message, Session)
-        key = SessionKey(message, proofs[0], key_of(call.settings.home, message.key))
-        await SessionCache(call.settings.home / "sessions").keep(key, pool_domain(deployment))
-        forget_key(call.settings.home, message.key)
+        key = SessionKey(message, proofs[0], call.home.pending_sessions.key(message.key))
+        await call.home.sessions.keep(key, pool_domain(deployment))
+        call.home.pending_sessions.forget(message.key)
         call.out.answer({"kind": "session", "account": proposal.account, "expires_at": message.expires_at})
         call.out.say(f"Kept: commands with --as-group talk to the agents of {proposal.account}'s leases.")
         return

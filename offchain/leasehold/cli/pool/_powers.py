@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, fields
 
-from leasehold.chain import ZERO_ADDRESS, Lens, Params, PoolView
+from leasehold.chain import ZERO_ADDRESS, Params, PoolView
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shown import utc
+from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.market import TIMELOCK, Money, changes, format_duration, format_param, param_json
-
-QUORUM_VALIDATORS = 5
-
-
-async def powers_of(session: Session) -> PoolView:
-    """Who has which power over the session's pool, at the head of the chain."""
-    if session.deployment.lens is not None:
-        return await Lens(session.rpc, session.deployment.lens).pool(session.pool.address)
-    pool = session.pool
-    committee = await pool.committee()
-    version, proposed = await asyncio.gather(pool.params_version(), pool.proposed_params())
-    token, accounts, owner, pending, treasury = await asyncio.gather(
-        pool.token(), pool.accounts(), pool.owner(), pool.pending_owner(), pool.treasury()
-    )
-    paused, gated = await asyncio.gather(pool.paused(), pool.gated())
-    machines, slots, seats, matured = await asyncio.gather(
-        pool.machine_count(), pool.slot_count(), committee.seat_count(), committee.matured_seats(version)
-    )
-    return PoolView(
-        token=token,
-        accounts=accounts,
-        owner=owner,
-        pending_owner=pending,
-        treasury=treasury,
-        companions=await pool.companions(),
-        paused=paused,
-        gated=gated,
-        machine_count=machines,
-        slot_count=slots,
-        seat_count=seats,
-        matured_seats=matured,
-        params_version=version,
-        params=await pool.params(version),
-        proposed_version=proposed.version,
-        in_force_at=proposed.in_force_at,
-        proposed=await pool.params(proposed.version) if proposed.version else None,
-    )
 
 
 @dataclass(frozen=True)
@@ -62,11 +24,6 @@ class Power:
 
 def _named(account: str) -> str | None:
     return None if account == ZERO_ADDRESS else account
-
-
-def quorum_of(matured: int) -> int:
-    """How many seats have to sign: more than two thirds of those that have matured."""
-    return 2 * matured // 3 + 1
 
 
 def quorum_said(matured: int) -> str:
@@ -176,7 +133,7 @@ def diff_json(before: Params, after: Params, money: Money) -> list[dict[str, Jso
     ]
 
 
-def view_json(view: PoolView, session: Session) -> dict[str, Json]:
+def view_json(view: PoolView, session: PoolClient) -> dict[str, Json]:
     """A pool in JSON."""
     money, own = session.money, view.companions
     return {

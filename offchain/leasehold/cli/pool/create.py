@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import FactoryContract, Token
-from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -18,7 +17,9 @@ from leasehold.cli._output import Json
 from leasehold.cli._shared import SENDS, shared
 from leasehold.cli.pool._powers import params_json, params_rows
 from leasehold.cli.pool.params import ParamsFile, Values, given_params
+from leasehold.client import parse_address
 from leasehold.errors import TokenDecimals
+from leasehold.files import write_whole
 from leasehold.market import InvalidInput, Money
 
 
@@ -87,8 +88,7 @@ async def create(
                 name: value for name, value in asdict(made).items() if value is not None
             }
             text = json.dumps(known, indent=2)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text + "\n")
+            write_whole(target, text + "\n")
             said = f"{text}\nPool {controller} is made, and {target} says where: pass it with --deployment."
             return Done(receipt, said, {"controller": controller, "deployment": known, "file": str(target)})
 

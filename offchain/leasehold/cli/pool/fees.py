@@ -7,7 +7,6 @@ import asyncio
 import typer
 
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
@@ -27,7 +26,7 @@ async def collect(call: Invocation) -> None:
     """Move the fees that providers' claims have left to the treasury's ledger. Anyone may."""
     async with open_session(call, signs=True, account=False) as session:
         pool, money = session.pool, session.money
-        index = await indexed(session, call.out)
+        index = await session.index()
         providers = sorted({each.machine.provider for each in await index.machines()})
         accounts = await asyncio.gather(*map(pool.account_of, providers))
         due = {who: each.fees_due for who, each in zip(providers, accounts, strict=True) if each.fees_due}

@@ -9,15 +9,13 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import Receipt
-from leasehold.cli._acting import parse_address
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
+from leasehold.client import PoolClient, parse_address
 from leasehold.market import InvalidInput
 
 Account = Annotated[str, typer.Argument(metavar="ADDRESS", help="An account.")]
@@ -37,7 +35,7 @@ async def _order(
     question: str,
     said: str,
     document: dict[str, Json],
-    send: Callable[[Session], Awaitable[Receipt]],
+    send: Callable[[PoolClient], Awaitable[Receipt]],
 ) -> None:
     """One call of the owner's."""
     async with open_session(call, signs=True) as session:
@@ -110,7 +108,7 @@ async def licence(
         question = f"Take the licence `{kind}` of {account} back?"
         said = f"{account} has no licence `{kind}` any more."
 
-    async def send(session: Session) -> Receipt:
+    async def send(session: PoolClient) -> Receipt:
         return await (await session.pool.directory()).issue_licence(account, kind, seats, expires_at)
 
     document: dict[str, Json] = {"account": account, "kind": kind, "seats": seats, "expires_at": expires_at}
@@ -125,7 +123,7 @@ async def licences(
     """List the licences that the pool's owner has issued."""
     account = parse_address(address) if address else None
     async with open_session(call, account=False) as session:
-        index, now = await indexed(session, call.out), await session.now()
+        index, now = await session.index(), await session.now()
         found = await index.licences(account=account)
         call.out.answer(
             [

@@ -17,14 +17,8 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
-from leasehold.cli.pool._powers import (
-    diff_json,
-    diff_rows,
-    params_json,
-    params_rows,
-    powers_of,
-    proposal_said,
-)
+from leasehold.cli.pool._powers import diff_json, diff_rows, params_json, params_rows, proposal_said
+from leasehold.client import powers_of
 from leasehold.errors import NoProposal, ProposalPending
 from leasehold.market import TIMELOCK, InvalidInput, Money, changed_params, check_params, format_duration
 

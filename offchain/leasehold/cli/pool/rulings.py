@@ -8,14 +8,14 @@ import typer
 
 from leasehold.chain import FaultState
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._faults import arbiter_of, costs, fault_at, lasted
-from leasehold.cli._index import indexed
+from leasehold.cli._faults import costs, lasted
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import FaultId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
+from leasehold.client import arbiter_of
 from leasehold.errors import NotAuthorized, RulingOver, WrongFaultState
 
 
@@ -33,7 +33,7 @@ async def rule(
 ) -> None:
     """As its arbiter, rule on a fault that was appealed against."""
     async with open_session(call, signs=True) as session:
-        found, money = await fault_at(session, fault), session.money
+        found, money = await session.fault(fault), session.money
         if found.state is not FaultState.APPEALED:
             raise WrongFaultState(fault=fault, state=found.state)
         arbiter = await arbiter_of(session, found)
@@ -53,7 +53,7 @@ async def rule(
 
         async def send() -> Done:
             receipt = await (await session.pool.faults()).rule(fault, stands)
-            after = await fault_at(session, fault)
+            after = await session.fault(fault)
             said = "stands" if stands else "is dropped: nothing is slashed"
             return Done(receipt, f"Fault {fault} {said}.", {"state": after.state.name.lower()})
 
@@ -66,13 +66,13 @@ async def rule(
 async def execute_fault(call: Invocation, fault: FaultId) -> None:
     """Carry out a fault whose time has come: tenants and reporters have their parts. Anyone may."""
     async with open_session(call, signs=True) as session:
-        found, money = await fault_at(session, fault), session.money
-        await indexed(session, call.out)
+        found, money = await session.fault(fault), session.money
+        await session.index()
         call.out.say(f"Fault {fault} of machine {found.machine} costs {costs(found, money)}.")
 
         async def send() -> Done:
             receipt = await (await session.pool.faults()).execute(fault)
-            after = await fault_at(session, fault)
+            after = await session.fault(fault)
             return Done(receipt, f"Fault {fault} is executed.", {"state": after.state.name.lower()})
 
         await carry_out(call, "Carry it out?", {"fault": fault}, send)

@@ -7,7 +7,8 @@ import typer
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
-from leasehold.cli.pool._powers import diff_rows, params_rows, powers, powers_of, proposal_said, view_json
+from leasehold.cli.pool._powers import diff_rows, params_rows, powers, proposal_said, view_json
+from leasehold.client import powers_of
 
 
 def register(app: typer.Typer) -> None:

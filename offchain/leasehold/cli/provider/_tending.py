@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from leasehold.chain import Machine, MachineStatus
-from leasehold.cli._session import Session
+from leasehold.client import PoolClient
 from leasehold.errors import UnknownMachine
 from leasehold.market import MachineUnavailable
 
 
-async def tended(session: Session, machine: int, *, operator_only: bool = False) -> Machine:
+async def tended(session: PoolClient, machine: int, *, operator_only: bool = False) -> Machine:
     """The machine, if the account is its operator, or its provider where that is enough.
 
     Raises:

@@ -10,15 +10,15 @@ from leasehold.chain import ZERO_ADDRESS, FaultState, Machine, Params
 from leasehold.chain.typed import Answer, Domain, sign
 from leasehold.cli._completion import known_wallets
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._faults import PROVE_TIME, answer_until, arbiter_of, costs, fault_at, fault_json, lasted
+from leasehold.cli._faults import costs, fault_json, lasted
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.provider._tending import tended
+from leasehold.client import PROVE_TIME, PoolClient, answer_until, arbiter_of
 from leasehold.errors import (
     AlreadyDown,
     AppealOver,
@@ -126,7 +126,7 @@ async def answer(call: Invocation, machine: MachineId, operator_wallet: Operator
 
 
 async def _answer(
-    call: Invocation, session: Session, name: str, machine: int, challenge: int
+    call: Invocation, session: PoolClient, name: str, machine: int, challenge: int
 ) -> tuple[int, bytes]:
     """The time and the operator's proof of an answer. The head's time: a proof from the future is refused."""
     signer = await call.keystore.unlock(name, call.password(name))
@@ -156,7 +156,7 @@ async def recover(call: Invocation, machine: MachineId) -> None:
                 receipt = await session.pool.recover(machine)
                 return Done(receipt, f"Machine {machine} takes leases again.", {"fault": None})
             receipt = await faults.recover(machine)
-            fault = await fault_at(session, running)
+            fault = await session.fault(running)
             said = f"Machine {machine} is back. The outage costs {costs(fault, session.money)}"
             may = f"; `leasehold provider appeal {running}` until {utc(fault.deadline)}"
             said += may if fault.state is FaultState.FILED else ""
@@ -170,7 +170,7 @@ async def recover(call: Invocation, machine: MachineId) -> None:
 async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> None:
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
     async with open_session(call, signs=True) as session:
-        found, money = await fault_at(session, fault), session.money
+        found, money = await session.fault(fault), session.money
         await session.provider().own(found.machine)
         if found.state is not FaultState.FILED:
             raise WrongFaultState(fault=fault, state=found.state)
@@ -196,7 +196,7 @@ async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> 
         async def send() -> Done:
             await paid.send(session)
             receipt = await (await session.pool.faults()).appeal(fault)
-            after = await fault_at(session, fault)
+            after = await session.fault(fault)
             said = f"{arbiter} may rule until {utc(after.deadline)}."
             return Done(receipt, said, {"deadline": after.deadline})
 

@@ -8,7 +8,6 @@ import typer
 from eth_utils.address import to_checksum_address
 
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
@@ -50,7 +49,7 @@ async def operator(
         provider = session.provider()
         found = await provider.own(machine)
         consent = file.consent_for(session.account, session.deployment.controller, await session.now())
-        for record in await (await indexed(session, call.out)).machines(provider=session.account):
+        for record in await (await session.index()).machines(provider=session.account):
             if record.machine.operator == key and record.machine.id != machine:
                 raise AlreadyJoined(
                     f"{key} serves machine {record.machine.id} already: make a key of its own."
@@ -86,7 +85,7 @@ async def update(call: Invocation, machine: MachineId, described: MachineJson) -
     file = MachineFile.load(described)
     async with open_session(call, signs=True) as session:
         found, pool = await session.provider().own(machine), session.pool
-        record = await (await indexed(session, call.out)).machine(machine)
+        record = await (await session.index()).machine(machine)
         if record is None:
             raise MachineUnavailable(f"The index does not know machine {machine}: try again in a moment.")
         if file.operator.lower() != found.operator.lower():

@@ -9,15 +9,14 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import Terms
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli._shown import transaction
 from leasehold.cli.provider._terms import AskedTerms, changed_terms, default_terms, terms_rows
+from leasehold.client import PoolClient
 from leasehold.market import (
     InvalidInput,
     JoinQuote,
@@ -112,7 +111,7 @@ def _cells(share: int) -> str:
 
 async def _join(
     call: Invocation,
-    session: Session,
+    session: PoolClient,
     machine: MachineFile,
     size: Size,
     terms: Terms,
@@ -120,7 +119,7 @@ async def _join(
     approve: bool,
 ) -> None:
     money, provider = session.money, session.provider()
-    index = await indexed(session, call.out)
+    index = await session.index()
     known = [record.machine for record in await index.machines()]
     gpus = size.gpus
     offer = await provider.quote(machine, gpus, terms, known)

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import Machine, Receipt
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, terms_json, transaction, utc
 from leasehold.cli.provider._terms import AskedTerms, changed_terms, terms_rows
+from leasehold.client import PoolClient
 from leasehold.market import (
     MachineUnavailable,
     check_terms,
@@ -25,7 +24,7 @@ from leasehold.market import (
     unstakable_at,
 )
 
-Change = Callable[[Session, Machine], Awaitable[Receipt]]
+Change = Callable[[PoolClient, Machine], Awaitable[Receipt]]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +38,7 @@ def register(app: typer.Typer) -> None:
 async def list_machines(call: Invocation) -> None:
     """List your machines."""
     async with open_session(call) as session:
-        index = await indexed(session, call.out)
+        index = await session.index()
         mine = [r for r in await index.machines() if r.machine.provider.lower() == session.account.lower()]
         with call.out.working("Fetching the machines' documents"):
             listings = await session.machines().listings(mine)
@@ -82,7 +81,7 @@ async def withhold(
 ) -> None:
     """Take exactly these cells out of sale, and put the others back. What is leased stays leased."""
 
-    async def change(session: Session, found: Machine) -> Receipt:
+    async def change(session: PoolClient, found: Machine) -> Receipt:
         return await session.pool.withhold(machine, parse_cells(cells, found.gpus))
 
     def question(found: Machine) -> str:
@@ -107,7 +106,7 @@ async def relist(call: Invocation, machine: MachineId) -> None:
 async def retire(call: Invocation, machine: MachineId) -> None:
     """Take a machine out of the market for good, which starts the delay after which its stake leaves."""
 
-    async def change(session: Session, found: Machine) -> Receipt:
+    async def change(session: PoolClient, found: Machine) -> Receipt:
         delay = (await session.pool.params(found.params)).unstake_delay
         receipt = await session.pool.retire(found.id)
         call.out.say(
@@ -122,7 +121,7 @@ async def retire(call: Invocation, machine: MachineId) -> None:
 async def unstake(call: Invocation, machine: MachineId) -> None:
     """Move a retired machine's stake into your ledger, once its delay has passed."""
 
-    async def change(session: Session, found: Machine) -> Receipt:
+    async def change(session: PoolClient, found: Machine) -> Receipt:
         leaves = unstakable_at(found, await session.pool.params(found.params))
         if leaves is not None and await session.now() < leaves:
             raise MachineUnavailable(

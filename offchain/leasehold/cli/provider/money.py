@@ -8,16 +8,15 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import FaultState, Lease, LeaseState, Machine, format_lease, parse_lease
-from leasehold.cli._faults import PROVE_TIME, answer_until, costs, fault_at
-from leasehold.cli._index import indexed
+from leasehold.cli._faults import costs
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll, Approve, LeaseId, MachineId
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import STATES, machine_state, transaction, utc
+from leasehold.cli._shown import machine_state, transaction, utc
 from leasehold.cli.provider._tending import tended
 from leasehold.cli.wallet import To, withdraw_from_ledger
+from leasehold.client import PROVE_TIME, PoolClient, answer_until
 from leasehold.errors import UnderNotice
 from leasehold.market import (
     Due,
@@ -89,8 +88,7 @@ async def terminate(call: Invocation, lease: LeaseId) -> None:
         found = await session.lease(number)
         if found.state is not LeaseState.ACTIVE:
             raise InvalidInput(
-                f"Lease {format_lease(number)} is {STATES[found.state]}: only an active lease is given "
-                "notice."
+                f"Lease {format_lease(number)} is {found.state.word}: only an active lease is given notice."
             )
         if found.noticed:
             raise UnderNotice(lease=number)
@@ -184,7 +182,7 @@ async def status(call: Invocation) -> None:
     """Show your machines, their leases, what they have earned and what can be collected."""
     async with open_session(call) as session:
         money = session.money
-        index = await indexed(session, call.out)
+        index = await session.index()
         machines = [r.machine for r in await index.machines() if _same(r.machine.provider, session.account)]
         mine = await own_leases(call, session)
         due = await session.provider().due(mine)
@@ -242,7 +240,7 @@ async def status(call: Invocation) -> None:
                 (
                     format_lease(each.id),
                     str(each.machine),
-                    STATES[each.state],
+                    each.state.word,
                     format_duration(max(0, each.end - now)),
                 )
                 for each in running
@@ -266,7 +264,7 @@ class _Duty:
     said: str
 
 
-async def _duties(session: Session, machine: Machine, now: int) -> list[_Duty]:
+async def _duties(session: PoolClient, machine: Machine, now: int) -> list[_Duty]:
     """Challenges, outages and faults that wait for the provider."""
     faults, number, found = await session.pool.faults(), machine.id, list[_Duty]()
     challenge = await faults.challenge_of(number)
@@ -286,10 +284,10 @@ async def _duties(session: Session, machine: Machine, now: int) -> list[_Duty]:
     if machine.stalled:
         said = f"Machine {number} left a lease unstarted: `leasehold provider recover {number}`."
         found.append(_Duty(number, "recover", None, said))
-    for record in await session.index.faults(machine=number) if session.index else ():
+    for record in await (await session.index()).faults(machine=number):
         if record.state is not FaultState.FILED:
             continue
-        fault = await fault_at(session, record.fault)
+        fault = await session.fault(record.fault)
         if fault.state is FaultState.FILED and now <= fault.deadline:
             said = (
                 f"Fault {fault.id} will cost {costs(fault, session.money)}: `leasehold provider appeal {fault.id}` "
@@ -299,9 +297,9 @@ async def _duties(session: Session, machine: Machine, now: int) -> list[_Duty]:
     return found
 
 
-async def own_leases(call: Invocation, session: Session) -> list[Lease]:
+async def own_leases(call: Invocation, session: PoolClient) -> list[Lease]:
     """The leases on the account's machines, as the index has them."""
-    index = await indexed(session, call.out)
+    index = await session.index()
     found: list[Lease] = []
     for record in await index.machines():
         if _same(record.machine.provider, session.account):
@@ -313,7 +311,7 @@ def _same(one: str, other: str) -> bool:
     return one.lower() == other.lower()
 
 
-def _say_due(call: Invocation, session: Session, due: Due) -> None:
+def _say_due(call: Invocation, session: PoolClient, due: Due) -> None:
     for lease, units in due.claimable.items():
         call.out.say(
             f"Lease {format_lease(lease)}: {session.money.show(units, places=6)} to claim, before the fee."

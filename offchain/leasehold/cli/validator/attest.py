@@ -14,18 +14,17 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from leasehold.chain import AccountsContract, FaultKind, FaultRecord, MachineStatus, SeatRecord
 from leasehold.chain.typed import Domain, Outage, sign
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import SENDS, SIGNS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli._when import parse_when
-from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of
 from leasehold.cli.validator.seats import MATURITY
+from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.errors import NoQuorum, UnknownMachine, WalletError
+from leasehold.files import write_whole
 from leasehold.market import InvalidInput
 
 app = typer.Typer(
@@ -129,7 +128,7 @@ async def sign_outage(
             "validator": session.account,
             "proof": "0x" + proof.hex(),
         }
-        target.write_text(json.dumps(written, indent=2) + "\n")
+        write_whole(target, json.dumps(written, indent=2) + "\n")
         call.out.answer({**written, "seats": [each.seat for each in mine], "file": str(target)})
         call.out.say(f"{target} is your word: give it to whoever runs `leasehold validator attest send`.")
 
@@ -224,7 +223,7 @@ async def send_attestation(
 
 
 async def _collect(
-    call: Invocation, session: Session, files: Sequence[Path], attestations: Sequence[Attestation]
+    call: Invocation, session: PoolClient, files: Sequence[Path], attestations: Sequence[Attestation]
 ) -> Collected:
     """Checks each signature, and finds its seats.
 
@@ -236,7 +235,7 @@ async def _collect(
     accounts = AccountsContract(session.rpc, deployment.accounts)
     version, gap = await _rules_of(call, session, first.outage), Gap(0, first.from_, 0)
     if first.to:
-        index = await indexed(session, call.out)
+        index = await session.index()
         gap = Gap.of(first.outage, await index.faults(machine=first.machine))
     proofs: dict[int, tuple[str, bytes]] = {}
     for path, each in zip(files, attestations, strict=True):
@@ -265,11 +264,11 @@ async def _collect(
     )
 
 
-async def _rules_of(call: Invocation, session: Session, outage: Outage) -> int:
+async def _rules_of(call: Invocation, session: PoolClient, outage: Outage) -> int:
     """The version of the parameters whose seats may attest it: an outage that runs keeps its own."""
     begin = outage.from_
     if outage.to:
-        index = await indexed(session, call.out)
+        index = await session.index()
         begin = Gap.of(outage, await index.faults(machine=outage.machine)).begin
     else:
         faults = await session.pool.faults()
@@ -278,9 +277,9 @@ async def _rules_of(call: Invocation, session: Session, outage: Outage) -> int:
     return await session.pool.accepted_at(outage.machine, begin)
 
 
-async def _seats_of(call: Invocation, session: Session, version: int, validator: str) -> list[SeatRecord]:
+async def _seats_of(call: Invocation, session: PoolClient, version: int, validator: str) -> list[SeatRecord]:
     """The validator's seats whose word counts by these rules: matured, as dear as they ask, not weak, not leaving."""
-    index, now = await indexed(session, call.out), await session.now()
+    index, now = await session.index(), await session.now()
     least = (await session.pool.params(version)).seat_stake
     return [
         each

@@ -6,13 +6,12 @@ import typer
 
 from leasehold.chain import Fault, FaultKind, SeatSigner
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._faults import fault_at
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import FaultId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import SENDS, shared
+from leasehold.client import PoolClient
 from leasehold.errors import NothingForQuorum
 from leasehold.market import InvalidInput, format_amount
 
@@ -69,15 +68,15 @@ async def fine(call: Invocation, fault: FaultId) -> None:
         await carry_out(call, f"Fine {_said(signers)}?", _json(fault, signers), send)
 
 
-async def _attested(session: Session, fault: int) -> Fault:
+async def _attested(session: PoolClient, fault: int) -> Fault:
     """A fault that stands on a quorum's word. Raises InvalidInput for one that no quorum attested."""
-    found = await fault_at(session, fault)
+    found = await session.fault(fault)
     if found.kind is not FaultKind.ATTESTED:
         raise InvalidInput(f"No quorum attested fault {fault}: see `leasehold fault {fault}`.")
     return found
 
 
-async def _signers(session: Session, quorum: bytes) -> tuple[SeatSigner, ...]:
+async def _signers(session: PoolClient, quorum: bytes) -> tuple[SeatSigner, ...]:
     """The chain keeps their digest only; who they are stands in the log of their attestation."""
     committee = await session.pool.committee()
     signers = await committee.signers(quorum, session.deployment.block)

@@ -9,14 +9,13 @@ import typer
 from leasehold.chain import CommitteeDrawn, Round, RoundState, VoteRecord
 from leasehold.cli._completion import known_rounds
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, MachineId
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli.validator._shown import ROUNDS, duty_of, outcome_json
+from leasehold.client import PoolClient
 from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRound, WrongRoundState
 from leasehold.market import format_amount
 
@@ -84,7 +83,7 @@ async def rounds(
 ) -> None:
     """List verifications, what their committees found, and what is next."""
     async with open_session(call, account=False) as session:
-        index, now = await indexed(session, call.out), await session.now()
+        index, now = await session.index(), await session.now()
         found, block = await index.rounds(machine=machine), await session.rpc.block_number()
         votes = {each.round: await index.votes(each.round) for each in found}
         call.out.answer(
@@ -185,7 +184,7 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
         await carry_out(call, f"Finalize verification {round_}?", {"round": round_}, send)
 
 
-async def round_at(session: Session, round_: int) -> Round:
+async def round_at(session: PoolClient, round_: int) -> Round:
     """A verification at the head of the chain. Raises UnknownRound."""
     found = await (await session.pool.committee()).round_of(round_)
     if found.state is RoundState.NONE:

@@ -9,16 +9,15 @@ import typer
 from leasehold.chain import RoundState, Seat, SeatRecord
 from leasehold.cli._completion import known_seats
 from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
-from leasehold.cli.pool._powers import QUORUM_VALIDATORS, quorum_of, quorum_said
+from leasehold.cli.pool._powers import quorum_said
 from leasehold.cli.validator._shown import ROUNDS, duty_of
+from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.errors import (
     SeatLeavingAlready,
     SeatLocked,
@@ -140,7 +139,7 @@ async def top_up(
 async def list_seats(call: Invocation) -> None:
     """List the pool's seats, and how many of them make a quorum."""
     async with open_session(call, account=False) as session:
-        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        index, now, money = await session.index(), await session.now(), session.money
         found = [each for each in await index.seats() if not each.exited]
         version = await session.pool.params_version()
         matured = await (await session.pool.committee()).matured_seats(version)
@@ -164,7 +163,7 @@ async def list_seats(call: Invocation) -> None:
 async def status(call: Invocation) -> None:
     """Show your seats, and what they have to do now: draw, commit, reveal, finalize."""
     async with open_session(call) as session:
-        index, now, money = await indexed(session, call.out), await session.now(), session.money
+        index, now, money = await session.index(), await session.now(), session.money
         mine = [each for each in await index.seats(validator=session.account) if not each.exited]
         numbers = {each.seat for each in mine}
         block = await session.rpc.block_number()
@@ -262,7 +261,7 @@ def full_of(level: int) -> int:
     return level + level // 10
 
 
-async def _seat(session: Session, seat: int) -> Seat:
+async def _seat(session: PoolClient, seat: int) -> Seat:
     found = await (await session.pool.committee()).seat_of(seat)
     if int(found.validator, 16) == 0:
         raise UnknownSeat(seat)

@@ -12,16 +12,15 @@ import typer
 
 from leasehold.chain import ZERO_DIGEST, Receipt, Round, RoundState
 from leasehold.cli._doing import Done, carry_out
-from leasehold.cli._index import indexed
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
-from leasehold.cli._session import Session
 from leasehold.cli._shared import SENDS, shared
 from leasehold.cli._shown import utc
-from leasehold.cli.validator._votes import Vote, Votes, revealable
 from leasehold.cli.validator.rounds import RoundId, round_at
+from leasehold.client import PoolClient
 from leasehold.errors import CommitOver, RevealNotOpen, RevealOver, WrongRoundState
+from leasehold.home import Vote, revealable
 from leasehold.market import InvalidInput, MachineFile, MachineUnavailable, canonical
 
 _DIGEST = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
@@ -69,7 +68,7 @@ async def commit(
         if passed and measured != declared:
             raise InvalidInput("That is other hardware than was declared, which does not pass: use --fail.")
         seats = await _own_seats(session, found)
-        votes, kept = Votes(call.settings.home, session.deployment), []
+        votes, kept = call.home.votes(session.deployment), []
         for seat in seats:
             fresh = Vote(round_, seat, passed, measured, score or 0, secrets.token_bytes(32))
             kept.append(votes.known(fresh))
@@ -109,9 +108,9 @@ async def commit(
         await carry_out(call, "Commit to that?", document, send)
 
 
-async def _declared(call: Invocation, session: Session, found: Round) -> bytes:
+async def _declared(call: Invocation, session: PoolClient, found: Round) -> bytes:
     """What the revision said that the round was asked for: whatever its provider has set since, a round judges that."""
-    declared = await (await indexed(session, call.out)).hardware_of(found.machine, found.revision)
+    declared = await (await session.index()).hardware_of(found.machine, found.revision)
     if declared is None:
         raise MachineUnavailable(
             f"The index does not know revision {found.revision} of machine {found.machine}: say what you measured with "
@@ -128,7 +127,7 @@ def _measured(spec: str | None, default: bytes) -> bytes:
     return sha256(canonical(MachineFile.load(Path(spec)).hardware)).digest()
 
 
-async def _own_seats(session: Session, found: Round) -> tuple[int, ...]:
+async def _own_seats(session: PoolClient, found: Round) -> tuple[int, ...]:
     """The account's seats on the committee. Raises InvalidInput where it has none."""
     committee = await session.pool.committee()
     drawn = await committee.drawn_for(found.id)
@@ -174,13 +173,13 @@ async def reveal(call: Invocation, round_: RoundId) -> None:
         await carry_out(call, f"Reveal {len(votes)} votes?", document, send)
 
 
-async def _to_reveal(call: Invocation, session: Session, found: Round) -> list[Vote]:
+async def _to_reveal(call: Invocation, session: PoolClient, found: Round) -> list[Vote]:
     """The votes of the account's seats that are committed and not revealed.
 
     Raises:
         InvalidInput: there is none, or the file of one is not here.
     """
-    index, kept = await indexed(session, call.out), Votes(call.settings.home, session.deployment)
+    index, kept = await session.index(), call.home.votes(session.deployment)
     committed = {each.seat: each for each in await index.votes(found.id)}
     votes: list[Vote] = []
     for seat in await _own_seats(session, found):

@@ -7,13 +7,13 @@ results) can read outputs and spend nothing.
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pyrage
 
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.errors import KeyExists, WalletError, WrongPassword
+from leasehold.files import make_private, write_whole
 
 
 class AgeKeys:
@@ -30,15 +30,12 @@ class AgeKeys:
         """
         identity = new_identity()
         sealed = await asyncio.to_thread(pyrage.passphrase.encrypt, identity.encode(), password)
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            handle = os.open(self._folder / f"{name}.age", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            make_private(self._folder / f"{name}.age", sealed)
         except FileExistsError:
             raise KeyExists(name) from None
-        with os.fdopen(handle, "wb") as file:
-            file.write(sealed)
         recipient = recipient_of(identity)
-        (self._folder / f"{name}.pub").write_text(recipient + "\n")
+        write_whole(self._folder / f"{name}.pub", recipient + "\n")
         return recipient
 
     def recipient(self, name: str) -> str | None:

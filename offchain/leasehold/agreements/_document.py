@@ -7,7 +7,6 @@ stranger: it is checked to its form here, and against the chain where it is used
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -16,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from leasehold._fields import in_words
 from leasehold.errors import LeaseholdError
+from leasehold.files import write_private, write_whole
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
@@ -103,13 +103,8 @@ def write_file(path: Path, document: Document, *, private: bool = False) -> None
         FileRefused: it cannot be written.
     """
     text = json.dumps(document.model_dump(mode="json", exclude_none=True), indent=2) + "\n"
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        partial.replace(path)
+        (write_private if private else write_whole)(path, text)
     except OSError as error:
         raise FileRefused(
             f"{path} cannot be written ({error.strerror}): name another with --proposal or --output."

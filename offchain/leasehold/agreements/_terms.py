@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from leasehold.agreements._document import Address, Document, FileRefused, Hex, unhex
 from leasehold.chain import Deployment, format_lease
 from leasehold.chain.typed import AcceptTransfer, Domain, Offer
-from leasehold.cli._files import Address, Document, FileRefused, Hex, unhex
 from leasehold.errors import TypedDataError
 from leasehold.market import SignedOffer
 

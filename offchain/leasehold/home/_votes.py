@@ -8,13 +8,13 @@ the chain has.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import Deployment, commitment
 from leasehold.errors import SettingsError
+from leasehold.files import write_private
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,6 @@ class Votes:
 
     def keep(self, vote: Vote) -> Path:
         """Adds the vote, on disk when this returns. Returns where it is."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         rows = [
             {
                 "passed": each.passed,
@@ -85,7 +84,7 @@ class Votes:
             for each in (*self.load(vote.round, vote.seat), vote)
         ]
         path = self.path(vote.round, vote.seat)
-        _write(path, json.dumps(rows, indent=2) + "\n")
+        write_private(path, json.dumps(rows, indent=2) + "\n")
         return path
 
     def known(self, vote: Vote) -> Vote:
@@ -99,19 +98,3 @@ class Votes:
 def revealable(votes: Sequence[Vote], committed: bytes, deployment: Deployment) -> Vote | None:
     """The vote whose commitment the chain has."""
     return next((each for each in votes if each.commitment(deployment) == committed), None)
-
-
-def _write(path: Path, text: str) -> None:
-    draft = path.with_suffix(".new")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(handle, text.encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

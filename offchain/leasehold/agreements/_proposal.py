@@ -17,6 +17,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from leasehold.agreements._document import Address, Document, FileRefused, Hex, kind_in, read_file, unhex
+from leasehold.agreements._group import GroupTerms
 from leasehold.chain import AccountsContract, Call, Deployment
 from leasehold.chain.typed import (
     AcceptTransfer,
@@ -32,8 +34,6 @@ from leasehold.chain.typed import (
     recover_signer,
     sign,
 )
-from leasehold.cli._files import Address, Document, FileRefused, Hex, kind_in, read_file, unhex
-from leasehold.cli._groups import GroupTerms
 from leasehold.errors import ProofMalformed, ProofWrongKey, TypedDataError
 
 LIFETIME = 7 * 86_400  # seconds that a proposal waits for its signatures
@@ -230,7 +230,7 @@ class Proposal:
         )
 
 
-def load(path: Path, deployment: Deployment) -> tuple[Proposal, dict[str, tuple[bytes, ...]]]:
+def load_proposal(path: Path, deployment: Deployment) -> tuple[Proposal, dict[str, tuple[bytes, ...]]]:
     """The proposal in a file, and the signatures that it holds already, checked."""
     file = read_file(path, ProposalFile)
     proposal = Proposal.of(file, deployment)
@@ -239,7 +239,7 @@ def load(path: Path, deployment: Deployment) -> tuple[Proposal, dict[str, tuple[
     }
 
 
-def gather(proposal: Proposal, paths: Iterable[Path]) -> dict[str, tuple[bytes, ...]]:
+def gather_signatures(proposal: Proposal, paths: Iterable[Path]) -> dict[str, tuple[bytes, ...]]:
     """The signatures in signature files, and in copies of the proposal.
 
     Raises:
@@ -248,7 +248,7 @@ def gather(proposal: Proposal, paths: Iterable[Path]) -> dict[str, tuple[bytes, 
     found: dict[str, tuple[bytes, ...]] = {}
     for path in paths:
         if kind_in(path) == "proposal":
-            other, signatures = load(path, proposal.deployment)
+            other, signatures = load_proposal(path, proposal.deployment)
             digests, more = other.digests, signatures
         else:
             file = read_file(path, SignatureFile)

@@ -11,28 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from leasehold.agreements import Document, FileRefused, GroupTerms, read_file, write_file
 from leasehold.chain.typed import Group
-from leasehold.cli._files import Address, Document, FileRefused, Hex, read_file, unhex, write_file
-from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError, TypedDataError
-
-
-class GroupTerms(Document):
-    """What a group's address is made of. signers: ascending."""
-
-    threshold: int
-    signers: tuple[Address, ...]
-    salt: Hex
-
-    @classmethod
-    def of(cls, group: Group) -> GroupTerms:
-        return cls(threshold=group.threshold, signers=group.signers, salt="0x" + group.salt.hex())
-
-    def group(self) -> Group:
-        """Raises FileRefused for what no contract would take for a group."""
-        try:
-            return Group(self.threshold, self.signers, unhex(self.salt))
-        except (InvalidThreshold, InvalidSigners, TypedDataError) as error:
-            raise FileRefused(f"The group in it is none ({error}): ask for the file again.") from error
+from leasehold.errors import SettingsError
 
 
 class AddressBook(Document):
@@ -75,7 +56,6 @@ class Groups:
         if known.get(name, group) != group:
             raise SettingsError(f"'{name}' is another group already: choose another name.")
         known[name] = group
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         book = AddressBook(groups={each: GroupTerms.of(known[each]) for each in sorted(known)})
         write_file(self.path, book, private=True)
 

@@ -1,0 +1,64 @@
+"""What people hand one another to sign, or signed: proposals, signatures, acceptances, offers, requests for a quote.
+
+proposal, signatures = load_proposal(Path("proposal.json"), deployment)
+proofs = await proposal.sign(signer)
+
+Each is a file that a stranger may have written: it is checked to its form when it is read, and against the chain where
+it is used.
+"""
+
+from leasehold.agreements._document import (
+    Address,
+    Document,
+    FileRefused,
+    Hex,
+    kind_in,
+    read_file,
+    type_name,
+    unhex,
+    write_file,
+)
+from leasehold.agreements._group import GroupTerms
+from leasehold.agreements._proposal import (
+    LIFETIME,
+    Proposal,
+    ProposalFile,
+    SignatureFile,
+    gather_signatures,
+    load_proposal,
+    propose_calls,
+)
+from leasehold.agreements._terms import (
+    AcceptanceFile,
+    OfferFile,
+    QuoteRequestFile,
+    accounts_domain,
+    check_place,
+    pool_domain,
+)
+
+__all__ = [
+    "LIFETIME",
+    "AcceptanceFile",
+    "Address",
+    "Document",
+    "FileRefused",
+    "GroupTerms",
+    "Hex",
+    "OfferFile",
+    "Proposal",
+    "ProposalFile",
+    "QuoteRequestFile",
+    "SignatureFile",
+    "accounts_domain",
+    "check_place",
+    "gather_signatures",
+    "kind_in",
+    "load_proposal",
+    "pool_domain",
+    "propose_calls",
+    "read_file",
+    "type_name",
+    "unhex",
+    "write_file",
+]

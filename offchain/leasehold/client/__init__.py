@@ -1,0 +1,131 @@
+"""What people want done with a pool: a request in, a plan to look at, steps out.
+
+async with connect("pool.json", wallet="me", password="…") as pool:
+    plan = await pool.plan(Extend(lease=12, seconds=3600))
+    extended = await pool.carry_out(plan, approve=True)
+
+Nothing here prints, asks, or reads the environment: the command line is one face of it.
+"""
+
+from leasehold.client._address import parse_address
+from leasehold.client._client import PoolClient, ProposalMade
+from leasehold.client._connect import (
+    DEFAULT_HOME,
+    DEFAULT_IPFS,
+    DEFAULT_RPC,
+    Connecting,
+    LockedWallet,
+    connect,
+)
+from leasehold.client._faults import (
+    PROVE_TIME,
+    ROLL_AFTER,
+    answer_until,
+    applicable,
+    arbiter_of,
+    current,
+    executable,
+)
+from leasehold.client._index import alone
+from leasehold.client._observer import Observer, Update
+from leasehold.client._on_behalf import AsDelegate, CannotAct, NoDelegate, Proposed, Proposing
+from leasehold.client._outages import Outages, outages_of, take_off
+from leasehold.client._outflow import Outflow, outflow
+from leasehold.client._plan import Approved, Plan, Request, Sent, Step
+from leasehold.client._powers import QUORUM_VALIDATORS, powers_of, quorum_of
+from leasehold.client._rent import HandedOver, LeasesOpened, Rent, Rented, RentPlan, Started, hand_over
+from leasehold.client._tenancy import (
+    Close,
+    ClosePlan,
+    Delivered,
+    Ended,
+    Extend,
+    Extended,
+    ExtendPlan,
+    Rate,
+    Rated,
+    RatePlan,
+    Reject,
+    RejectPlan,
+    Resize,
+    Resized,
+    ResizePlan,
+    SetWorkload,
+    SetWorkloadPlan,
+    Trial,
+    Unfetched,
+    WorkloadChanged,
+    agents_word,
+    live_lease,
+    unfetched_results,
+)
+
+__all__ = [
+    "DEFAULT_HOME",
+    "DEFAULT_IPFS",
+    "DEFAULT_RPC",
+    "PROVE_TIME",
+    "QUORUM_VALIDATORS",
+    "ROLL_AFTER",
+    "Approved",
+    "AsDelegate",
+    "CannotAct",
+    "Close",
+    "ClosePlan",
+    "Connecting",
+    "Delivered",
+    "Ended",
+    "Extend",
+    "ExtendPlan",
+    "Extended",
+    "HandedOver",
+    "LeasesOpened",
+    "LockedWallet",
+    "NoDelegate",
+    "Observer",
+    "Outages",
+    "Outflow",
+    "Plan",
+    "PoolClient",
+    "ProposalMade",
+    "Proposed",
+    "Proposing",
+    "Rate",
+    "RatePlan",
+    "Rated",
+    "Reject",
+    "RejectPlan",
+    "Rent",
+    "RentPlan",
+    "Rented",
+    "Request",
+    "Resize",
+    "ResizePlan",
+    "Resized",
+    "Sent",
+    "SetWorkload",
+    "SetWorkloadPlan",
+    "Started",
+    "Step",
+    "Trial",
+    "Unfetched",
+    "Update",
+    "WorkloadChanged",
+    "agents_word",
+    "alone",
+    "answer_until",
+    "applicable",
+    "arbiter_of",
+    "connect",
+    "current",
+    "executable",
+    "hand_over",
+    "live_lease",
+    "outages_of",
+    "outflow",
+    "parse_address",
+    "powers_of",
+    "quorum_of",
+    "take_off",
+    "unfetched_results",
+]

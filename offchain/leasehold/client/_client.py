@@ -1,0 +1,300 @@
+"""A pool as somebody sees it who wants something done there: its machines, leases, money and people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from leasehold.agreements import LIFETIME, Proposal, propose_calls
+from leasehold.chain import (
+    AccountsContract,
+    Call,
+    Deployment,
+    Fault,
+    FaultState,
+    Indexer,
+    Lease,
+    LeaseState,
+    MachineRecord,
+    Params,
+    Pool,
+    Rpc,
+    Sends,
+    Signer,
+    Token,
+)
+from leasehold.chain.typed import Domain, Group
+from leasehold.client._index import SharedIndex
+from leasehold.client._observer import Observer
+from leasehold.client._on_behalf import CannotAct, Proposed
+from leasehold.client._plan import Approved, Plan, R, Request, Step
+from leasehold.datasets import Ipfs
+from leasehold.errors import UnknownFault, UnknownLease, WalletError
+from leasehold.home import Home
+from leasehold.market import (
+    AgentClient,
+    Bill,
+    Contact,
+    DocumentCache,
+    Listing,
+    Machines,
+    MachineUnavailable,
+    Money,
+    Provider,
+    Renter,
+    bill,
+)
+from leasehold.market.wire import AgentUnreachable
+
+
+@dataclass(frozen=True)
+class ProposalMade(Step):
+    """Where a group would have sent something: what its signers are asked to sign instead."""
+
+    proposal: Proposal
+
+
+@dataclass
+class PoolClient:
+    """One pool, for one account. Opened by `leasehold.connect`; nothing in it prints, asks or reads the environment.
+
+    signer: the wallet's key, which may ask for its password when it is first used. sender: there when it may send.
+    other: the account that the wallet acts for, if that is not its own. group: whose proposals are made, if that
+    account is a group's. documents_timeout: seconds to wait for one machine's document.
+    """
+
+    home: Home
+    deployment: Deployment
+    rpc: Rpc
+    pool: Pool
+    token: Token
+    signer: Signer | None
+    sender: Sends | None
+    stack: AsyncExitStack
+    other: str | None = None
+    group: Group | None = None
+    observer: Observer = field(default_factory=Observer)
+    ipfs_address: str = "/ip4/127.0.0.1/tcp/5001"
+    documents_timeout: float = 10.0
+    _ipfs: Ipfs | None = field(default=None, repr=False)
+    _index: SharedIndex | None = field(default=None, repr=False)
+    _params: dict[int, Params] = field(default_factory=dict, repr=False)
+
+    @property
+    def money(self) -> Money:
+        """The pool's token, as amounts are written in it."""
+        return Money.of(self.deployment)
+
+    @property
+    def account(self) -> str:
+        """The account that is acted for: the wallet's, or a group, or whose delegate it is.
+
+        Raises:
+            WalletError: the client was opened without a wallet.
+        """
+        if self.other is not None:
+            return self.other
+        return self.wallet.address
+
+    @property
+    def wallet(self) -> Signer:
+        """What signs. Raises WalletError where the client was opened without a wallet."""
+        if self.signer is None:
+            raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
+        return self.signer
+
+    @property
+    def accounts(self) -> AccountsContract:
+        """Who acts for whom."""
+        return AccountsContract(self.rpc, self.deployment.accounts, self.sender)
+
+    @property
+    def domain(self) -> Domain:
+        """Where offers, sessions and requests to agents count."""
+        return Domain(self.deployment.chain_id, self.deployment.controller)
+
+    @property
+    def ipfs(self) -> Ipfs:
+        """One's own node. Nothing is asked of it before it is needed."""
+        if self._ipfs is None:
+            self._ipfs = Ipfs(self.ipfs_address)
+            self.stack.callback(self._ipfs.close)
+        return self._ipfs
+
+    async def index(self, *, again: bool = False) -> Indexer:
+        """The pool's index at the head of the chain; the second time as it was, unless it is to look `again`.
+
+        Raises:
+            ChainError: the nodes cannot be reached, or keep giving what is on no one chain.
+        """
+        if self._index is None:
+            self._index = SharedIndex(self.home, self.deployment, self.rpc, self.observer, self.stack)
+        return await self._index.at_head(again=again)
+
+    async def now(self) -> int:
+        """Unix seconds by which the next block will judge: the head's, or the clock's if that is later."""
+        header = await self.rpc.header()
+        return max(int(time.time()), header.timestamp if header else 0)
+
+    async def close(self) -> None:
+        """Ends the connection, for who did not enter it with `async with`."""
+        await self.stack.aclose()
+
+    # ------------------------------------------------------------------------------------------- what is to be done
+
+    async def plan(self, request: Request[R]) -> Plan[R]:
+        """What the request would do now, and what it costs. Nothing is sent. Raises LeaseholdError: why it cannot."""
+        return await request.plan(self)
+
+    async def steps(self, plan: Plan[Step], *, approve: bool = False) -> AsyncIterator[Step]:
+        """Carry the plan out, step by step; the last one is what was asked for. For a group it is a `ProposalMade`.
+
+        approve: let the pool first take from the wallet what the plan needs, and no more.
+
+        Raises:
+            AllowanceMissing: the pool may not take it, and was not to be approved. ContractError: the pool refuses.
+        """
+        try:
+            if plan.payment is not None and not approve:
+                self.renter().check_allowance(plan.payment)
+            async for step in plan.prepare():
+                yield step
+            receipt = None if plan.payment is None else await self.renter().approve(plan.payment)
+            if plan.payment is not None and receipt is not None:
+                yield Approved(receipt, plan.payment.pulled)
+            async for step in plan.steps():
+                yield step
+        except Proposed as proposed:
+            yield ProposalMade(await self.propose(proposed.calls))
+
+    async def carry_out(self, wish: Request[R] | Plan[R], *, approve: bool = False) -> R:
+        """Carry a request or its plan out, and give what came of it. Raises as `steps`.
+
+        Raises:
+            CannotAct: the client makes a group's proposals: see `steps`.
+        """
+        plan = wish if isinstance(wish, Plan) else await wish.plan(self)
+        last: Step | None = None
+        async for step in self.steps(plan, approve=approve):
+            last = step
+        if last is None or isinstance(last, ProposalMade):
+            raise CannotAct(
+                "A group sends nothing itself: take the proposal that the last of the steps holds."
+            )
+        return cast("R", last)
+
+    async def propose(self, calls: Sequence[Call]) -> Proposal:
+        """The proposal of `calls` for the group that the client acts for, open for a week."""
+        assert self.group is not None
+        deadline = await self.now() + LIFETIME
+        return await propose_calls(self.accounts, self.deployment, self.group, calls, deadline=deadline)
+
+    # ------------------------------------------------------------------------------------------------- the chain
+
+    async def lease(self, number: int) -> Lease:
+        """A lease at the head of the chain. Raises UnknownLease."""
+        lease = await self.pool.lease_of(number)
+        if lease.state is LeaseState.NONE:
+            raise UnknownLease(number)
+        return lease
+
+    async def fault(self, number: int) -> Fault:
+        """A fault at the head of the chain. Raises UnknownFault."""
+        fault = await (await self.pool.faults()).fault_of(number)
+        if fault.state is FaultState.NONE:
+            raise UnknownFault(number)
+        return fault
+
+    async def params(self, version: int) -> Params:
+        """The pool's rules of a version, which never change: asked for once."""
+        if version not in self._params:
+            self._params[version] = await self.pool.params(version)
+        return self._params[version]
+
+    async def bill(self, lease: Lease, now: int, *, down_since: int = 0) -> Bill:
+        """What closing the lease at `now` takes, by the rules that it was opened under. As `leasehold.market.bill`."""
+        return bill(lease, now, await self.params(lease.params), down_since=down_since)
+
+    # --------------------------------------------------------------------------------------------- the two sides
+
+    def machines(self) -> Machines:
+        """The machines' documents, as they are fetched and kept."""
+        documents = DocumentCache(self.home.documents, self.ipfs, timeout=self.documents_timeout)
+        return Machines(documents, self.money)
+
+    def provider(self) -> Provider:
+        """The provider's side, for the account."""
+        return Provider(
+            self.pool,
+            self.token,
+            self.rpc,
+            self.account,
+            self.sender,
+            blocks=self.ipfs,
+            now=self.now,
+            ledger_only=self.other is not None,
+        )
+
+    def renter(self) -> Renter:
+        """The renter's side, for the account."""
+        return Renter(
+            self.pool,
+            self.token,
+            self.rpc,
+            self.account,
+            blocks=self.ipfs,
+            courier=self.hand_over,
+            now=self.now,
+            ledger_only=self.other is not None,
+        )
+
+    # ------------------------------------------------------------------------------------------------ the agents
+
+    @asynccontextmanager
+    async def agent(self, machine: int, operator: str, contact: Contact) -> AsyncIterator[AgentClient]:
+        """The agent of a machine, for this account. The wallet signs one session; later clients go on with it.
+
+        Raises:
+            CannotAct: the account is not the wallet's, and has no session here.
+        """
+        now, wallet = int(time.time()), self.wallet
+        if self.other is None:
+            key = await self.home.sessions.session(wallet, self.domain, now=now)
+        elif (kept := await self.home.sessions.kept(self.other, self.domain, now=now)) is not None:
+            key = kept
+        else:
+            name = self.home.groups.name_of(self.group) if self.group else None
+            how = f"`leasehold group session {name}`" if name else "its own wallet"
+            raise CannotAct(f"{self.other} has no session with the agents here: get one with {how}.")
+        async with AgentClient(contact, self.domain, machine, operator, key) as client:
+            yield client
+
+    @asynccontextmanager
+    async def agent_of(self, lease: int) -> AsyncIterator[AgentClient]:
+        """The same, of a lease's machine. Raises as `reach`."""
+        record, contact = await self.reach(lease)
+        async with self.agent(record.machine.id, record.machine.operator, contact) as client:
+            yield client
+
+    async def reach(self, lease: int) -> tuple[MachineRecord, Contact]:
+        """The machine of a lease of this account, and how to reach it.
+
+        Raises:
+            UnknownLease. MarketError: the machine's contact document cannot be had.
+        """
+        machine = (await self.lease(lease)).machine
+        record = await (await self.index()).machine(machine)
+        if record is None:
+            raise MachineUnavailable(f"The index does not know machine {machine}: try again in a moment.")
+        return record, await self.machines().contact(record)
+
+    async def hand_over(self, listing: Listing, sealed: bytes) -> None:
+        """Gives an agent a sealed workload, in the wallet's own name: anybody may. Raises AgentError."""
+        if listing.contact is None:
+            raise AgentUnreachable("The machine's contact document is missing; its agent cannot be found.")
+        own = replace(self, other=None)
+        async with own.agent(listing.id, listing.machine.operator, listing.contact) as client:
+            await client.put_workload(sealed)

@@ -1,0 +1,237 @@
+"""The front door: from a deployment file and a wallet to a pool in which things can be done."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+
+from eth_utils.crypto import keccak
+
+from leasehold.chain import (
+    Deployment,
+    KeyInfo,
+    Keystore,
+    Pool,
+    Receipt,
+    Rpc,
+    Sender,
+    Sends,
+    Signer,
+    Token,
+    TypedData,
+)
+from leasehold.chain.typed import Group
+from leasehold.client._client import PoolClient
+from leasehold.client._observer import Observer
+from leasehold.client._on_behalf import AsDelegate, Proposing
+from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
+from leasehold.home import Home
+
+DEFAULT_HOME = Path("~/.config/leasehold")
+DEFAULT_RPC = ("http://127.0.0.1:8545",)
+DEFAULT_IPFS = "/ip4/127.0.0.1/tcp/5001"
+
+Password = str | Callable[[str], str]
+"""A wallet's password, or what is asked for it by the wallet's name when something is first signed."""
+
+
+class LockedWallet:
+    """A wallet of a keystore that asks for its password when something is to be signed, and not before."""
+
+    def __init__(self, keystore: Keystore, wallet: KeyInfo, password: Password) -> None:
+        self._keystore = keystore
+        self._wallet = wallet
+        self._password = password
+        self._opened: Signer | None = None
+
+    @property
+    def address(self) -> str:
+        """The wallet's account."""
+        return self._wallet.address
+
+    async def unlock(self) -> Signer:
+        """The open key; the second time without asking. Raises WrongPassword."""
+        if self._opened is None:
+            name = self._wallet.name
+            password = self._password(name) if callable(self._password) else self._password
+            self._opened = await self._keystore.unlock(name, password)
+        return self._opened
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        """As `Signer`."""
+        return await (await self.unlock()).sign_transaction(transaction)
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        """As `Signer`."""
+        return await (await self.unlock()).sign_typed_data(message)
+
+
+class _Observed:
+    """Signs, and says what of it may be mined from now on."""
+
+    def __init__(self, signer: Signer, observer: Observer) -> None:
+        self._signer = signer
+        self._observer = observer
+
+    @property
+    def address(self) -> str:
+        return self._signer.address
+
+    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+        raw = await self._signer.sign_transaction(transaction)
+        self._observer.signed(f"0x{keccak(raw).hex()}", int(transaction["nonce"]))
+        return raw
+
+    async def sign_typed_data(self, message: TypedData) -> bytes:
+        return await self._signer.sign_typed_data(message)
+
+
+class _Counting:
+    """Sends, and says what of it was mined."""
+
+    def __init__(self, sender: Sends, observer: Observer) -> None:
+        self._sender = sender
+        self._observer = observer
+
+    @property
+    def address(self) -> str:
+        return self._sender.address
+
+    async def send(self, to: str, data: bytes = b"", value: int = 0) -> Receipt:
+        try:
+            receipt = await self._sender.send(to, data, value)
+        except LeaseholdError:
+            self._observer.refused()
+            raise
+        self._observer.mined(receipt)
+        return receipt
+
+
+class Connecting(AbstractAsyncContextManager[PoolClient]):
+    """A connection that is about to be made: enter it with `async with`, or await it and close the client yourself."""
+
+    def __init__(self, opening: AbstractAsyncContextManager[PoolClient]) -> None:
+        self._opening = opening
+
+    async def __aenter__(self) -> PoolClient:
+        return await self._opening.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._opening.__aexit__(kind, error, trace)
+
+    def __await__(self) -> Generator[object, None, PoolClient]:
+        return self.__aenter__().__await__()
+
+
+def connect(
+    deployment: Deployment | str | Path,
+    *,
+    wallet: str | Signer | None = None,
+    password: Password | None = None,
+    rpc: str | Sequence[str] = DEFAULT_RPC,
+    ipfs: str = DEFAULT_IPFS,
+    home: str | Path | Home = DEFAULT_HOME,
+    group: Group | str | None = None,
+    account: str | None = None,
+    observer: Observer | None = None,
+    sends: bool = True,
+    documents_timeout: float = 10.0,
+) -> Connecting:
+    """Open a pool.
+
+        async with leasehold.connect("pool.json", wallet="me", password="…") as pool:
+            print(await pool.search("model ~ H100 and price < 2"))
+
+    In a notebook `pool = await leasehold.connect(…)` does as well; `await pool.close()` ends it.
+
+    Args:
+        deployment: the pool's file, or what is in it.
+        wallet: the name of one in the home's keystore, or anything that signs. Without one the pool can be read.
+        password: of the wallet in the keystore, or what is asked for it, once, when something is first signed.
+        rpc: addresses of nodes, the preferred first.
+        ipfs: multiaddr of your own Kubo node. It is not asked before it is needed.
+        home: the folder with wallets, sessions and the pool's index; the index is made anew where it is missing.
+        group: the group (or its name in the home) whose proposals are to be made: nothing is sent.
+        account: the account whose delegate the wallet is: it pays from its ledger.
+        observer: told what is being waited for, signed and mined.
+        sends: whether transactions may be sent; where not, a wallet signs words to agents and nothing else.
+        documents_timeout: seconds to wait for one machine's document.
+
+    Raises:
+        SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. WrongChain: the node
+        serves another chain. RpcUnavailable.
+    """
+    folder = home if isinstance(home, Home) else Home(Path(home).expanduser())
+    return Connecting(
+        _opened(
+            deployment if isinstance(deployment, Deployment) else Deployment.load(deployment),
+            _signer(folder, wallet, password),
+            (rpc,) if isinstance(rpc, str) else tuple(rpc),
+            ipfs,
+            folder,
+            folder.groups.get(group) if isinstance(group, str) else group,
+            account,
+            observer or Observer(),
+            sends,
+            documents_timeout,
+        )
+    )
+
+
+def _signer(home: Home, wallet: str | Signer | None, password: Password | None) -> Signer | None:
+    if not isinstance(wallet, str):
+        return wallet
+    known = {kept.name: kept for kept in home.keystore.list()}
+    if wallet not in known:
+        raise KeyMissing(wallet)
+    if password is None:
+        raise WalletError(f"Wallet `{wallet}` has a password: give it, or a function that is asked for it.")
+    return LockedWallet(home.keystore, known[wallet], password)
+
+
+@asynccontextmanager
+async def _opened(
+    deployment: Deployment,
+    signer: Signer | None,
+    rpcs: tuple[str, ...],
+    ipfs: str,
+    home: Home,
+    group: Group | None,
+    account: str | None,
+    observer: Observer,
+    sends: bool,
+    documents_timeout: float,
+) -> AsyncIterator[PoolClient]:
+    other = group.address(deployment.accounts) if group is not None else account
+    async with AsyncExitStack() as stack:
+        rpc = await stack.enter_async_context(Rpc(rpcs, report=observer.waiting))
+        await rpc.check_chain(deployment)
+        reader, sender = Pool(rpc, deployment), None
+        signer = _Observed(signer, observer) if signer is not None else None
+        if sends:
+            sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
+        client = PoolClient(
+            home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,
+            stack, other, group, observer, ipfs, documents_timeout,
+        )  # fmt: skip
+        try:
+            yield client
+        except ContractError as refused:  # said outside, where nobody knows the token any more
+            refused.in_money(client.money)
+            raise
+
+
+def _sender(
+    rpc: Rpc, signer: Signer | None, reader: Pool, observer: Observer, other: str | None, *, is_group: bool
+) -> Sends | None:
+    if is_group:
+        assert other is not None
+        return Proposing(other, reader)
+    if signer is None:
+        return None
+    own = _Counting(Sender(rpc, signer, report=observer.waiting), observer)
+    return AsDelegate(own, other, reader) if other is not None else own

@@ -1,0 +1,75 @@
+"""What is asked for, what that would do and cost, and what happens when it is done.
+
+    plan = await pool.plan(Extend(lease, seconds=3600))     nothing has been sent
+    print(plan.payment, plan.cautions)
+    extended = await pool.carry_out(plan, approve=True)
+
+A request is data. Its plan is made from the chain as it is now, and holds everything that a person may want to see
+before saying yes. Carrying it out yields steps; the last of them is what was asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from leasehold.chain import Receipt
+from leasehold.market import Payment
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+R = TypeVar("R", bound="Step", covariant=True)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that has happened while a plan was carried out."""
+
+
+@dataclass(frozen=True)
+class Sent(Step):
+    """A transaction that was mined."""
+
+    receipt: Receipt
+
+
+@dataclass(frozen=True)
+class Approved(Sent):
+    """The pool may now take `amount` token units from the wallet."""
+
+    amount: int
+
+
+class Request(ABC, Generic[R]):
+    """Something that somebody wants done, and what comes of it."""
+
+    @abstractmethod
+    async def plan(self, client: PoolClient) -> Plan[R]:
+        """What it would do now.
+
+        Raises:
+            LeaseholdError: why it cannot be done. Nothing was sent.
+        """
+
+
+class Plan(ABC, Generic[R]):
+    """What a request would do, and what it costs. payment: `None` where it takes nothing. cautions: sentences that
+    somebody should read before saying yes.
+    """
+
+    client: PoolClient
+    payment: Payment | None = None
+    cautions: tuple[str, ...] = ()
+
+    async def prepare(self) -> AsyncIterator[Step]:
+        """Do what has to be done before any money may move."""
+        nothing: tuple[Step, ...] = ()
+        for step in nothing:
+            yield step
+
+    @abstractmethod
+    def steps(self) -> AsyncIterator[Step]:
+        """Do it. What must be approved has been. The last step is the request's outcome."""

@@ -1,0 +1,372 @@
+"""Renting: which machines, at what price, the workload handed over, the leases opened and started.
+
+Several leases (a gang) share one sealed workload and open in one transaction, all or none. The order makes a crash
+harmless: the workload is with the agent (or on IPFS) before any money moves, opening is one transaction, and from then
+on the leases are on chain, whatever becomes of this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from leasehold.agreements import FileRefused
+from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
+from leasehold.client._client import PoolClient
+from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._tenancy import Delivered
+from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
+from leasehold.market import (
+    Delivery,
+    DocumentUnavailable,
+    InvalidInput,
+    Listing,
+    MarketError,
+    NoMachineMatches,
+    Opened,
+    Opening,
+    Payment,
+    SignedOffer,
+    Wish,
+    capable,
+    choose_gang,
+    format_duration,
+    format_share,
+    format_time,
+    lists_image,
+    parse_amount,
+    parse_search,
+    settleable,
+)
+from leasehold.workload import Workload, seal
+
+WHOLE_GPU = 8  # cells
+STATUS_EVERY = 2.0  # seconds between questions to the agent while the lease starts
+
+
+@dataclass(frozen=True)
+class Rent(Request["Rented"]):
+    """Rent machines, or parts of them, and run a workload on each.
+
+    workload: `None` runs again what the lease `again` ran.
+    seconds: for how long; `None` where an offer says it.
+    share: cells of each machine, 1, 2 or 4 of a GPU's 8, or 8 for each whole one; `None` where an offer or the earlier
+        lease says it, else one GPU.
+    max_price: most whole tokens per GPU-hour.
+    search: which machines, in the language of `PoolClient.search`. machines: these and no others. gang: how many.
+    spot: at the lower price for leases that may be ended with notice. backup: the machine that takes over while this
+        one is down. offer: terms that a provider has signed.
+    again, reuse: an ended lease of one's own, whose machine and terms, or whose slot alone, are taken again; 0: none.
+    allow_unverified: machines that nobody has measured, too.
+    without_agent: also where the machine's agent does not answer, and finds the workload on IPFS.
+    wait: until the leases have started.
+    """
+
+    workload: Workload | None
+    seconds: int | None = None
+    share: int | None = None
+    max_price: Decimal | str | None = None
+    search: str = ""
+    machines: tuple[int, ...] = ()
+    gang: int = 1
+    spot: bool = False
+    backup: int | None = None
+    offer: SignedOffer | None = None
+    again: int = 0
+    reuse: int = 0
+    allow_unverified: bool = False
+    without_agent: bool = False
+    wait: bool = True
+
+    async def plan(self, client: PoolClient) -> RentPlan:
+        renter = client.renter()
+        asked, digest = await _as_before(client, self)
+        asked = await _as_offered(client, asked)
+        wish = _wish(client, asked)
+        listings, cautions = await _choose(client, asked, wish)
+        index, openings = await client.index(), list[Opening]()
+        for listing in listings:
+            leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
+            quote, settle = await renter.quote(listing, wish, leases)
+            openings.append(Opening(quote, settle, asked.reuse or asked.again, signed=asked.offer))
+        payment = await renter.total([opening.quote for opening in openings])
+        backup = None if asked.backup is None else await _standby(client, asked, wish, listings)
+        if digest is not None and client.home.sealed_workloads.get(digest) is None:
+            cautions = (
+                *cautions,
+                "That workload is not on this computer: the machine has to have it still, or find it on IPFS.",
+            )
+        await renter.check_funds(payment)
+        return RentPlan(client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions)
+
+
+@dataclass
+class RentPlan(Plan["Rented"]):
+    """What will be opened, where, and what it takes together. digest: of a workload that is there already."""
+
+    client: PoolClient
+    request: Rent
+    wish: Wish
+    listings: tuple[Listing, ...]
+    openings: tuple[Opening, ...]
+    payment: Payment
+    backup: Listing | None = None
+    digest: bytes | None = None
+    cautions: tuple[str, ...] = ()
+    _delivery: Delivery | None = None
+
+    async def prepare(self) -> AsyncIterator[Step]:
+        """Hand the workload over: before any money moves."""
+        machines = [*self.listings, *([self.backup] if self.backup else [])]
+        sealed = self.client.home.sealed_workloads.get(self.digest) if self.digest else None
+        if self.digest is not None and sealed is None:
+            self._delivery = Delivery(self.digest, "ipfs")
+            return
+        if sealed is None:
+            assert self.request.workload is not None
+            workload = self.request.workload.for_tenant(self.client.account)
+            sealed = seal(workload, *map(_recipient, machines))
+        with self.client.observer.working("Handing over the workload"):
+            needed = () if self.request.without_agent else self.listings
+            handed = await hand_over(self.client, machines, sealed, needed=needed)
+        self._delivery = handed.delivery
+        yield handed
+
+    async def steps(self) -> AsyncIterator[Step]:
+        assert self._delivery is not None
+        digest, backup = self._delivery.digest, ZERO_DIGEST
+        if self.backup is not None:
+            backup = backup_digest(self.backup.id, self.backup.machine.revision, 0, digest)
+        with self.client.observer.working("Opening the lease"):
+            sent_at = time.time()
+            openings = [replace(opening, backup=backup) for opening in self.openings]
+            opened = await self.client.renter().open_all(openings, digest)
+            mined_at = time.time()
+        made = LeasesOpened(opened[0].receipt, opened, self._delivery, sent_at, mined_at)
+        yield made
+        leases = list[Lease]()
+        if self.request.wait:
+            for one, listing in zip(opened, self.listings, strict=True):
+                leases.append(await _started(self.client, one, listing))
+                yield Started(leases[-1])
+        yield Rented(made.receipt, made, tuple(leases))
+
+
+@dataclass(frozen=True)
+class LeasesOpened(Sent):
+    """They are on chain. sent_at, mined_at: this computer's clock, unix seconds."""
+
+    opened: tuple[Opened, ...]
+    delivery: Delivery
+    sent_at: float
+    mined_at: float
+
+
+@dataclass(frozen=True)
+class Started(Step):
+    """A lease has started, and is billed from now on."""
+
+    lease: Lease
+
+
+@dataclass(frozen=True)
+class Rented(Sent):
+    """The leases are open. leases: as they have started, in the machines' order; none where nobody waited."""
+
+    opening: LeasesOpened
+    leases: tuple[Lease, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The leases' ids."""
+        return tuple(one.lease for one in self.opening.opened)
+
+
+# ----------------------------------------------------------------------------------------------------------- planning
+
+
+def _wish(client: PoolClient, asked: Rent) -> Wish:
+    if asked.seconds is None:
+        raise InvalidInput("How long? Say --for 2h.")
+    most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
+    price = asked.offer.offer.price if asked.offer else None
+    return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
+
+
+async def _as_before(client: PoolClient, asked: Rent) -> tuple[Rent, bytes | None]:
+    """What is taken over from an earlier lease: machine, share, spot and, unless another is given, the workload."""
+    if not asked.again:
+        return asked, None
+    record = await (await client.index()).lease(asked.again)
+    lease, shown = await client.lease(asked.again), format_lease(asked.again)
+    if lease.tenant != client.account or record is None:
+        raise InvalidInput(f"Lease {shown} was {lease.tenant}'s: only its tenant rents it again.")
+    if lease.state.live:
+        raise InvalidInput(
+            f"Lease {shown} is {lease.state.word}: `leasehold extend {shown} DURATION` keeps it longer."
+        )
+    if asked.machines not in ((), (lease.machine,)):
+        raise InvalidInput(f"Lease {shown} was on machine {lease.machine}: leave --machine away, or --again.")
+    if asked.workload is None and record.author != client.account:
+        raise InvalidInput(
+            f"What ran on lease {shown} was {record.author}'s: name a workload with --file or --image."
+        )
+    taken = replace(
+        asked, machines=(lease.machine,), share=asked.share or lease.cells, spot=asked.spot or lease.spot
+    )
+    return taken, record.workload if asked.workload is None else None
+
+
+async def _as_offered(client: PoolClient, asked: Rent) -> Rent:
+    """What an offer says, checked against what is wished.
+
+    Raises:
+        FileRefused, InvalidInput: it cannot be used, or not so. RevisionChanged.
+    """
+    if asked.offer is None:
+        return asked
+    offer, money = asked.offer.offer, client.money
+    if offer.expires_at < await client.now():
+        raise FileRefused(f"The offer stood until {format_time(offer.expires_at)}: ask for another.")
+    if int(offer.tenant, 16) and offer.tenant != client.account:
+        raise FileRefused(
+            f"The offer is for {offer.tenant} alone: choose its wallet, or ask for one of your own."
+        )
+    if asked.machines not in ((), (offer.machine,)):
+        raise InvalidInput(f"The offer is of machine {offer.machine}: leave --machine away.")
+    machine = await client.pool.machine_of(offer.machine)
+    if machine.revision != offer.revision:
+        raise RevisionChanged(current=machine.revision)
+    if await client.pool.offers_of(machine.provider, offer.nonce >> 8) >> (offer.nonce & 0xFF) & 1:
+        raise FileRefused("The offer was used, or its provider has cancelled it: ask for another.")
+    share, seconds = asked.share or offer.cells, asked.seconds or offer.duration
+    if share > offer.cells or seconds > offer.duration:
+        raise InvalidInput(
+            f"The offer is of {format_share(offer.cells)} GPU for {format_duration(offer.duration)} at most, at "
+            f"{money.show(offer.price)} per GPU-hour: take that or less."
+        )
+    return replace(asked, machines=(offer.machine,), share=share, seconds=seconds, spot=offer.spot)
+
+
+async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
+    """The machines that are taken, and what speaks against them."""
+    index = await client.index()
+    records = await _asked_records(asked, await index.machines())
+    with client.observer.working("Looking at the machines"):
+        listings = await client.machines().listings(records, parse_search(asked.search).matches)
+        if not asked.machines:
+            listings = [listing for listing in listings if listing.contact is not None] or listings
+        now = await client.now()
+        leases = [record.lease for record in await index.leases(live=True)]
+        roomy = [
+            replace(listing, machine=settleable(listing.machine, leases, wish, now)[0])
+            for listing in listings
+        ]
+        version = await client.pool.params_version()
+        able = capable(roomy, asked.workload, wish.share)
+        has = [listing for listing in able if asked.workload is None or lists_image(listing, asked.workload)]
+        with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
+            return choose_gang(has, wish, version, now, asked.gang), ()
+        chosen = choose_gang(able, wish, version, now, asked.gang)
+    return chosen, tuple(
+        f"Machine {listing.id} does not list that image: unless it was added since, it declines the lease, and all "
+        "but the gas comes back."
+        for listing in chosen
+    )
+
+
+async def _asked_records(asked: Rent, everything: Sequence[MachineRecord]) -> list[MachineRecord]:
+    if not asked.machines:
+        return [record for record in everything if record.machine.status is not MachineStatus.RETIRED]
+    by_id = {record.machine.id: record for record in everything}
+    for machine in asked.machines:
+        if machine not in by_id:
+            raise NoMachineMatches(f"There is no machine {machine} in this pool: see `leasehold machines`.")
+    return [by_id[machine] for machine in asked.machines]
+
+
+async def _standby(client: PoolClient, asked: Rent, wish: Wish, listings: Sequence[Listing]) -> Listing:
+    """The machine that takes the lease over when its own goes down. It has to sell such a lease now, too."""
+    if asked.backup in [listing.id for listing in listings]:
+        raise InvalidInput("A machine is no standby for itself: name another with --backup.")
+    record = await (await client.index()).machine(asked.backup or 0)
+    if record is None:
+        raise NoMachineMatches(f"There is no machine {asked.backup} in this pool: see `leasehold machines`.")
+    listing = replace((await client.machines().listings([record]))[0], machine=record.machine)
+    capable([listing], asked.workload, wish.share)
+    listed = replace(wish, offered=None)
+    choose_gang([listing], listed, await client.pool.params_version(), await client.now(), 1)
+    return listing
+
+
+# ------------------------------------------------------------------------------------------------------ handing over
+
+
+@dataclass(frozen=True)
+class HandedOver(Delivered):
+    """The sealed workload waits for every machine that may run it. unpinned: no IPFS node of one's own has it, though a
+    group's proposal may be executed long after the machine has dropped it.
+    """
+
+    unpinned: bool = False
+
+
+async def hand_over(
+    client: PoolClient, machines: Sequence[Listing], sealed: bytes, *, needed: Sequence[Listing] = ()
+) -> HandedOver:
+    """Give each machine the sealed workload, and keep a copy. What a group rents may open days later: IPFS, too.
+
+    needed: machines whose agents have to answer, since they are to start at once what is paid for.
+
+    Raises:
+        AgentUnreachable: one of these does not. DocumentUnavailable: one machine can have it neither from us nor from
+        IPFS.
+    """
+    client.home.sealed_workloads.keep(sealed)
+    at_once = {listing.id for listing in needed} if client.group is None else set[int]()
+    deliveries = [
+        await client.renter().deliver(listing, sealed, without_agent=listing.id not in at_once)
+        for listing in machines
+    ]
+    pinned = [delivery for delivery in deliveries if delivery.by == "ipfs"]
+    unpinned = False
+    if client.group is not None and not pinned:
+        try:
+            await client.ipfs.put_block(sealed)
+        except DatasetError:
+            unpinned = True
+    return HandedOver(pinned[0] if pinned else deliveries[0], unpinned)
+
+
+def _recipient(listing: Listing) -> str:
+    if listing.contact is None:
+        raise DocumentUnavailable(f"Machine {listing.id} cannot be given a workload: {listing.missing}")
+    return listing.contact.age_recipient
+
+
+async def _started(client: PoolClient, opened: Opened, listing: Listing) -> Lease:
+    """Waits until it has started, saying what the agent is doing. The lease is safe if this is interrupted."""
+    shown = format_lease(opened.lease)
+    asked_at = 0.0
+    with client.observer.working(f"Waiting for machine {listing.id} to start lease {shown}") as update:
+
+        async def report(lease: Lease) -> None:
+            nonlocal asked_at
+            if client.other is not None:
+                return  # the agent tells the tenant alone
+            if listing.contact is None or time.monotonic() - asked_at < STATUS_EVERY:
+                return
+            asked_at = time.monotonic()
+            try:
+                async with asyncio.timeout(STATUS_EVERY):
+                    async with client.agent(listing.id, listing.machine.operator, listing.contact) as agent:
+                        status = await agent.status(lease.id)
+            except (AgentError, TimeoutError):
+                return  # the chain says when it has started, whether the agent answers or not
+            update(f"Lease {shown} is {status.phase}" + (f": {status.progress}" if status.progress else ""))
+
+        return await client.renter().started(opened, report)

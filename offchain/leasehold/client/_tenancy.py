@@ -1,0 +1,382 @@
+"""What a tenant can do with a lease: keep it longer, resize it, give it back, close it, run something else, rate it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from leasehold.chain import (
+    ZERO_DIGEST,
+    Lease,
+    LeaseRecord,
+    LeaseState,
+    Machine,
+    Receipt,
+    cid_from_bytes,
+    format_lease,
+)
+from leasehold.client._client import PoolClient
+from leasehold.client._outages import Outages, outages_of, take_off
+from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.errors import AgentError, StartWindowPassed, TrialOver
+from leasehold.market import (
+    Bill,
+    Delivery,
+    InvalidInput,
+    Listing,
+    MarketError,
+    Payment,
+    Resizing,
+    check_resizing,
+    hold_fee,
+    resizing,
+    trial_end,
+)
+from leasehold.market.wire import LeaseStatus
+from leasehold.workload import Workload, seal
+
+
+async def live_lease(client: PoolClient, number: int) -> Lease:
+    """A lease at the head of the chain, which has to hold cells. Raises UnknownLease, InvalidInput."""
+    lease = await client.lease(number)
+    if not lease.state.live:
+        shown = format_lease(lease.id)
+        raise InvalidInput(f"Lease {shown} is {lease.state.word} already: see `leasehold show {shown}`.")
+    return lease
+
+
+async def agents_word(client: PoolClient, lease: Lease) -> tuple[LeaseStatus | None, str | None]:
+    """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
+    if lease.tenant.lower() != client.account.lower():
+        return None, None
+    await client.index()
+    try:
+        with client.observer.working("Asking the machine's agent"):
+            async with client.agent_of(lease.id) as agent:
+                return await agent.status(lease.id), None
+    except (AgentError, MarketError) as error:
+        return None, str(error)
+
+
+# ----------------------------------------------------------------------------------------------------------- extend
+
+
+@dataclass(frozen=True)
+class Extend(Request["Extended"]):
+    """Pay for `seconds` more of a lease. Anybody may, for anybody's."""
+
+    lease: int
+    seconds: int
+
+    async def plan(self, client: PoolClient) -> ExtendPlan:
+        lease = await live_lease(client, self.lease)
+        payment = await client.renter().extension(lease, self.seconds)
+        return ExtendPlan(client, self, lease, payment)
+
+
+@dataclass(frozen=True)
+class ExtendPlan(Plan["Extended"]):
+    """A lease that would end later."""
+
+    client: PoolClient
+    request: Extend
+    lease: Lease
+    payment: Payment
+
+    @property
+    def end(self) -> int:
+        """When it would end, unix seconds."""
+        return self.lease.end + self.request.seconds
+
+    @property
+    def strangers(self) -> bool:
+        """Whether the lease is somebody else's, who may close it for himself once it is paid."""
+        return self.lease.tenant != self.client.account
+
+    async def steps(self) -> AsyncIterator[Step]:
+        receipt = await self.client.pool.extend(self.lease.id, self.request.seconds)
+        after = await self.client.lease(self.lease.id)
+        yield Extended(receipt, after, after.deposit - self.lease.deposit)
+
+
+@dataclass(frozen=True)
+class Extended(Sent):
+    """It ends later. cost: what went into escrow, token units."""
+
+    lease: Lease
+    cost: int
+
+
+# ----------------------------------------------------------------------------------------------------------- resize
+
+
+@dataclass(frozen=True)
+class Resize(Request["Resized"]):
+    """Take another share (cells) of the same machine from now on, at the same price and until the same end."""
+
+    lease: int
+    share: int
+
+    async def plan(self, client: PoolClient) -> ResizePlan:
+        lease = await live_lease(client, self.lease)
+        if self.share == lease.cells:
+            raise InvalidInput(f"Lease {format_lease(lease.id)} has that share already: name another.")
+        machine = await client.pool.machine_of(lease.machine)
+        terms, _ = await client.pool.terms_of(lease.machine, lease.revision)
+        funds, outages = await client.renter().funds(), await outages_of(client, lease)
+        change = resizing(outages.after, machine, terms.trial, self.share, await client.now(), funds)
+        check_resizing(change, funds, client.money)
+        payment = Payment(change.charged, change.pulled, change.approve)
+        return ResizePlan(client, lease, outages, change, payment)
+
+
+@dataclass(frozen=True)
+class ResizePlan(Plan["Resized"]):
+    """A lease with another share."""
+
+    client: PoolClient
+    lease: Lease
+    outages: Outages
+    change: Resizing
+    payment: Payment
+
+    async def steps(self) -> AsyncIterator[Step]:
+        await take_off(self.client, self.outages.faults, self.lease.id)
+        receipt = await self.client.pool.resize(self.lease.id, self.change.share)
+        yield Resized(receipt, await self.client.lease(self.lease.id))
+
+
+@dataclass(frozen=True)
+class Resized(Sent):
+    """It has another share; its container follows."""
+
+    lease: Lease
+
+
+# ------------------------------------------------------------------------------------------------- reject and close
+
+
+@dataclass(frozen=True)
+class Reject(Request["Ended"]):
+    """Give a lease back inside its trial: everything comes back but the hold fee."""
+
+    lease: int
+
+    async def plan(self, client: PoolClient) -> RejectPlan:
+        lease = await live_lease(client, self.lease)
+        now = await client.now()
+        await _check_rejectable(client, lease, now)
+        machine = await client.pool.machine_of(lease.machine)
+        fee = hold_fee(lease, await client.params(lease.params), now, down_since=machine.down_since)
+        return RejectPlan(client, lease, fee)
+
+
+@dataclass(frozen=True)
+class RejectPlan(Plan["Ended"]):
+    """A lease given back. fee: what it has cost so far, token units."""
+
+    client: PoolClient
+    lease: Lease
+    fee: int
+
+    async def steps(self) -> AsyncIterator[Step]:
+        receipt = await self.client.pool.reject(self.lease.id)
+        yield await _ended(self.client, self.lease, receipt)
+
+
+@dataclass(frozen=True)
+class Close(Request["Ended"]):
+    """End a lease now: pay for the seconds used, get the rest back."""
+
+    lease: int
+
+    async def plan(self, client: PoolClient) -> ClosePlan:
+        lease, index = await live_lease(client, self.lease), await client.index()
+        machine, now = await client.pool.machine_of(lease.machine), await client.now()
+        outages = await outages_of(client, lease)
+        bill = await client.bill(outages.after, now, down_since=machine.down_since)
+        trial = await _cheaper_trial(client, outages.after, bill, machine, now)
+        unfetched = await unfetched_results(client, lease, await index.lease(lease.id))
+        return ClosePlan(client, lease, outages, bill, trial, unfetched)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial in which rejecting the lease costs `fee` instead of its bill. until: unix seconds."""
+
+    until: int
+    fee: int
+
+
+@dataclass(frozen=True)
+class ClosePlan(Plan["Ended"]):
+    """A lease ended now. trial: where rejecting it instead is cheaper. unfetched: which results nobody here has."""
+
+    client: PoolClient
+    lease: Lease
+    outages: Outages
+    bill: Bill
+    trial: Trial | None
+    unfetched: Unfetched | None
+
+    async def steps(self) -> AsyncIterator[Step]:
+        await take_off(self.client, self.outages.faults, self.lease.id)
+        receipt = await self.client.pool.close(self.lease.id)
+        yield await _ended(self.client, self.lease, receipt)
+
+
+@dataclass(frozen=True)
+class Ended(Sent):
+    """It is over. record: what it paid, and what came back; `None` where the index has not seen it yet."""
+
+    lease: Lease
+    record: LeaseRecord | None
+
+
+async def _ended(client: PoolClient, lease: Lease, receipt: Receipt) -> Ended:
+    index = await client.index(again=True)
+    return Ended(receipt, lease, await index.lease(lease.id))
+
+
+@dataclass(frozen=True)
+class Unfetched:
+    """Results that were not fetched here. cid: where they are, or `None` while they are on the machine alone."""
+
+    cid: str | None
+
+
+async def unfetched_results(client: PoolClient, lease: Lease, record: LeaseRecord | None) -> Unfetched | None:
+    """The results of a lease that is about to end which nobody has fetched here."""
+    if record is not None and record.result:
+        cid = cid_from_bytes(record.result)
+        return (
+            None if client.home.fetched_results(client.deployment).last(lease.id) == cid else Unfetched(cid)
+        )
+    status, _ = await agents_word(client, lease)
+    return Unfetched(None) if status is not None and status.outputs else None
+
+
+async def _cheaper_trial(
+    client: PoolClient, lease: Lease, bill: Bill, machine: Machine, now: int
+) -> Trial | None:
+    if lease.state is not LeaseState.ACTIVE:
+        return None
+    terms, _ = await client.pool.terms_of(lease.machine, lease.revision)
+    until, rules = trial_end(lease, terms.trial), await client.params(lease.params)
+    fee = hold_fee(lease, rules, now, down_since=machine.down_since)
+    return Trial(until, fee) if now < until and fee < bill.used else None
+
+
+async def _check_rejectable(client: PoolClient, lease: Lease, now: int) -> None:
+    """Refuse what the pool would: a trial that is over, a start window that has passed.
+
+    Raises:
+        TrialOver, StartWindowPassed.
+    """
+    if lease.state is LeaseState.OPENED:
+        deadline = lease.start + (await client.params(lease.params)).start_window
+        if now > deadline:
+            raise StartWindowPassed(lease=lease.id, deadline=deadline)
+        return
+    terms, _ = await client.pool.terms_of(lease.machine, lease.revision)
+    until = trial_end(lease, terms.trial)
+    if now >= until:
+        raise TrialOver(lease=lease.id, deadline=until)
+
+
+# --------------------------------------------------------------------------------------------------- another workload
+
+
+@dataclass(frozen=True)
+class SetWorkload(Request["WorkloadChanged"]):
+    """Run something else on a lease that one has. Its time and price stay."""
+
+    lease: int
+    workload: Workload
+
+    async def plan(self, client: PoolClient) -> SetWorkloadPlan:
+        lease = await live_lease(client, self.lease)
+        record, contact = await client.reach(lease.id)
+        return SetWorkloadPlan(
+            client, lease, self.workload, Listing(record.machine, client.money, contact=contact)
+        )
+
+
+@dataclass(frozen=True)
+class SetWorkloadPlan(Plan["WorkloadChanged"]):
+    """A lease on which something else would run."""
+
+    client: PoolClient
+    lease: Lease
+    workload: Workload
+    machine: Listing
+
+    async def steps(self) -> AsyncIterator[Step]:
+        assert self.machine.contact is not None
+        sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
+        delivery = await self.client.renter().deliver(self.machine, sealed)
+        yield Delivered(delivery)
+        receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
+        yield WorkloadChanged(receipt, self.lease, delivery)
+
+
+@dataclass(frozen=True)
+class Delivered(Step):
+    """The sealed workload waits for the agent."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True)
+class WorkloadChanged(Sent):
+    """The lease has another workload."""
+
+    lease: Lease
+    delivery: Delivery
+
+
+# ------------------------------------------------------------------------------------------------------------- rate
+
+
+@dataclass(frozen=True)
+class Rate(Request["Rated"]):
+    """Rate a lease that has ended and was paid, once. stars: 1 to 5. comment: pinned on one's own IPFS node."""
+
+    lease: int
+    stars: int
+    comment: str = ""
+
+    @property
+    def digest(self) -> bytes:
+        """What the chain has of the comment; zeros where there is none."""
+        return sha256(self.comment.encode()).digest() if self.comment else ZERO_DIGEST
+
+    async def plan(self, client: PoolClient) -> RatePlan:
+        lease = await client.lease(self.lease)
+        if lease.state is not LeaseState.ENDED:
+            shown = format_lease(lease.id)
+            raise InvalidInput(
+                f"Lease {shown} is {lease.state.word}: only a lease that has ended can be rated."
+            )
+        return RatePlan(client, self, (await client.pool.machine_of(lease.machine)).provider)
+
+
+@dataclass(frozen=True)
+class RatePlan(Plan["Rated"]):
+    """A rating of `provider`, for everybody to see and for good."""
+
+    client: PoolClient
+    request: Rate
+    provider: str
+
+    async def steps(self) -> AsyncIterator[Step]:
+        if self.request.comment:
+            await self.client.ipfs.put_block(self.request.comment.encode())
+        reputation = await self.client.pool.reputation()
+        yield Rated(await reputation.rate(self.request.lease, self.request.stars, self.request.digest))
+
+
+@dataclass(frozen=True)
+class Rated(Sent):
+    """The lease is rated."""

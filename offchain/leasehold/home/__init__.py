@@ -1,0 +1,29 @@
+"""What lies in a person's own folder: keys, groups, sessions, and what was handed over, fetched and voted from here.
+
+home = Home(Path("~/.config/leasehold").expanduser())
+signer = await home.keystore.unlock("me", password)
+
+Losing any of it loses no money: what the chain has, it has. What is private is written for its owner alone.
+"""
+
+from leasehold.home._age_keys import AgeKeys
+from leasehold.home._dataset_keys import DatasetKeys
+from leasehold.home._fetched_results import FetchedResults
+from leasehold.home._groups import Groups
+from leasehold.home._home import Home
+from leasehold.home._pending_sessions import PendingSessions
+from leasehold.home._sealed_workloads import SealedWorkloads
+from leasehold.home._votes import Vote, Votes, revealable
+
+__all__ = [
+    "AgeKeys",
+    "DatasetKeys",
+    "FetchedResults",
+    "Groups",
+    "Home",
+    "PendingSessions",
+    "SealedWorkloads",
+    "Vote",
+    "Votes",
+    "revealable",
+]

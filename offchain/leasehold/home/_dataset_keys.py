@@ -1,0 +1,36 @@
+"""The keys of datasets that were sealed here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from leasehold.errors import SettingsError
+from leasehold.files import write_private
+
+
+class DatasetKeys:
+    """Age identities by the CID of what they open, in one file under a home."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "keys" / "datasets.json"
+
+    def all(self) -> dict[str, str]:
+        """By CID.
+
+        Raises:
+            SettingsError: the file is damaged.
+        """
+        try:
+            loaded = json.loads(self.path.read_text())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise SettingsError(
+                f"{self.path} is damaged ({error}): restore it from a backup, or move it away."
+            ) from error
+        return {str(cid): str(key) for cid, key in loaded.items()} if isinstance(loaded, dict) else {}
+
+    def keep(self, cid: str, key: str) -> None:
+        """Add one. Raises SettingsError."""
+        write_private(self.path, json.dumps({**self.all(), cid: key}, indent=2, sort_keys=True))
