@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import MachineStatus
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
@@ -38,23 +37,16 @@ async def machines(
 
     Fields: FIELDS.
     """
-    query = parse_search(" ".join(search or ()))
+    parse_search(" ".join(search or ()))
     sort((), by)
     async with open_session(call, account=False) as session:
-        index = await session.index()
-        records = [
-            each
-            for each in await index.machines()
-            if everything or each.machine.status is not MachineStatus.RETIRED
-        ]
-        with call.out.working("Fetching the machines' documents"):
-            found = sort(await session.machines().listings(records, query.matches), by)
+        found = await session.search(" ".join(search or ()), by=by, retired=everything)
         call.out.answer([machine_json(each) for each in found])
         call.out.table(
             MACHINE_COLUMNS,
             [machine_row(each) for each in found],
             empty="No machine matches: widen the search."
-            if records
+            if await session.search(retired=everything)
             else "The pool has no machine yet: look again later.",
         )
         for each in found:

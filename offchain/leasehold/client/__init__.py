@@ -14,7 +14,6 @@ from leasehold.client._connect import (
     DEFAULT_IPFS,
     DEFAULT_RPC,
     Connecting,
-    LockedWallet,
     connect,
 )
 from leasehold.client._faults import (
@@ -27,6 +26,8 @@ from leasehold.client._faults import (
     executable,
 )
 from leasehold.client._index import alone
+from leasehold.client._lease import TenantLease
+from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer, Update
 from leasehold.client._on_behalf import AsDelegate, CannotAct, NoDelegate, Proposed, Proposing
 from leasehold.client._outages import Outages, outages_of, take_off
@@ -34,6 +35,14 @@ from leasehold.client._outflow import Outflow, outflow
 from leasehold.client._plan import Approved, Plan, Request, Sent, Step
 from leasehold.client._powers import QUORUM_VALIDATORS, powers_of, quorum_of
 from leasehold.client._rent import HandedOver, LeasesOpened, Rent, Rented, RentPlan, Started, hand_over
+from leasehold.client._results import (
+    LeaseResults,
+    NoResultsAnyMore,
+    NoResultsYet,
+    PublishedResults,
+    fetch_lease_results,
+    published_results,
+)
 from leasehold.client._tenancy import (
     Close,
     ClosePlan,
@@ -79,17 +88,22 @@ __all__ = [
     "ExtendPlan",
     "Extended",
     "HandedOver",
+    "LeaseResults",
     "LeasesOpened",
     "LockedWallet",
     "NoDelegate",
+    "NoResultsAnyMore",
+    "NoResultsYet",
     "Observer",
     "Outages",
     "Outflow",
+    "Password",
     "Plan",
     "PoolClient",
     "ProposalMade",
     "Proposed",
     "Proposing",
+    "PublishedResults",
     "Rate",
     "RatePlan",
     "Rated",
@@ -107,6 +121,7 @@ __all__ = [
     "SetWorkloadPlan",
     "Started",
     "Step",
+    "TenantLease",
     "Trial",
     "Unfetched",
     "Update",
@@ -119,12 +134,14 @@ __all__ = [
     "connect",
     "current",
     "executable",
+    "fetch_lease_results",
     "hand_over",
     "live_lease",
     "outages_of",
     "outflow",
     "parse_address",
     "powers_of",
+    "published_results",
     "quorum_of",
     "take_off",
     "unfetched_results",

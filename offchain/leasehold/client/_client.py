@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import cast
 
 from leasehold.agreements import LIFETIME, Proposal, propose_calls
@@ -19,6 +20,7 @@ from leasehold.chain import (
     Lease,
     LeaseState,
     MachineRecord,
+    MachineStatus,
     Params,
     Pool,
     Rpc,
@@ -28,9 +30,12 @@ from leasehold.chain import (
 )
 from leasehold.chain.typed import Domain, Group
 from leasehold.client._index import SharedIndex
+from leasehold.client._lease import TenantLease
+from leasehold.client._locked_wallet import LockedWallet
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import CannotAct, Proposed
 from leasehold.client._plan import Approved, Plan, R, Request, Step
+from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease, WalletError
 from leasehold.home import Home
@@ -46,8 +51,11 @@ from leasehold.market import (
     Provider,
     Renter,
     bill,
+    parse_search,
+    sort,
 )
 from leasehold.market.wire import AgentUnreachable
+from leasehold.workload import Workload, load_workload
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ class PoolClient:
     signer: the wallet's key, which may ask for its password when it is first used. sender: there when it may send.
     other: the account that the wallet acts for, if that is not its own. group: whose proposals are made, if that
     account is a group's. documents_timeout: seconds to wait for one machine's document.
+    locked: the wallet, where it is one of the home's.
     """
 
     home: Home
@@ -79,6 +88,7 @@ class PoolClient:
     observer: Observer = field(default_factory=Observer)
     ipfs_address: str = "/ip4/127.0.0.1/tcp/5001"
     documents_timeout: float = 10.0
+    locked: LockedWallet | None = None
     _ipfs: Ipfs | None = field(default=None, repr=False)
     _index: SharedIndex | None = field(default=None, repr=False)
     _params: dict[int, Params] = field(default_factory=dict, repr=False)
@@ -191,6 +201,59 @@ class PoolClient:
         assert self.group is not None
         deadline = await self.now() + LIFETIME
         return await propose_calls(self.accounts, self.deployment, self.group, calls, deadline=deadline)
+
+    # ------------------------------------------------------------------------------------------------ as a renter
+
+    async def search(self, query: str = "", *, by: str = "price", retired: bool = False) -> list[Listing]:
+        """The machines of which all terms of `query` hold, such as ``gpu:H100 mem>=80 price<2.5``, in order of a field
+        (with `-` before it: largest first).
+
+        Raises:
+            QueryError: it cannot be understood. ChainError.
+        """
+        matches = parse_search(query).matches
+        records = [
+            record
+            for record in await (await self.index()).machines()
+            if retired or record.machine.status is not MachineStatus.RETIRED
+        ]
+        with self.observer.working("Fetching the machines' documents"):
+            return sort(await self.machines().listings(records, matches), by)
+
+    def workload(self, source: Path | str | Mapping[str, object]) -> Workload:
+        """What a lease runs, from a TOML or JSON file or a dictionary, with the keys that this home has: private
+        outputs can be read by the wallet, and datasets that were sealed here can be opened.
+
+        Raises:
+            WorkloadError: it makes no workload; says all that is wrong.
+        """
+        recipient = self.home.age_keys.recipient(self.locked.name) if self.locked is not None else None
+        workload = load_workload(source, recipients=[recipient] if recipient else ())
+        keys = self.home.dataset_keys.all()
+        mounts = tuple(
+            mount
+            if mount.key is not None or mount.cid not in keys
+            else mount.model_copy(update={"key": keys[mount.cid]})
+            for mount in workload.datasets
+        )
+        return workload.model_copy(update={"datasets": mounts})
+
+    async def age_identity(self) -> str | None:
+        """What opens the wallet's results, or `None` where the wallet has no such key. Raises WrongPassword."""
+        if self.locked is None or self.home.age_keys.recipient(self.locked.name) is None:
+            return None
+        return await self.home.age_keys.identity(self.locked.name, self.locked.password())
+
+    async def rent(self, wish: Rent | Plan[Rented], *, approve: bool = False) -> TenantLease:
+        """Rent, and wait until it runs unless the request says otherwise. Of a gang, the first lease: `carry_out` gives
+        all. Raises as `carry_out`, and StartFailed: it was declined or did not start in time; the money is back.
+        """
+        rented = await self.carry_out(wish, approve=approve)
+        return TenantLease(self, rented.numbers[0])
+
+    def tenant_lease(self, lease: int) -> TenantLease:
+        """A lease of the account, by its id on chain (`parse_lease` reads how people write it)."""
+        return TenantLease(self, lease)
 
     # ------------------------------------------------------------------------------------------------- the chain
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +11,6 @@ from eth_utils.crypto import keccak
 
 from leasehold.chain import (
     Deployment,
-    KeyInfo,
-    Keystore,
     Pool,
     Receipt,
     Rpc,
@@ -24,6 +22,7 @@ from leasehold.chain import (
 )
 from leasehold.chain.typed import Group
 from leasehold.client._client import PoolClient
+from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
@@ -32,40 +31,6 @@ from leasehold.home import Home
 DEFAULT_HOME = Path("~/.config/leasehold")
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS = "/ip4/127.0.0.1/tcp/5001"
-
-Password = str | Callable[[str], str]
-"""A wallet's password, or what is asked for it by the wallet's name when something is first signed."""
-
-
-class LockedWallet:
-    """A wallet of a keystore that asks for its password when something is to be signed, and not before."""
-
-    def __init__(self, keystore: Keystore, wallet: KeyInfo, password: Password) -> None:
-        self._keystore = keystore
-        self._wallet = wallet
-        self._password = password
-        self._opened: Signer | None = None
-
-    @property
-    def address(self) -> str:
-        """The wallet's account."""
-        return self._wallet.address
-
-    async def unlock(self) -> Signer:
-        """The open key; the second time without asking. Raises WrongPassword."""
-        if self._opened is None:
-            name = self._wallet.name
-            password = self._password(name) if callable(self._password) else self._password
-            self._opened = await self._keystore.unlock(name, password)
-        return self._opened
-
-    async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
-        """As `Signer`."""
-        return await (await self.unlock()).sign_transaction(transaction)
-
-    async def sign_typed_data(self, message: TypedData) -> bytes:
-        """As `Signer`."""
-        return await (await self.unlock()).sign_typed_data(message)
 
 
 class _Observed:
@@ -211,12 +176,13 @@ async def _opened(
         rpc = await stack.enter_async_context(Rpc(rpcs, report=observer.waiting))
         await rpc.check_chain(deployment)
         reader, sender = Pool(rpc, deployment), None
+        locked = signer if isinstance(signer, LockedWallet) else None
         signer = _Observed(signer, observer) if signer is not None else None
         if sends:
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
         client = PoolClient(
             home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,
-            stack, other, group, observer, ipfs, documents_timeout,
+            stack, other, group, observer, ipfs, documents_timeout, locked,
         )  # fmt: skip
         try:
             yield client

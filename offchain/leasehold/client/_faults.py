@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from leasehold.chain import (
     ZERO_ADDRESS,
@@ -15,7 +16,9 @@ from leasehold.chain import (
     Lease,
     LeaseState,
 )
-from leasehold.client._client import PoolClient
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 PROVE_TIME = 3_600  # seconds after the last moment for an answer; from then on a challenge moves nothing
 

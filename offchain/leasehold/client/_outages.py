@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from leasehold.chain import FaultKind, Lease
-from leasehold.client._client import PoolClient
 from leasehold.client._faults import applicable, current
 from leasehold.errors import NothingToApply
 from leasehold.market import without
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 
 @dataclass(frozen=True)

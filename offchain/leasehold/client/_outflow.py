@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leasehold.chain import DecodedCall, cost, format_lease
-from leasehold.client._client import PoolClient
 from leasehold.market import accrued, extension_cost, format_duration
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 # What moves none of the ledger's money out, whatever the arguments.
 _FREE = {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from leasehold.chain import Lens, PoolView
-from leasehold.client._client import PoolClient
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 QUORUM_VALIDATORS = 5
 

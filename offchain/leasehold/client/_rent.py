@@ -13,10 +13,10 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
-from leasehold.client._client import PoolClient
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
@@ -43,6 +43,9 @@ from leasehold.market import (
     settleable,
 )
 from leasehold.workload import Workload, seal
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 WHOLE_GPU = 8  # cells
 STATUS_EVERY = 2.0  # seconds between questions to the agent while the lease starts

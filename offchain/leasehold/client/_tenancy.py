@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from leasehold.chain import (
     ZERO_DIGEST,
@@ -16,7 +17,6 @@ from leasehold.chain import (
     cid_from_bytes,
     format_lease,
 )
-from leasehold.client._client import PoolClient
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import AgentError, StartWindowPassed, TrialOver
@@ -35,6 +35,9 @@ from leasehold.market import (
 )
 from leasehold.market.wire import LeaseStatus
 from leasehold.workload import Workload, seal
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
 
 
 async def live_lease(client: PoolClient, number: int) -> Lease:

@@ -1,0 +1,94 @@
+"""A lease that one has: what goes on in it, what it leaves behind, and what can be done with it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leasehold.chain import Lease, format_lease
+from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
+from leasehold.client._tenancy import Close, Ended, Extend, Extended
+from leasehold.errors import AgentError
+from leasehold.market.wire import LeaseStatus
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+MOST_OF_A_LINE = 1 << 20  # characters
+MOST_OUTPUT = 16 << 20
+
+
+@dataclass(frozen=True)
+class TenantLease:
+    """A lease of the client's account, by its id on chain."""
+
+    client: PoolClient
+    id: int
+
+    def __str__(self) -> str:
+        return format_lease(self.id)
+
+    async def on_chain(self) -> Lease:
+        """How it stands at the head of the chain. Raises UnknownLease."""
+        return await self.client.lease(self.id)
+
+    async def status(self) -> LeaseStatus:
+        """What its machine's agent says of it. Raises AgentError, MarketError."""
+        async with self.client.agent_of(self.id) as agent:
+            return await agent.status(self.id)
+
+    async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
+        """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.
+
+        Raises:
+            AgentError, MarketError: the agent does not answer, or cannot be found.
+        """
+        decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        async with self.client.agent_of(self.id) as agent:
+            async for data in agent.logs(self.id, tail=tail, follow=follow):
+                *lines, rest = (rest + decoder.decode(data)).split("\n")
+                for line in lines:
+                    yield line
+                if len(rest) > MOST_OF_A_LINE:  # as one without end would be kept for ever
+                    yield rest
+                    rest = ""
+        if rest := rest + decoder.decode(b"", final=True):
+            yield rest
+
+    async def run(self, command: Sequence[str]) -> tuple[int, bytes]:
+        """Run a command in its container; the exit code, and what it wrote: 16 MiB at most.
+
+        Raises:
+            AgentError, MarketError: also where it writes more.
+        """
+        written = bytearray()
+        async with self.client.agent_of(self.id) as agent, agent.exec(self.id, list(command)) as stream:
+            async for _, data in stream:
+                written += data
+                if len(written) > MOST_OUTPUT:
+                    raise AgentError("The command writes more than 16 MiB: have it write to a file instead.")
+            return await stream.wait(), bytes(written)
+
+    async def results(
+        self, folder: str | Path, *, identity: str | None = None, patience: float = PATIENCE
+    ) -> LeaseResults:
+        """Fetch what it has left behind into a new folder. identity: the age key, if it is not the wallet's own.
+        patience: seconds to wait until the results are published.
+
+        Raises:
+            NoResultsYet, NoResultsAnyMore, DestinationExists, WrongIdentity, DatasetError.
+        """
+        published = await published_results(self.client, self.id, patience=patience)
+        key = identity or await self.client.age_identity()
+        return await fetch_lease_results(self.client, self.id, published, Path(folder), key)
+
+    async def extend(self, seconds: int, *, approve: bool = False) -> Extended:
+        """Pay for more time. Raises as `PoolClient.carry_out`."""
+        return await self.client.carry_out(Extend(self.id, seconds), approve=approve)
+
+    async def close(self) -> Ended:
+        """End it now: pay for the seconds used, get the rest back. Raises as `PoolClient.carry_out`."""
+        return await self.client.carry_out(Close(self.id))

@@ -1,0 +1,167 @@
+"""What a lease leaves behind: waited for, fetched, opened, and kept on one's own node."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease
+from leasehold.errors import DatasetError
+from leasehold.market import Contact, MarketError, format_duration
+from leasehold.workload import Manifest, fetch_results
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+PATIENCE = 120.0  # seconds
+MOST_ADDRESSES = 8
+_ADDRESS = re.compile(
+    r"/(ip4|ip6|dns|dns4|dns6)/[A-Za-z0-9.:_-]{1,253}/(tcp|udp)/[0-9]{1,5}(/quic|/quic-v1|/ws|/wss)?"
+)
+LOOK_EVERY = 1.0  # seconds between looks at the chain while the results are being packed
+
+Progress = Callable[[int, int | None], None]
+
+
+class NoResultsYet(MarketError):
+    """Nothing was published for the lease so far."""
+
+
+class NoResultsAnyMore(MarketError):
+    """The lease was transferred away before it published anything."""
+
+
+@dataclass(frozen=True)
+class PublishedResults:
+    """Where a lease's results are. author: whose workload made them. tenant: whose the lease is since it was
+    transferred, or `None` where it still is the account's.
+    """
+
+    cid: str
+    author: str
+    tenant: str | None = None
+
+
+@dataclass(frozen=True)
+class LeaseResults:
+    """What was fetched. unpinned: why one's own node does not keep a copy; `None` where it does."""
+
+    cid: str
+    folder: Path
+    manifest: Manifest
+    unpinned: str | None = None
+
+
+async def published_results(
+    client: PoolClient, lease: int, *, patience: float = PATIENCE
+) -> PublishedResults:
+    """The results that the chain has of a lease, waited for while its agent packs them. patience: seconds.
+
+    Raises:
+        UnknownLease, NoResultsYet, NoResultsAnyMore.
+    """
+    await client.lease(lease)
+    shown, account = format_lease(lease), client.account
+    index = await client.index()
+    history = await index.lease_history(lease)
+    try:
+        with client.observer.working(f"Waiting for the results of lease {shown}"):
+            async with asyncio.timeout(max(patience, 0.001)):
+                while (record := meant(account, history)) is None:
+                    await asyncio.sleep(LOOK_EVERY)
+                    await client.index(again=True)
+                    history = await index.lease_history(lease)
+    except TimeoutError:
+        raise NoResultsYet(
+            f"Lease {shown} has published no results within {format_duration(int(patience))}: they come when the job "
+            f"is done or the lease closed; see `leasehold show {shown}`, or wait longer with --wait."
+        ) from None
+    gone = gave_away(account, history)
+    return PublishedResults(
+        cid_from_bytes(record.result), record.author, history[-1].lease.tenant if gone else None
+    )
+
+
+async def fetch_lease_results(
+    client: PoolClient,
+    lease: int,
+    published: PublishedResults,
+    folder: Path,
+    identity: str | None,
+    progress: Progress | None = None,
+) -> LeaseResults:
+    """Fetch them into a new folder, check them, open them, and keep a copy on one's own IPFS node.
+
+    identity: the age key of private outputs; `None` where there are none. progress: told bytes done, and of how many.
+
+    Raises:
+        DestinationExists, ResultsInvalid, WrongIdentity, SealBroken, DatasetError.
+    """
+    await _bring_near(client, lease)
+    shown = format_lease(lease)
+    fetched = await fetch_results(published.cid, identity, folder, client.ipfs, progress, lease=shown)
+    client.home.fetched_results(client.deployment).note(lease, published.cid)
+    unpinned = None
+    try:
+        await client.ipfs.pin(published.cid)
+    except DatasetError as error:
+        unpinned = str(error)
+    return LeaseResults(published.cid, folder, fetched.manifest, unpinned)
+
+
+def gave_away(account: str, history: Sequence[LeaseRecord]) -> bool:
+    """Whether the account was the lease's tenant and is not any more."""
+    tenants = [record.lease.tenant for record in history]
+    return account in tenants and tenants[-1] != account
+
+
+def meant(account: str, history: Sequence[LeaseRecord]) -> LeaseRecord | None:
+    """The lease as it was when it published the results that `account` asks for; `None` while they may come.
+
+    They are the newest. A former tenant's are the newest of his own workload: later ones are sealed to somebody
+    else, unless they are public.
+
+    Raises:
+        NoResultsAnyMore: he has none, and will have none.
+    """
+    published = [after for before, after in pairwise(history) if after.result != before.result]
+    if not gave_away(account, history):
+        return published[-1] if published else None
+    if not published:
+        now = history[-1].lease
+        raise NoResultsAnyMore(
+            f"Lease {format_lease(now.id)} is {now.tenant}'s since it was transferred, and it published nothing "
+            "before: what comes now is theirs, so ask them for what you need."
+        )
+    return next((record for record in reversed(published) if record.author == account), published[-1])
+
+
+def dialled(contact: Contact) -> tuple[str, ...]:
+    """Where our node may look for the machine's: addresses of that peer alone, and no more than a few.
+
+    The document is a stranger's. What it names otherwise (another peer, a relay, a path of the computer) is left alone.
+    """
+    peer = contact.peer_id
+    if peer is None or not re.fullmatch(r"[A-Za-z0-9]{20,100}", peer):
+        return ()
+    plain = (address.removesuffix(f"/p2p/{peer}") for address in contact.ipfs)
+    return tuple(f"{address}/p2p/{peer}" for address in plain if _ADDRESS.fullmatch(address))[:MOST_ADDRESSES]
+
+
+async def _bring_near(client: PoolClient, lease: int) -> None:
+    """Bring our node next to the machine's, which surely has the data. Others may have it as well."""
+    try:
+        _, contact = await client.reach(lease)
+        for address in dialled(contact):
+            try:
+                await client.ipfs.swarm_connect(address)
+                return
+            except DatasetError:
+                continue
+    except MarketError:
+        return

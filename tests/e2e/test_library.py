@@ -1,0 +1,52 @@
+"""The library as README shows it: word for word, in a process that has nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from devnet.patience import patient
+from devnet.site import Site
+from leasehold.chain import Deployment, LeaseClosed
+from leasehold.market import Money
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def the_example() -> str:
+    """README's only block of Python."""
+    (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    return str(block)
+
+
+def test_readmes_example(site: Site, tmp_path: Path) -> None:
+    keys = site.renter.home / "keys"
+    for suffix in ("json", "age", "pub"):  # the wallet is called as README calls it
+        (keys / f"me.{suffix}").write_bytes((keys / f"{site.renter.name}.{suffix}").read_bytes())
+    try:
+        said = subprocess.run(
+            [sys.executable, "-c", the_example()],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                **site.renter.environment,
+                "LEASEHOLD_PASSWORD": site.renter.password_file.read_text().strip(),
+                "IMAGE": site.tiny,
+            },
+            capture_output=True,
+            text=True,
+            timeout=patient(180),
+            check=False,
+        )
+    finally:
+        for suffix in ("json", "age", "pub"):
+            (keys / f"me.{suffix}").unlink()
+    assert said.returncode == 0, said.stderr
+    assert "into escrow: " in said.stdout
+    assert "\ncounted\n" in said.stdout
+    assert int((tmp_path / "build/cores/outputs/cores.txt").read_text()) > 0
+    (closed,) = site.here(LeaseClosed)
+    assert said.stdout.endswith(f"paid: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid)}\n")
