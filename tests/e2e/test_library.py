@@ -49,4 +49,6 @@ def test_readmes_example(site: Site, tmp_path: Path) -> None:
     assert "\ncounted\n" in said.stdout
     assert int((tmp_path / "build/cores/outputs/cores.txt").read_text()) > 0
     (closed,) = site.here(LeaseClosed)
-    assert said.stdout.endswith(f"paid: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid)}\n")
+    assert said.stdout.endswith(
+        f"paid: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid)}\n"
+    )
