@@ -74,7 +74,7 @@ def sentence(problem: str, advice: str) -> str:
     """Both in one sentence, with a colon between or the problem's own semicolon; or in two, where it ends as one."""
     if not advice:
         return problem
-    return f"{problem} {advice}" if problem.endswith((".", ";")) else f"{problem}: {advice}"
+    return f"{problem} {advice}" if problem.endswith((".", ";", "?")) else f"{problem}: {advice}"
 
 
 @dataclass_transform(eq_default=False)

@@ -155,6 +155,9 @@ DRAWN = {
     "leasehold.market._machine_errors": lambda kind: True,
     "leasehold.market._money_errors": lambda kind: True,
     "leasehold.market.wire._errors": lambda kind: True,
+    "leasehold.agreements._errors": lambda kind: True,
+    "leasehold.home._errors": lambda kind: True,
+    "leasehold.client._errors": lambda kind: True,
 }
 
 

@@ -10,7 +10,6 @@ it is used.
 from leasehold.agreements._document import (
     Address,
     Document,
-    FileRefused,
     Hex,
     kind_in,
     read_file,
@@ -18,6 +17,7 @@ from leasehold.agreements._document import (
     unhex,
     write_file,
 )
+from leasehold.agreements._errors import FileRefused
 from leasehold.agreements._group import GroupTerms
 from leasehold.agreements._proposal import (
     LIFETIME,

@@ -14,16 +14,10 @@ from eth_utils.address import is_hex_address, to_checksum_address
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from leasehold._fields import in_words
-from leasehold.errors import LeaseholdError
+from leasehold.agreements._errors import FileRefused, FileUnwritable
 from leasehold.files import write_private, write_whole
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-
-
-class FileRefused(LeaseholdError):
-    """A proposal, signature, acceptance or offer that is damaged, for something else, over, or not signed enough."""
-
-    exit_code = 12
 
 
 def _address(text: str) -> str:
@@ -106,6 +100,4 @@ def write_file(path: Path, document: Document, *, private: bool = False) -> None
     try:
         (write_private if private else write_whole)(path, text)
     except OSError as error:
-        raise FileRefused(
-            f"{path} cannot be written ({error.strerror}): name another with --proposal or --output."
-        ) from error
+        raise FileUnwritable(str(path), error.strerror or "no reason") from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from leasehold.agreements._document import Address, Document, FileRefused, Hex, unhex
+from leasehold.agreements._document import Address, Document, Hex, unhex
+from leasehold.agreements._errors import FileRefused
 from leasehold.chain.typed import Group
 from leasehold.errors import InvalidSigners, InvalidThreshold, TypedDataError
 

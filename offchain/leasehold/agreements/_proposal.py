@@ -17,7 +17,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from leasehold.agreements._document import Address, Document, FileRefused, Hex, kind_in, read_file, unhex
+from leasehold.agreements._document import Address, Document, Hex, kind_in, read_file, unhex
+from leasehold.agreements._errors import FileRefused, NoSigner, OfAnotherPool, SignaturesMissing
 from leasehold.agreements._group import GroupTerms
 from leasehold.chain import AccountsContract, Call, Deployment
 from leasehold.chain.typed import (
@@ -116,9 +117,7 @@ class Proposal:
             FileRefused: it is for another pool or chain, or its parts contradict one another.
         """
         if (file.chain, file.pool) != (deployment.chain_id, deployment.controller):
-            raise FileRefused(
-                f"The proposal is for pool {file.pool} on chain {file.chain}: name that pool's file with --deployment."
-            )
+            raise OfAnotherPool("proposal", file.pool, file.chain)
         struct = _STRUCTS[file.kind]
         try:
             messages = tuple(struct.from_json(each) for each in file.messages)
@@ -176,10 +175,7 @@ class Proposal:
             FileRefused: it is no signer of the group.
         """
         if signer.address not in self.group.signers:
-            raise FileRefused(
-                f"{signer.address} is no signer of this group: choose the wallet of one of "
-                f"{', '.join(self.group.signers)} with --wallet."
-            )
+            raise NoSigner(signer.address, tuple(self.group.signers))
         return tuple([await sign(message, self.domain, signer) for message in self.messages])
 
     def checked(self, signer: str, proofs: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -219,11 +215,7 @@ class Proposal:
             FileRefused: signatures are missing; says whose would do.
         """
         if missing := self.missing(signatures):
-            have, need = len(signatures), self.group.threshold
-            raise FileRefused(
-                f"It has {have} of the {need} signatures it takes: get {need - have} more of {', '.join(missing)}, by "
-                "`leasehold group approve`."
-            )
+            raise SignaturesMissing(len(signatures), self.group.threshold, tuple(missing))
         return tuple(
             self.group.prove(digest, {signer: proofs[place] for signer, proofs in signatures.items()})
             for place, digest in enumerate(self.digests)

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from leasehold.agreements._document import Address, Document, FileRefused, Hex, unhex
-from leasehold.chain import Deployment, format_lease
+from leasehold.agreements._document import Address, Document, Hex, unhex
+from leasehold.agreements._errors import FileRefused, NotOfThisLease, OfAnotherPool
+from leasehold.chain import Deployment
 from leasehold.chain.typed import AcceptTransfer, Domain, Offer
 from leasehold.errors import TypedDataError
 from leasehold.market import SignedOffer
@@ -52,10 +53,7 @@ class AcceptanceFile(Document):
         for number, proof in zip(self.leases, self.proofs, strict=False):
             if int(number) == lease:
                 return unhex(proof)
-        raise FileRefused(
-            f"The acceptance is not of lease {format_lease(lease)}: ask {self.account} for "
-            f"`leasehold accept-transfer {format_lease(lease)}`."
-        )
+        raise NotOfThisLease(lease, self.account)
 
 
 class OfferFile(Document):
@@ -112,9 +110,7 @@ class QuoteRequestFile(Document):
 def check_place(chain: int, pool: str, deployment: Deployment, what: str) -> None:
     """Raises FileRefused when the file is for another pool than the deployment's."""
     if (chain, pool) != (deployment.chain_id, deployment.controller):
-        raise FileRefused(
-            f"The {what} is for pool {pool} on chain {chain}: name that pool's file with --deployment."
-        )
+        raise OfAnotherPool(what, pool, chain)
 
 
 def pool_domain(deployment: Deployment) -> Domain:

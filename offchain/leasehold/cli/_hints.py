@@ -89,6 +89,33 @@ HINTS: Final[dict[str, Hint]] = {
     "machine-file-invalid": Hint(f"write it anew with {_DESCRIBE}."),
     "machine-file-unreadable": Hint(f"write it with {_DESCRIBE}."),
     "consent-unfit": Hint("run `leasehold-agent describe --owner {provider}` on the host again."),
+    # acting for others, agreements, the home
+    "duration-missing": Hint("Say --for 2h."),
+    "not-live": Hint("see `leasehold show {lease:lease}`."),
+    "still-live": Hint("`leasehold extend {lease:lease} DURATION` keeps it longer."),
+    "was-elsewhere": Hint("leave --machine away, or --again."),
+    "workload-of-another": Hint("name a workload with --file or --image."),
+    "offer-elsewhere": Hint("leave --machine away."),
+    "standby-for-itself": Hint("name another with --backup."),
+    "no-such-machine": Hint("see `leasehold machines`."),
+    "pays-from-ledger": Hint(
+        "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
+    ),
+    "no-group-session": Hint("get one with `leasehold group session {group}`."),
+    "no-delegate": Hint("ask for `leasehold delegate set {delegate} --cap AMOUNT`."),
+    "wallet-needed": Hint("make one with `leasehold wallet new NAME`."),
+    "results-not-in-time": Hint(
+        "they come when the job is done or the lease closed; see `leasehold show {lease:lease}`, or wait longer with "
+        "--wait."
+    ),
+    "no-blocks": Hint("wait until it has, or use another with --rpc."),
+    "file-unwritable": Hint("name another with --proposal or --output."),
+    "of-another-pool": Hint("name that pool's file with --deployment."),
+    "no-signer": Hint("choose the wallet of one of {listed} with --wallet."),
+    "signatures-missing": Hint("get {more} more of {listed}, by `leasehold group approve`."),
+    "not-of-this-lease": Hint("ask {account} for `leasehold accept-transfer {lease:lease}`."),
+    "no-groups": Hint("name one with `leasehold group create`."),
+    "no-age-key": Hint("results that were sealed to another key need that one, with --identity."),
 }
 
 # The same for the codes with which an agent declines.

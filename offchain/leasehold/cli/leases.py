@@ -17,13 +17,14 @@ from leasehold.chain import (
     format_lease,
     parse_lease,
 )
-from leasehold.cli._hints import why_declined
+from leasehold.cli._hints import said, why_declined
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
 from leasehold.cli._shown import lease_json, utc
 from leasehold.client import PoolClient, agents_word
+from leasehold.errors import LeaseholdError
 from leasehold.market import (
     Bill,
     Money,
@@ -176,14 +177,14 @@ def _record_rows(record: LeaseRecord | None, session: PoolClient) -> list[tuple[
     return rows
 
 
-def _status_rows(status: LeaseStatus | None, silence: str | None) -> list[tuple[str, str]]:
+def _status_rows(status: LeaseStatus | None, silence: LeaseholdError | None) -> list[tuple[str, str]]:
     if status is None:
-        return [("agent", silence)] if silence else []
-    said = status.phase + (
+        return [("agent", said(silence))] if silence else []
+    words = status.phase + (
         f": {status.progress or status.reason}" if status.progress or status.reason else ""
     )
     ports = ", ".join(f"{each.container}/{each.protocol} at host port {each.host}" for each in status.ports)
-    rows = [("agent", said), *([("ports", ports)] if ports else [])]
+    rows = [("agent", words), *([("ports", ports)] if ports else [])]
     if status.kept is not None:
         until = f"until {utc(status.kept.until)}, or {utc(status.kept.paid_until)} where others want its room"
         rows.append(("files are kept", until))

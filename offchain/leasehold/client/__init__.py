@@ -16,6 +16,7 @@ from leasehold.client._connect import (
     Connecting,
     connect,
 )
+from leasehold.client._errors import CannotAct, NoDelegate
 from leasehold.client._faults import (
     PROVE_TIME,
     ROLL_AFTER,
@@ -29,7 +30,7 @@ from leasehold.client._index import alone
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer, Update
-from leasehold.client._on_behalf import AsDelegate, CannotAct, NoDelegate, Proposed, Proposing
+from leasehold.client._on_behalf import AsDelegate, Proposed, Proposing
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._outflow import Outflow, outflow
 from leasehold.client._plan import Approved, Plan, Request, Sent, Step

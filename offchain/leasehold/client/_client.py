@@ -29,15 +29,16 @@ from leasehold.chain import (
     Token,
 )
 from leasehold.chain.typed import Domain, Group
+from leasehold.client._errors import CannotAct, NoGroupSession, NoSession, WalletNeeded
 from leasehold.client._index import SharedIndex
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
 from leasehold.client._observer import Observer
-from leasehold.client._on_behalf import CannotAct, Proposed
+from leasehold.client._on_behalf import Proposed
 from leasehold.client._plan import Approved, Plan, R, Request, Step
 from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
-from leasehold.errors import UnknownFault, UnknownLease, WalletError
+from leasehold.errors import UnknownFault, UnknownLease
 from leasehold.home import Home
 from leasehold.market import (
     AgentClient,
@@ -113,7 +114,7 @@ class PoolClient:
     def wallet(self) -> Signer:
         """What signs. Raises WalletError where the client was opened without a wallet."""
         if self.signer is None:
-            raise WalletError("This needs a wallet: make one with `leasehold wallet new NAME`.")
+            raise WalletNeeded()
         return self.signer
 
     @property
@@ -330,8 +331,7 @@ class PoolClient:
             key = kept
         else:
             name = self.home.groups.name_of(self.group) if self.group else None
-            how = f"`leasehold group session {name}`" if name else "its own wallet"
-            raise CannotAct(f"{self.other} has no session with the agents here: get one with {how}.")
+            raise NoGroupSession(self.other, name) if name else NoSession(self.other)
         async with AgentClient(contact, self.domain, machine, operator, key) as client:
             yield client
 

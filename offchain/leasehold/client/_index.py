@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from leasehold.chain import Applied, Deployment, EventWatcher, IndexBroken, Indexer, Item, Pool, Rpc
+from leasehold.client._errors import NoBlocks
 from leasehold.client._observer import Observer, Update
 from leasehold.errors import ChainError
 from leasehold.home import Home
@@ -70,7 +71,7 @@ class SharedIndex:
         head = await self._rpc.header()
         cursor = await index.head()
         if head is None:
-            raise ChainError("The node has no blocks yet: wait until it has, or use another with --rpc.")
+            raise NoBlocks()
         if cursor is not None and cursor.number >= head.number:
             known = await self._rpc.header(cursor.number)
             if known is None or known.hash == cursor.hash:  # a node that lags has nothing to add

@@ -7,18 +7,8 @@ there instead of the wallet's sender makes a proposal of the call, or has `Accou
 from __future__ import annotations
 
 from leasehold.chain import AccountsContract, Call, Pool, Receipt, Sends
+from leasehold.client._errors import CannotAct, NoDelegate, PaysFromLedger
 from leasehold.errors import NotAuthorized
-from leasehold.market import MarketError
-
-
-class CannotAct(MarketError):
-    """Something that a group or a delegate cannot do; nothing was sent."""
-
-
-class NoDelegate(CannotAct):
-    """The account has not let this wallet act for it, or does no longer."""
-
-    exit_code = NotAuthorized.exit_code
 
 
 class Proposed(Exception):
@@ -43,10 +33,7 @@ class Proposing:
             Proposed: always, but for CannotAct: nothing that a group can call.
         """
         if value or to not in await self._pool.contracts():
-            raise CannotAct(
-                f"A group pays from its ledger alone and calls nothing but the pool: put what it needs into the ledger "
-                f"first, with `leasehold wallet deposit AMOUNT --to {self.address}`."
-            )
+            raise PaysFromLedger(self.address)
         raise Proposed(Call(to, data))
 
 
@@ -74,7 +61,4 @@ class AsDelegate:
         except NotAuthorized as error:
             if error.actor.lower() != self._sender.address.lower():
                 raise  # the pool refuses the account itself
-            raise NoDelegate(
-                f"{self._sender.address} is no delegate of {self.address}, or not any more: ask for "
-                f"`leasehold delegate set {self._sender.address} --cap AMOUNT`."
-            ) from None
+            raise NoDelegate(self._sender.address, self.address) from None

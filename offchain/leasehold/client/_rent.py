@@ -17,6 +17,15 @@ from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
+from leasehold.client._errors import (
+    DurationMissing,
+    NoSuchMachine,
+    OfferElsewhere,
+    StandbyForItself,
+    StillLive,
+    WasElsewhere,
+    WorkloadOfAnother,
+)
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
@@ -26,7 +35,6 @@ from leasehold.market import (
     InvalidInput,
     Listing,
     MarketError,
-    NoMachineMatches,
     Opened,
     Opening,
     Payment,
@@ -194,7 +202,7 @@ class Rented(Sent):
 
 def _wish(client: PoolClient, asked: Rent) -> Wish:
     if asked.seconds is None:
-        raise InvalidInput("How long? Say --for 2h.")
+        raise DurationMissing()
     most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
     price = asked.offer.offer.price if asked.offer else None
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
@@ -209,15 +217,11 @@ async def _as_before(client: PoolClient, asked: Rent) -> tuple[Rent, bytes | Non
     if lease.tenant != client.account or record is None:
         raise InvalidInput(f"Lease {shown} was {lease.tenant}'s: only its tenant rents it again.")
     if lease.state.live:
-        raise InvalidInput(
-            f"Lease {shown} is {lease.state.word}: `leasehold extend {shown} DURATION` keeps it longer."
-        )
+        raise StillLive(lease.id, lease.state.word)
     if asked.machines not in ((), (lease.machine,)):
-        raise InvalidInput(f"Lease {shown} was on machine {lease.machine}: leave --machine away, or --again.")
+        raise WasElsewhere(lease.id, lease.machine)
     if asked.workload is None and record.author != client.account:
-        raise InvalidInput(
-            f"What ran on lease {shown} was {record.author}'s: name a workload with --file or --image."
-        )
+        raise WorkloadOfAnother(lease.id, record.author)
     taken = replace(
         asked, machines=(lease.machine,), share=asked.share or lease.cells, spot=asked.spot or lease.spot
     )
@@ -240,7 +244,7 @@ async def _as_offered(client: PoolClient, asked: Rent) -> Rent:
             f"The offer is for {offer.tenant} alone: choose its wallet, or ask for one of your own."
         )
     if asked.machines not in ((), (offer.machine,)):
-        raise InvalidInput(f"The offer is of machine {offer.machine}: leave --machine away.")
+        raise OfferElsewhere(offer.machine)
     machine = await client.pool.machine_of(offer.machine)
     if machine.revision != offer.revision:
         raise RevisionChanged(current=machine.revision)
@@ -288,17 +292,17 @@ async def _asked_records(asked: Rent, everything: Sequence[MachineRecord]) -> li
     by_id = {record.machine.id: record for record in everything}
     for machine in asked.machines:
         if machine not in by_id:
-            raise NoMachineMatches(f"There is no machine {machine} in this pool: see `leasehold machines`.")
+            raise NoSuchMachine(machine)
     return [by_id[machine] for machine in asked.machines]
 
 
 async def _standby(client: PoolClient, asked: Rent, wish: Wish, listings: Sequence[Listing]) -> Listing:
     """The machine that takes the lease over when its own goes down. It has to sell such a lease now, too."""
     if asked.backup in [listing.id for listing in listings]:
-        raise InvalidInput("A machine is no standby for itself: name another with --backup.")
+        raise StandbyForItself()
     record = await (await client.index()).machine(asked.backup or 0)
     if record is None:
-        raise NoMachineMatches(f"There is no machine {asked.backup} in this pool: see `leasehold machines`.")
+        raise NoSuchMachine(asked.backup or 0)
     listing = replace((await client.machines().listings([record]))[0], machine=record.machine)
     capable([listing], asked.workload, wish.share)
     listed = replace(wish, offered=None)

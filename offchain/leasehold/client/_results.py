@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease
-from leasehold.errors import DatasetError
-from leasehold.market import Contact, MarketError, format_duration
+from leasehold.errors import DatasetError, error_type
+from leasehold.market import Contact, MarketError
 from leasehold.workload import Manifest, fetch_results
 
 if TYPE_CHECKING:
@@ -31,9 +31,25 @@ Progress = Callable[[int, int | None], None]
 class NoResultsYet(MarketError):
     """Nothing was published for the lease so far."""
 
+    code = "no-results-yet"
+
+
+@error_type(
+    "results-not-in-time",
+    problem="Lease {lease:lease} has published no results within {seconds:duration}",
+    advice="they come when the job is done or the lease closed; wait longer.",
+)
+class ResultsNotInTime(NoResultsYet):
+    """They did not come while they were waited for."""
+
+    lease: int
+    seconds: int
+
 
 class NoResultsAnyMore(MarketError):
     """The lease was transferred away before it published anything."""
+
+    code = "no-results-any-more"
 
 
 @dataclass(frozen=True)
@@ -77,10 +93,7 @@ async def published_results(
                     await client.index(again=True)
                     history = await index.lease_history(lease)
     except TimeoutError:
-        raise NoResultsYet(
-            f"Lease {shown} has published no results within {format_duration(int(patience))}: they come when the job "
-            f"is done or the lease closed; see `leasehold show {shown}`, or wait longer with --wait."
-        ) from None
+        raise ResultsNotInTime(lease, int(patience)) from None
     gone = gave_away(account, history)
     return PublishedResults(
         cid_from_bytes(record.result), record.author, history[-1].lease.tenant if gone else None

@@ -17,9 +17,10 @@ from leasehold.chain import (
     cid_from_bytes,
     format_lease,
 )
+from leasehold.client._errors import NotLive
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.errors import AgentError, StartWindowPassed, TrialOver
+from leasehold.errors import AgentError, LeaseholdError, StartWindowPassed, TrialOver
 from leasehold.market import (
     Bill,
     Delivery,
@@ -44,12 +45,11 @@ async def live_lease(client: PoolClient, number: int) -> Lease:
     """A lease at the head of the chain, which has to hold cells. Raises UnknownLease, InvalidInput."""
     lease = await client.lease(number)
     if not lease.state.live:
-        shown = format_lease(lease.id)
-        raise InvalidInput(f"Lease {shown} is {lease.state.word} already: see `leasehold show {shown}`.")
+        raise NotLive(lease.id, lease.state.word)
     return lease
 
 
-async def agents_word(client: PoolClient, lease: Lease) -> tuple[LeaseStatus | None, str | None]:
+async def agents_word(client: PoolClient, lease: Lease) -> tuple[LeaseStatus | None, LeaseholdError | None]:
     """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
     if lease.tenant.lower() != client.account.lower():
         return None, None
@@ -59,7 +59,7 @@ async def agents_word(client: PoolClient, lease: Lease) -> tuple[LeaseStatus | N
             async with client.agent_of(lease.id) as agent:
                 return await agent.status(lease.id), None
     except (AgentError, MarketError) as error:
-        return None, str(error)
+        return None, error
 
 
 # ----------------------------------------------------------------------------------------------------------- extend

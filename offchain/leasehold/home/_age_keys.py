@@ -12,8 +12,9 @@ from pathlib import Path
 import pyrage
 
 from leasehold.datasets import new_identity, recipient_of
-from leasehold.errors import KeyExists, WalletError, WrongPassword
+from leasehold.errors import KeyExists, WrongPassword
 from leasehold.files import make_private, write_whole
+from leasehold.home._errors import NoAgeKey
 
 
 class AgeKeys:
@@ -54,10 +55,7 @@ class AgeKeys:
         try:
             sealed = (self._folder / f"{name}.age").read_bytes()
         except FileNotFoundError:
-            raise WalletError(
-                f"Wallet `{name}` has no age key in {self._folder}: results that were sealed to another key "
-                "need that one, with --identity."
-            ) from None
+            raise NoAgeKey(name, str(self._folder)) from None
         try:
             opened: bytes = await asyncio.to_thread(pyrage.passphrase.decrypt, sealed, password)
         except pyrage.DecryptError as error:

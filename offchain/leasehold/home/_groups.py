@@ -14,6 +14,7 @@ from pydantic import Field
 from leasehold.agreements import Document, FileRefused, GroupTerms, read_file, write_file
 from leasehold.chain.typed import Group
 from leasehold.errors import SettingsError
+from leasehold.home._errors import GroupUnknown, NoGroups
 
 
 class AddressBook(Document):
@@ -46,8 +47,9 @@ class Groups:
         """Raises SettingsError when there is none of that name."""
         known = self.all()
         if name not in known:
-            others = f"of {', '.join(known)}" if known else "with `leasehold group create`"
-            raise SettingsError(f"There is no group '{name}' in {self.path}: name one {others}.")
+            if not known:
+                raise NoGroups(name, str(self.path))
+            raise GroupUnknown(name, str(self.path), tuple(known))
         return known[name]
 
     def add(self, name: str, group: Group) -> None:

@@ -32,12 +32,14 @@ def every(kind: type[LeaseholdError] = LeaseholdError) -> dict[str, type[Leaseho
 
 
 def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
-    importlib.import_module("leasehold.market.wire")
+    for room in ("agreements", "client", "home", "market.wire"):
+        importlib.import_module(f"leasehold.{room}")
     known = every()
     for code, hint in HINTS.items():
         for template in (hint.advice, hint.problem or ""):
             names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
-            assert set(names) <= set(known[code].__dataclass_fields__), code  # type: ignore[attr-defined]
+            data = set(known[code].__dataclass_fields__)  # type: ignore[attr-defined]
+            assert set(names) <= data | set(vars(known[code])), code
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""What a use case refuses before anything is sent.
+
+InvalidInput
+├── DurationMissing
+├── NotLive
+├── StillLive
+├── WasElsewhere
+├── WorkloadOfAnother
+├── OfferElsewhere
+└── StandbyForItself
+NoMachineMatches
+└── NoSuchMachine
+MarketError
+└── CannotAct                       something that a group or a delegate cannot do
+    ├── PaysFromLedger
+    ├── NoSession
+    │   └── NoGroupSession
+    └── NoDelegate                  the account has not let this wallet act for it
+WalletError
+└── WalletNeeded
+ChainError
+└── NoBlocks
+"""
+
+from __future__ import annotations
+
+from leasehold.errors import ChainError, NotAuthorized, WalletError, error_type
+from leasehold.market import InvalidInput, MarketError, NoMachineMatches
+
+
+@error_type("duration-missing", problem="How long?", advice="Name a duration.")
+class DurationMissing(InvalidInput):
+    """A lease is wished, and not for how long."""
+
+
+@error_type("not-live", problem="Lease {lease:lease} is {state} already", advice="look at the lease.")
+class NotLive(InvalidInput):
+    """The lease holds no cells any more. state: in a word."""
+
+    lease: int
+    state: str
+
+
+@error_type("still-live", problem="Lease {lease:lease} is {state}", advice="extend it to keep it longer.")
+class StillLive(InvalidInput):
+    """It is to be rented again, and runs."""
+
+    lease: int
+    state: str
+
+
+@error_type(
+    "was-elsewhere",
+    problem="Lease {lease:lease} was on machine {machine}",
+    advice="name no machine, or no lease to rent again.",
+)
+class WasElsewhere(InvalidInput):
+    """It is to be rented again, and on another machine."""
+
+    lease: int
+    machine: int
+
+
+@error_type(
+    "workload-of-another", problem="What ran on lease {lease:lease} was {author}'s", advice="name a workload."
+)
+class WorkloadOfAnother(InvalidInput):
+    """It is to be rented again with a workload that somebody else had sealed."""
+
+    lease: int
+    author: str
+
+
+@error_type("offer-elsewhere", problem="The offer is of machine {machine}", advice="name no other.")
+class OfferElsewhere(InvalidInput):
+    """An offer is taken, and another machine named."""
+
+    machine: int
+
+
+@error_type("standby-for-itself", problem="A machine is no standby for itself", advice="name another.")
+class StandbyForItself(InvalidInput):
+    """The standby is the lease's own machine."""
+
+
+@error_type(
+    "no-such-machine",
+    problem="There is no machine {machine} in this pool",
+    advice="look for it among the pool's machines.",
+)
+class NoSuchMachine(NoMachineMatches):
+    """A machine is named that the pool never had."""
+
+    machine: int
+
+
+class CannotAct(MarketError):
+    """Something that a group or a delegate cannot do; nothing was sent."""
+
+    code = "cannot-act"
+
+
+@error_type(
+    "pays-from-ledger",
+    problem="A group pays from its ledger alone and calls nothing but the pool",
+    advice="put what it needs into the ledger first.",
+)
+class PaysFromLedger(CannotAct):
+    """A proposal can hold calls of the pool, and no others."""
+
+    account: str
+
+
+@error_type(
+    "no-session",
+    problem="{account} has no session with the agents here",
+    advice="get one with its own wallet.",
+)
+class NoSession(CannotAct):
+    """Agents answer an account's own sessions alone."""
+
+    account: str
+
+
+@error_type(
+    "no-group-session",
+    problem="{account} has no session with the agents here",
+    advice="have its signers sign one.",
+)
+class NoGroupSession(NoSession):
+    """The same, of a group."""
+
+    group: str
+
+
+@error_type(
+    "no-delegate",
+    problem="{delegate} is no delegate of {account}, or not any more",
+    advice="ask for leave to act for it.",
+)
+class NoDelegate(CannotAct):
+    """The account has not let this wallet act for it, or does no longer."""
+
+    exit_code = NotAuthorized.exit_code
+    delegate: str
+    account: str
+
+
+@error_type("wallet-needed", problem="This needs a wallet", advice="open the pool with one.")
+class WalletNeeded(WalletError):
+    """Something is to be signed, and nothing signs."""
+
+
+@error_type("no-blocks", problem="The node has no blocks yet", advice="wait until it has, or use another.")
+class NoBlocks(ChainError):
+    """The node has only begun."""
