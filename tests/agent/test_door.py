@@ -14,13 +14,15 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import Buckets, Rate, Slots, StreetDoor, Visitor, network
+from leasehold_agent.access import Buckets, RateLimit, Slots, StreetDoor, Visitor, network
 from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._hello import NoHello, missing
 from leasehold_agent.access._slots import DescriptorBudget, Descriptors
 from leasehold_agent.access._turns import Turns, networks
 
-EVERYBODY = DoorLimits(rate=Rate(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000, new_a_turn=1_000)
+EVERYBODY = DoorLimits(
+    rate=RateLimit(1e6, 1), fair_seconds=0, silent_seconds=0, a_turn=1_000, new_a_turn=1_000
+)
 """Lets in whoever comes, and whom its places are for: what comes after may take them at once."""
 
 
@@ -147,7 +149,7 @@ def test_places_come_back() -> None:
 
 def test_debt_is_paid_in_time() -> None:
     now = 0.0
-    buckets = Buckets(Rate(10, 5), lambda: now)
+    buckets = Buckets(RateLimit(10, 5), lambda: now)
     assert buckets.spend("a", 10) == 0
     assert buckets.spend("a", 4) == 2
     now = 2.0
@@ -285,7 +287,7 @@ async def test_a_newcomer_has_the_time_that_he_needs(doorways: list[Doorway]) ->
 
 async def test_whose_network_was_let_in_least_goes_in_first(doorways: list[Doorway]) -> None:
     """A newcomer before those who wait already, and whose networks came before."""
-    limits = DoorLimits(strangers=400, rate=Rate(1, 1e9), fair_seconds=1e9, silent_seconds=0)
+    limits = DoorLimits(strangers=400, rate=RateLimit(1, 1e9), fair_seconds=1e9, silent_seconds=0)
     doorway = await opened(doorways, limits)
     for number in (1, 2):
         await doorway.come(f"127.{number}.1.1")
@@ -293,7 +295,7 @@ async def test_whose_network_was_let_in_least_goes_in_first(doorways: list[Doorw
     knocked += [doorway.knock("127.3.1.1"), doorway.knock("127.1.1.2")]
     try:
         await doorway.until(lambda: doorway.door.strangers == 94)
-        doorway.door._pace = Buckets(Rate(1, 1e9), time.monotonic)
+        doorway.door._pace = Buckets(RateLimit(1, 1e9), time.monotonic)
         doorway.door._soon()
         await doorway.until(lambda: len(doorway.transports) == 4)
         came = [transport.get_extra_info("peername")[0] for transport in doorway.transports]

@@ -16,7 +16,7 @@ Each file stands on none but those before it:
 from leasehold_agent.access._admission import Admission, Line
 from leasehold_agent.access._door import StreetDoor
 from leasehold_agent.access._porch import Visitor
-from leasehold_agent.access._rates import Buckets, Rate, network
+from leasehold_agent.access._rates import Buckets, RateLimit, network
 from leasehold_agent.access._ration import READ_BYTES, Ration
 from leasehold_agent.access._slots import Slots
 
@@ -25,7 +25,7 @@ __all__ = [
     "Admission",
     "Buckets",
     "Line",
-    "Rate",
+    "RateLimit",
     "Ration",
     "Slots",
     "StreetDoor",

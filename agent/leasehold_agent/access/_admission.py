@@ -16,7 +16,7 @@ from typing import Final
 
 from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._known import Known
-from leasehold_agent.access._rates import Buckets, Rate
+from leasehold_agent.access._rates import Buckets, RateLimit
 from leasehold_agent.access._ration import Ration
 from leasehold_agent.access._slots import (
     CONNECTIONS_PER_LEASE,
@@ -31,13 +31,13 @@ CHANNELS_PER_LEASE: Final = 256
 LISTINGS_PER_LEASE: Final = 4
 """Folders that are being listed by SFTP: each holds up to 16 MiB."""
 OPENING_AT_ONCE: Final = 8
-OPENINGS: Final = Rate(256, 16)
+OPENINGS: Final = RateLimit(256, 16)
 
 
 class StreamOpening:
     """Lets a lease ask for few streams at once and not too many a second; the others wait for their turn."""
 
-    def __init__(self, at_once: int = OPENING_AT_ONCE, rate: Rate = OPENINGS) -> None:
+    def __init__(self, at_once: int = OPENING_AT_ONCE, rate: RateLimit = OPENINGS) -> None:
         self._turns: defaultdict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
         self._waiting: defaultdict[int, int] = defaultdict(int)
         self._rate = Buckets(rate, time.monotonic)
@@ -61,7 +61,7 @@ class Line:
 
     def __init__(self, bytes_per_second: int | None = None) -> None:
         self._rate = (
-            Buckets(Rate(bytes_per_second, 1), time.monotonic) if bytes_per_second is not None else None
+            Buckets(RateLimit(bytes_per_second, 1), time.monotonic) if bytes_per_second is not None else None
         )
 
     async def carry(self, lease: int, count: int) -> None:

@@ -27,7 +27,7 @@ import structlog
 from leasehold_agent.access._hello import NoHello, missing
 from leasehold_agent.access._known import Known
 from leasehold_agent.access._porch import Porch, Visitor
-from leasehold_agent.access._rates import Buckets, Rate
+from leasehold_agent.access._rates import Buckets, RateLimit
 from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, Slots
 from leasehold_agent.access._turns import Turns, networks
 
@@ -45,7 +45,7 @@ DEFER_SECONDS: Final = 5
 PAUSE_SECONDS: Final = 0.2
 _LEAST_WAIT: Final = 0.01
 BACKLOG: Final = 4096
-LET_IN: Final = Rate(50, 0.5)
+LET_IN: Final = RateLimit(50, 0.5)
 LET_IN_A_TURN: Final = 4
 NEW_A_TURN: Final = 1
 """Of them from where no tenant came lately. Each costs the loop some milliseconds, in which nobody else is served."""
@@ -59,7 +59,7 @@ class DoorLimits:
     seconds: float = 60.0
     fair_seconds: float = FAIR_SECONDS
     silent_seconds: float = SILENT_SECONDS
-    rate: Rate = LET_IN
+    rate: RateLimit = LET_IN
     a_turn: int = LET_IN_A_TURN
     new_a_turn: int = NEW_A_TURN
 

@@ -17,7 +17,7 @@ from leasehold.market.wire import TooManyRequests
 
 
 @dataclass(frozen=True)
-class Rate:
+class RateLimit:
     """`burst` at once, and then `burst` again over each `seconds`."""
 
     burst: float
@@ -31,7 +31,7 @@ class Rate:
 class Buckets:
     """A token bucket for each of the `most` keys used last."""
 
-    def __init__(self, rate: Rate, now: Callable[[], float], most: int = 4096) -> None:
+    def __init__(self, rate: RateLimit, now: Callable[[], float], most: int = 4096) -> None:
         self._rate = rate
         self._now = now
         self._most = most

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from leasehold_agent.access._rates import Buckets, Rate
+from leasehold_agent.access._rates import Buckets, RateLimit
 
 READ_BYTES: Final = 16 * 1024
 """What is read from one connection in one turn of the loop: it bounds how long the turn can be."""
-PART: Final = Rate(0.5, 2.5)
+PART: Final = RateLimit(0.5, 2.5)
 """Seconds of the loop for one lease, or for one stranger's address: a fifth of it."""
 SLOW_TURN: Final = 0.1
 
@@ -26,7 +26,7 @@ SLOW_TURN: Final = 0.1
 class Ration:
     """One for the whole agent."""
 
-    def __init__(self, now: Callable[[], float] = time.perf_counter, rate: Rate = PART) -> None:
+    def __init__(self, now: Callable[[], float] = time.perf_counter, rate: RateLimit = PART) -> None:
         self._now = now
         self._spent = Buckets(rate, now)
         self._turn = 0.0

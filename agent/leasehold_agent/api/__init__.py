@@ -15,7 +15,7 @@ Each file stands on none but those before it:
     _server     the port
 """
 
-from leasehold_agent.access import Rate
+from leasehold_agent.access import RateLimit
 from leasehold_agent.api._app import Api, create_app, create_authorizer, openapi
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -28,7 +28,7 @@ __all__ = [
     "Authorizer",
     "Grant",
     "NonceStore",
-    "Rate",
+    "RateLimit",
     "SignedCall",
     "UploadLimits",
     "UploadRates",

@@ -49,10 +49,10 @@ from leasehold.market.wire import (
     params_hash,
 )
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
-from leasehold_agent.access import Buckets, Rate, network
+from leasehold_agent.access import Buckets, RateLimit, network
 from leasehold_agent.api._nonces import NonceStore
 
-CHECKS_OF_ADDRESS: Final = Rate(120, 6)
+CHECKS_OF_ADDRESS: Final = RateLimit(120, 6)
 """Signatures of one address for one lease: what a tenant's tools ask at most, with room."""
 CHECKS_AT_ONCE: Final = 64
 """Checks that wait for the chain's word; more are refused."""
@@ -96,7 +96,7 @@ class Authorizer:
         is_authorized: Callable[[str, bytes, bytes], Awaitable[bool]],
         nonces: NonceStore,
         now: Callable[[], int],
-        rate: Rate = CHECKS_OF_ADDRESS,
+        rate: RateLimit = CHECKS_OF_ADDRESS,
     ) -> None:
         self._checks = Buckets(rate, time.monotonic)
         self._asking = 0

@@ -9,12 +9,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import Buckets, Rate, StreetDoor, network
+from leasehold_agent.access import Buckets, RateLimit, StreetDoor, network
 from leasehold_agent.api._problems import problem
 
-REQUESTS: Final = Rate(600, 15)
+REQUESTS: Final = RateLimit(600, 15)
 """Of one lease, or of one stranger's address."""
-REQUESTS_OF_STRANGERS: Final = Rate(500, 10)
+REQUESTS_OF_STRANGERS: Final = RateLimit(500, 10)
 """Of all addresses together from which no tenant came lately, beyond the first few of each connection."""
 FIRST: Final = 2
 """Requests of a stranger's connection that always count for nothing: as many as a tenant needs to be one no more. The
@@ -31,8 +31,8 @@ class Gate:
         app: ASGIApp,
         door: StreetDoor,
         *,
-        rate: Rate = REQUESTS,
-        strangers: Rate = REQUESTS_OF_STRANGERS,
+        rate: RateLimit = REQUESTS,
+        strangers: RateLimit = REQUESTS_OF_STRANGERS,
     ) -> None:
         self._app = app
         self._door = door

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold_agent.access import Buckets, Rate, network
+from leasehold_agent.access import Buckets, RateLimit, network
 
-_ACCOUNT: Final = Rate(30, 60)
-_ADDRESS: Final = Rate(60, 60)
-_ADDRESS_BYTES: Final = Rate(16 * 2**20, 60)
-_ALL_BYTES: Final = Rate(256 * 2**20, 3600)
+_ACCOUNT: Final = RateLimit(30, 60)
+_ADDRESS: Final = RateLimit(60, 60)
+_ADDRESS_BYTES: Final = RateLimit(16 * 2**20, 60)
+_ALL_BYTES: Final = RateLimit(256 * 2**20, 3600)
 
 
 @dataclass(frozen=True)
 class UploadRates:
-    account: Rate = _ACCOUNT
-    address: Rate = _ADDRESS
-    address_bytes: Rate = _ADDRESS_BYTES
-    all_bytes: Rate = _ALL_BYTES
+    account: RateLimit = _ACCOUNT
+    address: RateLimit = _ADDRESS
+    address_bytes: RateLimit = _ADDRESS_BYTES
+    all_bytes: RateLimit = _ALL_BYTES
 
 
 class UploadLimits:

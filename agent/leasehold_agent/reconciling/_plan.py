@@ -57,7 +57,7 @@ class HandOver(Action):
 
 
 @dataclass(frozen=True)
-class Resize(Action):
+class FitContainer(Action):
     """The lease holds other cells: its container gets their limits, or is made anew where it needs other GPUs."""
 
 
@@ -220,7 +220,7 @@ def _may_begin(desired: Desired, actual: Actual) -> bool:
 def _while_billed(desired: Desired, actual: Actual) -> Action | None:
     """What a container that runs as it should may still have to be told or given."""
     if actual.notes.placement not in (0, desired.placement):
-        return Resize(desired.lease)
+        return FitContainer(desired.lease)
     return None if actual.told == notice_of(desired) else Tell(desired.lease)
 
 

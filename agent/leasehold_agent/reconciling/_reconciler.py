@@ -32,10 +32,10 @@ from leasehold_agent.reconciling._plan import (
     Decline,
     Delete,
     DiskRoom,
+    FitContainer,
     HandOver,
     Publish,
     Replace,
-    Resize,
     Rules,
     SendStart,
     Stop,
@@ -349,7 +349,7 @@ class Reconciler:
                 await self._changes.replace(desired, host.share(desired))
             case HandOver():
                 await self._changes.hand_over(desired)
-            case Resize():
+            case FitContainer():
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():

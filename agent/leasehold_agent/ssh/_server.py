@@ -26,7 +26,7 @@ from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._runtime import CommandStream, LeaseRuntime, ServeContext
-from leasehold_agent.access import Admission, Rate, StreetDoor, Visitor
+from leasehold_agent.access import Admission, RateLimit, StreetDoor, Visitor
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
 
@@ -35,7 +35,7 @@ _log = structlog.get_logger("leasehold_agent.ssh")
 LOGIN_SECONDS: Final = 30
 CLOSE_SECONDS: Final = 5.0
 RECHECK_SECONDS: Final = 3.0
-LET_IN: Final = Rate(50, 1.0)
+LET_IN: Final = RateLimit(50, 1.0)
 """A key exchange and a look at a key cost twice what TLS and a request do."""
 TRIES: Final = 20  # keys that one connection may offer
 CHUNK: Final = 64 * 1024

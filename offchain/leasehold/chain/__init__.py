@@ -189,7 +189,7 @@ _PARTS = {
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
     "_decode": ("decode_log",),
-    "_deployment": ("Deployment",),
+    "_deployment": ("Deployment", "DeploymentMissing"),
     "_eip712": ("Call",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
     "_index_errors": ("IndexBroken", "IndexConflict"),

@@ -21,7 +21,7 @@ from websockets.frames import Frame, Opcode
 
 from devnet.patience import patient
 from leasehold.chain import format_lease
-from leasehold_agent.access import Buckets, Line, Rate, Ration, Slots, StreetDoor, Visitor
+from leasehold_agent.access import Buckets, Line, RateLimit, Ration, Slots, StreetDoor, Visitor
 from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._slots import MOST_STRANGERS
 from leasehold_agent.access._turns import networks
@@ -192,7 +192,7 @@ def test_the_curve_is_native() -> None:
 
 async def test_signatures_of_one_address_are_counted(world: World) -> None:
     authorizer = world.server.api.authorizer
-    authorizer._checks = Buckets(Rate(2, 60), world.clock)
+    authorizer._checks = Buckets(RateLimit(2, 60), world.clock)
     for _ in range(2):
         headers = await world.stranger.sign("GET", STATUS, account=world.tenant.wallet.address)
         refused(await world.http.get(STATUS, headers=headers), 401, "invalid-request-proof")
@@ -211,7 +211,7 @@ async def test_requests_of_one_address_are_counted() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await Ready(b"{}")(scope, receive, send)
 
-    gate = Gate(app, StreetDoor(), rate=Rate(2, 1e9), strangers=Rate(3, 1e9))
+    gate = Gate(app, StreetDoor(), rate=RateLimit(2, 1e9), strangers=RateLimit(3, 1e9))
     for address, status in [("a", 200), ("a", 200), ("a", 429), ("b", 200), ("c", 429)]:
         transport = httpx.ASGITransport(gate, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url="https://agent") as http:
@@ -224,7 +224,7 @@ async def test_the_first_requests_of_a_connection_count_for_nothing() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await Ready(b"{}")(scope, receive, send)
 
-    door, never = StreetDoor(), Rate(0.5, 1e9)
+    door, never = StreetDoor(), RateLimit(0.5, 1e9)
     gate = Gate(app, door, rate=never, strangers=never)
     transport = httpx.ASGITransport(gate, client=("127.0.0.1", 1))
     with socket.socket() as unused:
@@ -393,7 +393,7 @@ async def test_a_line_has_its_speed() -> None:
 
 async def test_time_is_rationed_only_when_turns_are_slow() -> None:
     now = 0.0
-    ration = Ration(lambda: now, Rate(1, 4))
+    ration = Ration(lambda: now, RateLimit(1, 4))
     assert ration.spend("busy", 3) == 0
     now = 0.5  # what the loop did meanwhile took half a second
     await asyncio.sleep(0)

@@ -12,7 +12,7 @@ import pytest
 
 from devnet.patience import patient
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent.api import ApiServer, Rate, UploadLimits, UploadRates
+from leasehold_agent.api import ApiServer, RateLimit, UploadLimits, UploadRates
 
 from .conftest import World
 
@@ -97,7 +97,7 @@ async def test_addresses_of_the_next_protocol(context: ServeContext, world: Worl
 
 
 async def test_a_forwarded_address_is_not_believed(world: World) -> None:
-    world.server.api.limits = UploadLimits(replace(UploadRates(), address=Rate(1, 60)), world.clock)
+    world.server.api.limits = UploadLimits(replace(UploadRates(), address=RateLimit(1, 60)), world.clock)
     path = "/v1/workloads/" + "0" * 64
     first = await world.http.put(path, headers={"X-Forwarded-For": "10.0.0.1"})
     second = await world.http.put(path, headers={"X-Forwarded-For": "10.0.0.2"})

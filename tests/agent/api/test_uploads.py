@@ -17,7 +17,7 @@ from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
 from leasehold_agent._errors import UploadsFull
 from leasehold_agent.access import Buckets
-from leasehold_agent.api import Rate, UploadLimits, UploadRates
+from leasehold_agent.api import RateLimit, UploadLimits, UploadRates
 
 from .conftest import DOMAIN, LEASE, Tenant, World, key
 from .test_auth import refused
@@ -126,12 +126,12 @@ async def test_a_failure_is_answered_and_says_nothing_of_the_inside(
     assert "secret" not in response.text
 
 
-async def limited(world: World, **rates: Rate) -> None:
+async def limited(world: World, **rates: RateLimit) -> None:
     world.server.api.limits = UploadLimits(replace(UploadRates(), **rates), world.clock)
 
 
 async def test_limit_by_account(world: World) -> None:
-    await limited(world, account=Rate(2, 60))
+    await limited(world, account=RateLimit(2, 60))
     assert [(await put(world, bytes((n,)))).status_code for n in range(2)] == [201, 201]
     response = await put(world, b"third")
     refused(response, 429, "too-many-requests")
@@ -142,7 +142,7 @@ async def test_limit_by_account(world: World) -> None:
 
 
 async def test_limit_by_address_counts_what_is_refused(world: World) -> None:
-    await limited(world, address=Rate(2, 60))
+    await limited(world, address=RateLimit(2, 60))
     for _ in range(2):
         refused(await world.http.put(place(b"x")), 401, "missing-authorization")
     refused(await put(world, b"x"), 429, "too-many-requests")
@@ -150,14 +150,14 @@ async def test_limit_by_address_counts_what_is_refused(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["address_bytes", "all_bytes"])
 async def test_limit_by_bytes(world: World, kind: str) -> None:
-    await limited(world, **{kind: Rate(1500, 60)})
+    await limited(world, **{kind: RateLimit(1500, 60)})
     assert (await put(world, b"a" * 1000)).status_code == 201
     refused(await put(world, b"b" * 1000, Tenant(key(9), world.clock)), 429, "too-many-requests")
 
 
 def test_buckets_forget_who_came_first() -> None:
     now = 0.0
-    buckets = Buckets(Rate(1, 10), lambda: now, most=2)
+    buckets = Buckets(RateLimit(1, 10), lambda: now, most=2)
     for name in "abc":
         buckets.take(name)
     buckets.take("a")  # forgotten, so that it is full again
@@ -166,7 +166,7 @@ def test_buckets_forget_who_came_first() -> None:
 
 
 def test_ipv6_counts_by_network() -> None:
-    limits = UploadLimits(replace(UploadRates(), address=Rate(1, 60)), lambda: 0.0)
+    limits = UploadLimits(replace(UploadRates(), address=RateLimit(1, 60)), lambda: 0.0)
     limits.call("2001:db8::1")
     with pytest.raises(TooManyRequests):
         limits.call("2001:db8::ffff")

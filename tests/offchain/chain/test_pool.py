@@ -279,7 +279,7 @@ async def test_refusals_have_the_contracts_names(chain: PoolChain) -> None:
     with pytest.raises(WrongState, match="is opened"):
         await renter.extend(lease, 60)
     await chain.token(RENTER).approve(chain.deployment.controller, 0)
-    with pytest.raises(ERC20InsufficientAllowance, match="leasehold wallet approve"):
+    with pytest.raises(ERC20InsufficientAllowance, match="let it take that first"):
         await renter.open(wants(machine))
     with pytest.raises(WalletError, match="name a wallet"):
         await pool.open(wants(machine))
