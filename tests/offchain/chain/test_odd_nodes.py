@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +20,9 @@ from devnet.pool import PoolChain
 from leasehold.chain import Deployment, EventWatcher, Indexer, LeaseOpened, Pool, Rpc, _watcher, logs_since
 from leasehold.chain._decode import topic_of
 from leasehold.chain._tables import place_of
-from leasehold.cli import _index
+from leasehold.client import Observer, _index
 from leasehold.errors import ChainError
+from leasehold.home import Home
 from leasehold_agent.chain import PoolGate, follow
 
 from .indexing import (
@@ -219,9 +220,11 @@ async def test_a_command_that_gets_nowhere_shows_why_and_ends(
     never = Kind(kinds()["logs that are null"].bend, lasts=True)
     with OddNode(past.anvil.url, never) as node:
         async with Rpc([node.url], sleep=hurried) as rpc, Indexer(url_of(path), past.deployment) as index:
-            session: Any = SimpleNamespace(rpc=rpc, deployment=past.deployment)
+            shared = _index.SharedIndex(
+                Home(tmp_path), past.deployment, rpc, Observer(), contextlib.AsyncExitStack()
+            )
             with pytest.raises(ChainError, match="nothing where a list of logs belongs"):
-                await _index._catch_up(session, index, shown.append)
+                await shared._catch_up(index, shown.append)
             assert node.asked < 150, "it asks without a pause"
     assert any("fails since" in text and "list of logs" in text for text in shown)
 
