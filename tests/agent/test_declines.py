@@ -149,6 +149,21 @@ async def test_an_image_with_volumes_that_no_limit_holds(
     assert "/data" in ((await rig.handle(lease)).reason or "")
 
 
+async def test_a_command_that_ends_after_the_first_look_is_told_too(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing stood in the refund's reason where it had still run when its container was looked at first."""
+    monkeypatch.setattr("leasehold_agent.reconciling._bring_up._wait", _saw_it_run)
+    lease = await rig.open(rig.workload(command=["sh", "-c", "exit 3"]))
+    assert await declined(rig, lease) == "start-failed"
+    await rig.until(lambda: rig.host.leases.folder(lease).load().failure is not None)
+    assert rig.host.leases.folder(lease).load().failure_detail == "The command ended at once, with 3."
+
+
+async def _saw_it_run(*_: object) -> None:
+    """As the first look is, which comes before the command has ended."""
+
+
 async def test_what_failed_at_start_is_told_for_an_hour(rig: Rig) -> None:
     """The container and its log would be gone with the refund, and nobody would know what was wrong."""
     lease = await rig.open(rig.workload(command=["sh", "-c", "echo no such model >&2; exit 3"]))

@@ -13,6 +13,7 @@ from leasehold.chain import format_lease
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError
 from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.engine import how_it_ended
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import Endpoint
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -50,7 +51,14 @@ class Starting:
         """Say why, and note it first where the lease has a folder."""
         folder, record = self.leases.folder(action.lease), self.leases.record(action.lease)
         if folder.exists and (notes := folder.load()).failure is None:
-            notes.failure, notes.failure_detail = action.reason, record.trouble or record.progress or ""
+            detail = record.trouble or record.progress or await self._how_it_ended(action.lease)
+            notes.failure, notes.failure_detail = action.reason, detail
             folder.save(notes)
         log_step(action.lease, "decline")
         await self.chain.decline(action.lease, action.reason)
+
+    async def _how_it_ended(self, lease: int) -> str:
+        """Of a command that still ran when it was looked at first, and has ended before that was said on the chain."""
+        container = await self.containers.inspect(lease)
+        ended = container is not None and container.exited
+        return f"The command ended at once, {how_it_ended(container)}." if container and ended else ""
