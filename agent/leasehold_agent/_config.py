@@ -23,8 +23,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from leasehold._fields import in_words
 from leasehold.errors import SettingsError
+from leasehold.fields import in_words
 from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
 
 

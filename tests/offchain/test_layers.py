@@ -1,4 +1,6 @@
-"""Imports point one way: cli → market → workload, datasets → chain. The agent uses the SDK, never the reverse."""
+"""Imports point one way, and through doors: a package's underscore modules are its own. The agent uses the SDK, never
+the reverse.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -9,16 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-# What a part must not import. A part that is not named may be imported by all.
-FORBIDDEN = {
-    "leasehold.errors": ("leasehold.chain", "leasehold.workload", "leasehold.datasets", "leasehold.market"),
-    "leasehold.chain": ("leasehold.workload", "leasehold.datasets", "leasehold.market"),
-    "leasehold.datasets": ("leasehold.market",),
-    "leasehold.workload": ("leasehold.market",),
-    "leasehold": ("leasehold_agent",),
-    "leasehold_agent": ("leasehold.cli", "leasehold.gateway"),
-}
-BELOW_THE_DOORS = ("errors", "chain", "datasets", "workload", "market", "node")
+ROOMS = ("chain", "datasets", "workload", "market", "agreements", "home", "client", "cli")
+"""Of the library, from the ground up; what lies beside them (errors, files, fields) is below all."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -46,10 +40,19 @@ def within(name: str, part: str) -> bool:
 
 
 def forbidden_to(module: str) -> set[str]:
-    parts = {part for owner, parts in FORBIDDEN.items() if within(module, owner) for part in parts}
-    if any(within(module, f"leasehold.{part}") for part in BELOW_THE_DOORS):
-        parts |= {"leasehold.cli", "leasehold.gateway"}
-    return parts
+    """What lies above the module."""
+    if within(module, "leasehold_agent"):
+        return {"leasehold.cli", "leasehold.client", "leasehold.home", "leasehold.agreements"}
+    room = next((place for place, name in enumerate(ROOMS) if within(module, f"leasehold.{name}")), -1)
+    above = {f"leasehold.{name}" for name in ROOMS[room + 1 :]} if module != "leasehold" else set[str]()
+    return above | {"leasehold_agent"}
+
+
+def behind_a_door(module: str, name: str) -> bool:
+    """Whether a name lies in an underscore module of a package that the module is not in."""
+    parts = name.split(".")
+    private = next((place for place, part in enumerate(parts) if part[0] == "_" and part != "__init__"), None)
+    return private is not None and not within(module, ".".join(parts[:private]))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,15 @@ def test_nothing_imports_upward(module: str, path: Path) -> None:
     assert not wrong, f"{module} imports {', '.join(sorted(wrong))}"
 
 
+@pytest.mark.parametrize(
+    ("module", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_nothing_is_taken_past_a_door(module: str, path: Path) -> None:
+    taken = {name for name in imports(module, path) if name.partition(".")[0] in SOURCES}
+    wrong = {name for name in taken if behind_a_door(module, name)}
+    assert not wrong, f"{module} takes {', '.join(sorted(wrong))}"
+
+
 def test_an_upward_import_would_be_found(tmp_path: Path) -> None:
     bad = tmp_path / "_bad.py"
     bad.write_text("def late():\n    from leasehold.market import query\n")
@@ -67,5 +79,10 @@ def test_an_upward_import_would_be_found(tmp_path: Path) -> None:
     bad.write_text("from .. import market\n")
     assert "leasehold.market" in set(imports("leasehold.chain._bad", bad))
     assert "leasehold.market" in forbidden_to("leasehold.chain._bad")
+    assert "leasehold.client" in forbidden_to("leasehold.home._home")
     assert "leasehold.cli" in forbidden_to("leasehold.market.query")
+    assert "leasehold.chain" in forbidden_to("leasehold.errors")
+    assert behind_a_door("leasehold.market._bill", "leasehold.chain._ids")
+    assert behind_a_door("leasehold_agent.api._app", "leasehold.chain._ids.cid_of_digest")
+    assert not behind_a_door("leasehold.chain._pool", "leasehold.chain._ids")
     assert len(list(modules())) > 20

@@ -13,8 +13,8 @@ from typing import Annotated, TypeVar
 from eth_utils.address import is_hex_address, to_checksum_address
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from leasehold._fields import in_words
 from leasehold.agreements._errors import FileRefused, FileUnwritable
+from leasehold.fields import in_words
 from leasehold.files import write_private, write_whole
 
 MAX_FILE_BYTES = 4 * 1024 * 1024

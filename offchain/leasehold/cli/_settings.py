@@ -20,10 +20,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from leasehold._fields import in_words
 from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
+from leasehold.fields import in_words
 
 
 def _listed(value: object) -> object:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeVar
 
-from leasehold.chain._ids import cid_of_digest
+from leasehold.chain import cid_of_digest
 from leasehold.datasets._age import encrypted, new_identity, recipient_of
 from leasehold.datasets._dag import Dag
 from leasehold.datasets._fetch import Fetch, Fetched, Progress

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_to_bytes
+from leasehold.chain import InvalidCid, cid_from_bytes, cid_to_bytes
 from leasehold.errors import DatasetCorrupt
 
 RAW: Final = 0x55

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from leasehold._fields import in_words
 from leasehold.chain import Consent
+from leasehold.fields import in_words
 from leasehold.market._errors import (
     ConsentUnfit,
     DocumentInvalid,

@@ -28,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from leasehold.chain._ids import InvalidCid, cid_to_bytes
+from leasehold.chain import InvalidCid, cid_to_bytes
 from leasehold.datasets import check_identity, check_recipient
 from leasehold.errors import AgeKeyInvalid
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from leasehold.chain import ZERO_ADDRESS, Params, PoolView
 from leasehold.cli._output import Json
-from leasehold.cli._shown import utc
+from leasehold.cli._shown import quorum_said, utc
 from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.market import TIMELOCK, Money, changes, format_duration, format_param, param_json
 
@@ -24,13 +24,6 @@ class Power:
 
 def _named(account: str) -> str | None:
     return None if account == ZERO_ADDRESS else account
-
-
-def quorum_said(matured: int) -> str:
-    """What it takes to be a quorum, for people: with too few seats there is none."""
-    if matured < QUORUM_VALIDATORS:
-        return f"none now, for it takes {QUORUM_VALIDATORS} validators and {matured} seats have matured"
-    return f"it takes {quorum_of(matured)} of {matured} matured seats, of {QUORUM_VALIDATORS} validators"
 
 
 def powers(view: PoolView, money: Money) -> tuple[Power, ...]:

@@ -14,8 +14,7 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import utc
-from leasehold.cli.pool._powers import quorum_said
+from leasehold.cli._shown import quorum_said, utc
 from leasehold.cli.validator._shown import ROUNDS, duty_of
 from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.errors import (
