@@ -72,11 +72,6 @@ async def extend(
         call.out.say(
             f"{format_duration(request.seconds)} more on lease {shown} cost {cost}: it would end {utc(plan.end)}."
         )
-        if plan.strangers and not call.dry_run:
-            call.out.warn(
-                f"Lease {shown} is {plan.lease.tenant}'s, who may take a larger share before this arrives "
-                "and close the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
-            )
         await carry_out(
             call,
             client,

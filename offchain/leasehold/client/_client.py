@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -90,6 +90,7 @@ class PoolClient:
     ipfs_address: str = "/ip4/127.0.0.1/tcp/5001"
     documents_timeout: float = 10.0
     locked: LockedWallet | None = None
+    opening: AbstractAsyncContextManager[PoolClient] | None = field(default=None, repr=False)
     _ipfs: Ipfs | None = field(default=None, repr=False)
     _index: SharedIndex | None = field(default=None, repr=False)
     _params: dict[int, Params] = field(default_factory=dict, repr=False)
@@ -151,8 +152,10 @@ class PoolClient:
         return max(int(time.time()), header.timestamp if header else 0)
 
     async def close(self) -> None:
-        """Ends the connection, for who did not enter it with `async with`."""
-        await self.stack.aclose()
+        """Ends the connection, for who did not enter it with `async with`. A second time it does nothing."""
+        opening, self.opening = self.opening, None
+        if opening is not None:
+            await opening.__aexit__(None, None, None)
 
     # ------------------------------------------------------------------------------------------- what is to be done
 

@@ -21,12 +21,14 @@ from leasehold.chain import (
     TypedData,
 )
 from leasehold.chain.typed import Group
+from leasehold.client._address import parse_address
 from leasehold.client._client import PoolClient
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import Home
+from leasehold.market import InvalidInput
 
 DEFAULT_HOME = Path("~/.config/leasehold")
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
@@ -81,7 +83,9 @@ class Connecting(AbstractAsyncContextManager[PoolClient]):
         self._opening = opening
 
     async def __aenter__(self) -> PoolClient:
-        return await self._opening.__aenter__()
+        client = await self._opening.__aenter__()
+        client.opening = self._opening
+        return client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -127,8 +131,8 @@ def connect(
         documents_timeout: seconds to wait for one machine's document.
 
     Raises:
-        SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. WrongChain: the node
-        serves another chain. RpcUnavailable.
+        SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. InvalidInput: the
+        account is no address, or there is a group besides. WrongChain: the node serves another chain. RpcUnavailable.
     """
     folder = home if isinstance(home, Home) else Home(Path(home).expanduser())
     return Connecting(
@@ -171,7 +175,11 @@ async def _opened(
     sends: bool,
     documents_timeout: float,
 ) -> AsyncIterator[PoolClient]:
-    other = group.address(deployment.accounts) if group is not None else account
+    if group is not None and account is not None:
+        raise InvalidInput("A group is no delegate", "name a group or an account, not both.")
+    other = parse_address(account) if account is not None else None
+    if group is not None:
+        other = group.address(deployment.accounts)
     async with AsyncExitStack() as stack:
         rpc = await stack.enter_async_context(Rpc(rpcs, report=observer.waiting))
         await rpc.check_chain(deployment)

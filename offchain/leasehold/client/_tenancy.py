@@ -75,7 +75,15 @@ class Extend(Request["Extended"]):
     async def plan(self, client: PoolClient) -> ExtendPlan:
         lease = await live_lease(client, self.lease)
         payment = await client.renter().extension(lease, self.seconds)
-        return ExtendPlan(client, self, lease, payment)
+        cautions = () if lease.tenant == client.account else (_for_a_stranger(lease),)
+        return ExtendPlan(client, self, lease, payment, cautions)
+
+
+def _for_a_stranger(lease: Lease) -> str:
+    return (
+        f"Lease {format_lease(lease.id)} is {lease.tenant}'s, who may take a larger share before this arrives and close "
+        "the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
+    )
 
 
 @dataclass(frozen=True)
@@ -86,16 +94,12 @@ class ExtendPlan(Plan["Extended"]):
     request: Extend
     lease: Lease
     payment: Payment
+    cautions: tuple[str, ...] = ()
 
     @property
     def end(self) -> int:
         """When it would end, unix seconds."""
         return self.lease.end + self.request.seconds
-
-    @property
-    def strangers(self) -> bool:
-        """Whether the lease is somebody else's, who may close it for himself once it is paid."""
-        return self.lease.tenant != self.client.account
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.extend(self.lease.id, self.request.seconds)
