@@ -76,7 +76,7 @@ async def test_a_plan_sends_nothing_and_says_why_not(chain: PoolChain, tmp_path:
         block = chain.anvil.block_number
         with pytest.raises(NoMachineMatches):
             await pool.plan(leasehold.Rent(pool.workload(JOB), seconds=60))
-        with pytest.raises(leasehold.LeaseholdError, match="no lease 0.7"):
+        with pytest.raises(leasehold.LeaseholdError, match=r"no lease 0\.7"):
             await pool.plan(leasehold.Extend(7, 60))
         assert chain.anvil.block_number == block
 

@@ -81,8 +81,8 @@ class Extend(Request["Extended"]):
 
 def _for_a_stranger(lease: Lease) -> str:
     return (
-        f"Lease {format_lease(lease.id)} is {lease.tenant}'s, who may take a larger share before this arrives and close "
-        "the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
+        f"Lease {format_lease(lease.id)} is {lease.tenant}'s, who may take a larger share before this arrives and "
+        "close the lease for himself: keep no more in the ledger, nor approved, than you mean to give."
     )
 
 
