@@ -72,6 +72,11 @@ HINTS: Final[dict[str, Hint]] = {
         "take {deposit:money} back with `leasehold close {lease:lease}`, which refunds all of it."
     ),
     "rejected-unstarted": Hint("see `leasehold show {lease:lease}`."),
+    "already-there": Hint("see `leasehold resize`."),
+    "no-standby": Hint(
+        "move it with `leasehold move`, or close it with `leasehold close`, which pays up to the begin of the outage."
+    ),
+    "standby-unknown": Hint("move it with `leasehold move` instead."),
     # providing
     "somebody-elses": Hint("choose its wallet with --wallet."),
     "operator-taken": Hint(

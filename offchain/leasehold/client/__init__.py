@@ -29,6 +29,7 @@ from leasehold.client._faults import (
 from leasehold.client._index import alone
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet, Password
+from leasehold.client._moving import FailedOver, Failover, FailoverPlan, Move, Moved, MovePlan, workloads_of
 from leasehold.client._observer import Observer, Update
 from leasehold.client._on_behalf import AsDelegate, Proposed, Proposing
 from leasehold.client._outages import Outages, outages_of, take_off
@@ -88,10 +89,16 @@ __all__ = [
     "Extend",
     "ExtendPlan",
     "Extended",
+    "FailedOver",
+    "Failover",
+    "FailoverPlan",
     "HandedOver",
     "LeaseResults",
     "LeasesOpened",
     "LockedWallet",
+    "Move",
+    "MovePlan",
+    "Moved",
     "NoDelegate",
     "NoResultsAnyMore",
     "NoResultsYet",
@@ -146,4 +153,5 @@ __all__ = [
     "quorum_of",
     "take_off",
     "unfetched_results",
+    "workloads_of",
 ]

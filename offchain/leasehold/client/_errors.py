@@ -7,6 +7,9 @@ InvalidInput
 ├── WasElsewhere
 ├── WorkloadOfAnother
 ├── OfferElsewhere
+├── AlreadyThere
+├── NoStandby
+├── StandbyUnknown
 └── StandbyForItself
 NoMachineMatches
 └── NoSuchMachine
@@ -81,6 +84,42 @@ class OfferElsewhere(InvalidInput):
 @error_type("standby-for-itself", problem="A machine is no standby for itself", advice="name another.")
 class StandbyForItself(InvalidInput):
     """The standby is the lease's own machine."""
+
+
+@error_type(
+    "already-there",
+    problem="Lease {lease:lease} is on machine {machine} already",
+    advice="take another share of it instead.",
+)
+class AlreadyThere(InvalidInput):
+    """A lease is to move to where it is."""
+
+    lease: int
+    machine: int
+
+
+@error_type(
+    "no-standby",
+    problem="Lease {lease:lease} named no standby",
+    advice="move it to a machine of your choice, or close it, which pays up to the begin of the outage.",
+)
+class NoStandby(InvalidInput):
+    """There is nothing to fail over to."""
+
+    lease: int
+
+
+@error_type(
+    "standby-unknown",
+    problem=(
+        "The standby of lease {lease:lease} is none of the pool's machines with a workload that the lease had"
+    ),
+    advice="move it instead.",
+)
+class StandbyUnknown(InvalidInput):
+    """Nobody can say what the digest of the standby stands for."""
+
+    lease: int
 
 
 @error_type(

@@ -1,0 +1,238 @@
+"""A lease on another machine: by one's own wish, or because its machine is down."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from leasehold.chain import (
+    ZERO_DIGEST,
+    Lease,
+    LeaseOpened,
+    LeaseRequest,
+    Machine,
+    WorkloadSet,
+    cost,
+    decode_log,
+    logs_since,
+)
+from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, StandbyUnknown
+from leasehold.client._outages import Outages, outages_of, take_off
+from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._tenancy import Delivered, Unfetched, live_lease, unfetched_results
+from leasehold.errors import MachineNotDown
+from leasehold.market import (
+    Bill,
+    Delivery,
+    DocumentUnavailable,
+    Listing,
+    Payment,
+    Quote,
+    Standby,
+    Wish,
+    capable,
+    funds_after_closing,
+    parse_amount,
+    shortfall,
+    standby_of,
+)
+from leasehold.workload import Workload, seal
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+
+# ------------------------------------------------------------------------------------------------------------- move
+
+
+@dataclass(frozen=True)
+class Move(Request["Moved"]):
+    """Close a lease and open one on another machine, in one transaction: both happen, or neither.
+
+    The new lease is paid out of what the old one gives back first. Workloads are sealed to one machine, so what runs
+    there is named anew, and nothing is copied.
+
+    share: cells; seconds: for how long; `None` keeps what the lease has, and what is left of it. max_price: most whole
+    tokens per GPU-hour. allow_unverified, without_agent: as in `Rent`.
+    """
+
+    lease: int
+    machine: int
+    workload: Workload
+    share: int | None = None
+    seconds: int | None = None
+    max_price: Decimal | str | None = None
+    allow_unverified: bool = False
+    without_agent: bool = False
+
+    async def plan(self, client: PoolClient) -> MovePlan:
+        lease = await live_lease(client, self.lease)
+        if self.machine == lease.machine:
+            raise AlreadyThere(lease.id, lease.machine)
+        outages = await outages_of(client, lease)
+        quote, settle, listing = await _quote(client, self, outages.after)
+        record = await (await client.index()).lease(lease.id)
+        unfetched = await unfetched_results(client, lease, record)
+        payment = Payment(quote.deposit, quote.pulled, quote.approve)
+        return MovePlan(client, self, lease, outages, quote, settle, listing, unfetched, payment)
+
+
+@dataclass
+class MovePlan(Plan["Moved"]):
+    """A lease that ends here and goes on there. unfetched: which results nobody here has."""
+
+    client: PoolClient
+    request: Move
+    lease: Lease
+    outages: Outages
+    quote: Quote
+    settle: tuple[int, ...]
+    listing: Listing
+    unfetched: Unfetched | None
+    payment: Payment
+    _delivery: Delivery | None = None
+
+    async def prepare(self) -> AsyncIterator[Step]:
+        """Hand the workload over: before any money moves."""
+        if self.listing.contact is None:
+            raise DocumentUnavailable(
+                f"Machine {self.listing.id} cannot be given a workload: {self.listing.missing}"
+            )
+        workload = self.request.workload.for_tenant(self.client.account)
+        sealed = seal(workload, self.listing.contact.age_recipient)
+        self._delivery = await self.client.renter().deliver(
+            self.listing, sealed, without_agent=self.request.without_agent
+        )
+        yield Delivered(self._delivery)
+
+    async def steps(self) -> AsyncIterator[Step]:
+        assert self._delivery is not None
+        await take_off(self.client, self.outages.faults, self.lease.id)
+        request = LeaseRequest(
+            machine=self.quote.machine,
+            revision=self.quote.revision,
+            share=self.quote.share,
+            duration=self.quote.duration,
+            max_price=self.quote.max_price,
+            workload=self._delivery.digest,
+            allow_unverified=self.quote.allow_unverified,
+            settle=self.settle,
+        )
+        pool = self.client.pool
+        receipt = await pool.multicall([pool.encode("close", self.lease.id), pool.encode("open", request)])
+        opened = next(event.lease for event in pool.events(receipt) if isinstance(event, LeaseOpened))
+        yield Moved(receipt, opened, self._delivery)
+
+
+@dataclass(frozen=True)
+class Moved(Sent):
+    """The old lease is closed, and `lease` is open on the other machine."""
+
+    lease: int
+    delivery: Delivery
+
+
+async def _quote(client: PoolClient, wanted: Move, lease: Lease) -> tuple[Quote, tuple[int, ...], Listing]:
+    """The quote on the other machine, paid first with what the lease gives back."""
+    renter, now, index = client.renter(), await client.now(), await client.index()
+    record = await index.machine(wanted.machine)
+    if record is None:
+        raise NoSuchMachine(wanted.machine)
+    with client.observer.working("Fetching the machine's documents"):
+        (listing,) = await client.machines().listings([record])
+    here = await client.pool.machine_of(lease.machine)
+    bill = await client.bill(lease, now, down_since=here.down_since)
+    wish = Wish(
+        wanted.share or lease.cells,
+        wanted.seconds or bill.left,
+        None if wanted.max_price is None else parse_amount(str(wanted.max_price), client.money.decimals),
+        wanted.allow_unverified,
+    )
+    capable([listing], wanted.workload, wish.share)
+    leases = [known.lease for known in await index.leases(machine=listing.id, live=True)]
+    offer, settle = await renter.quote(listing, wish, leases)
+    rules = await client.params(lease.params)
+    funds = funds_after_closing(lease, now, rules, here.down_since, await renter.funds())
+    from_ledger = min(funds.ledger, offer.deposit)
+    pulled = offer.deposit - from_ledger
+    offer = replace(offer, from_ledger=from_ledger, pulled=pulled, approve=max(0, pulled - funds.allowance))
+    if problem := shortfall(offer, funds, client.money):
+        raise problem
+    return offer, settle, listing
+
+
+# --------------------------------------------------------------------------------------------------------- failover
+
+
+@dataclass(frozen=True)
+class Failover(Request["FailedOver"]):
+    """While a lease's machine is down, open the standby that the lease named.
+
+    The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it; while an
+    earlier outage may still be taken off the bill, only the tenant.
+    """
+
+    lease: int
+
+    async def plan(self, client: PoolClient) -> FailoverPlan:
+        lease = await live_lease(client, self.lease)
+        if lease.backup == ZERO_DIGEST:
+            raise NoStandby(lease.id)
+        here = await client.pool.machine_of(lease.machine)
+        if not here.down:
+            raise MachineNotDown(machine=here.id)
+        outages = await outages_of(client, lease)
+        standby = await _standby(client, lease)
+        terms, _ = await client.pool.terms_of(standby.machine, standby.revision)
+        bill = await client.bill(outages.after, await client.now(), down_since=here.down_since)
+        hourly = cost(terms.spot_price if lease.spot else terms.price, lease.cells, 3_600, up=True)
+        return FailoverPlan(client, lease, here, outages, standby, bill, hourly)
+
+
+@dataclass(frozen=True)
+class FailoverPlan(Plan["FailedOver"]):
+    """A lease that ends where its machine is down. hourly: what the standby costs, token units."""
+
+    client: PoolClient
+    lease: Lease
+    here: Machine
+    outages: Outages
+    standby: Standby
+    bill: Bill
+    hourly: int
+
+    async def steps(self) -> AsyncIterator[Step]:
+        await take_off(self.client, self.outages.faults, self.lease.id)
+        there = self.standby
+        backup, receipt = await self.client.pool.failover(
+            self.lease.id, there.machine, there.revision, there.placement, there.workload
+        )
+        yield FailedOver(receipt, await self.client.lease(backup))
+
+
+@dataclass(frozen=True)
+class FailedOver(Sent):
+    """The lease is over, and its standby open. lease: the standby."""
+
+    lease: Lease
+
+
+async def _standby(client: PoolClient, lease: Lease) -> Standby:
+    """What the lease's digest means. Raises StandbyUnknown."""
+    index = await client.index()
+    machines = [record.machine for record in await index.machines() if record.machine.id != lease.machine]
+    with client.observer.working("Looking for the standby"):
+        standby = standby_of(lease.backup, machines, await workloads_of(client, lease.id))
+    if standby is None:
+        raise StandbyUnknown(lease.id)
+    return standby
+
+
+async def workloads_of(client: PoolClient, lease: int) -> Sequence[bytes]:
+    """The digests of the workloads that the lease was opened with and given later."""
+    topics = [None, f"0x{lease:064x}"]
+    logs = await logs_since(client.rpc, client.deployment.block, address=client.pool.address, topics=topics)
+    events = [decode_log(raw) for raw in logs]
+    return [event.workload for event in events if isinstance(event, LeaseOpened | WorkloadSet)]
