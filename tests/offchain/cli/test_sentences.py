@@ -10,8 +10,8 @@ import pytest
 
 from leasehold.cli._hints import said
 from leasehold.cli.access import Harmless
-from leasehold.cli.results import dialled
 from leasehold.client import parse_address
+from leasehold.client._results import dialled
 from leasehold.market import Contact, DocumentInvalid, InvalidInput
 from leasehold.market._documents import MachineFile
 
