@@ -107,7 +107,7 @@ async def test_describe(
         (OWNER, POOL.token, 0),
         (OWNER, POOL.controller, deadline + 1),
     ):
-        with pytest.raises(DocumentInvalid, match="describe --owner"):
+        with pytest.raises(DocumentInvalid, match="describe itself again, for"):
             loaded.consent_for(other, controller, now)
     contact = made["contact"]
     assert contact["endpoints"] == ["https://gpu.example.org:8701"]
