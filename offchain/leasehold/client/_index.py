@@ -18,6 +18,7 @@ from leasehold.errors import ChainError
 from leasehold.home import Home
 
 _LOOK = 1.0  # seconds
+_TELL = 2.0  # seconds between words about how far it has come
 _PATIENCE = 45.0
 """Seconds without anything from the nodes, after which whoever reads the chain is told so."""
 
@@ -77,13 +78,15 @@ class SharedIndex:
             if known is None or known.hash == cursor.hash:  # a node that lags has nothing to add
                 return
         caught_up = asyncio.Event()
-        first = self._deployment.block
+        first, told = self._deployment.block, time.monotonic()
 
         async def on_commit(items: Sequence[Item]) -> None:
+            nonlocal told
             blocks = [item.block.number for item in items if isinstance(item, Applied)]
             reached = max(blocks, default=first)
             percent = 100 * (reached - first) // max(1, head.number - first)
-            if percent < 100:
+            if percent < 100 and time.monotonic() - told >= _TELL:
+                told = time.monotonic()
                 update(f"Reading the chain: {max(0, percent)} %")
             if reached >= head.number:
                 caught_up.set()
