@@ -1,9 +1,11 @@
 """`import leasehold`: what an outsider finds there, and what it costs to look."""
 
 import ast
+import errno
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ import leasehold
 from devnet.pool import PoolChain
 from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Group
-from leasehold.client import CannotAct
+from leasehold.client import CannotAct, PlanUsed, TenantLease
+from leasehold.files import make_private, write_private
 from leasehold.market import InvalidInput, NoMachineMatches
 
 SOURCE = Path(leasehold.__file__).read_text()
@@ -96,6 +99,17 @@ async def test_a_group_sends_nothing_itself(chain: PoolChain, tmp_path: Path) ->
             await pool.carry_out(Deposit(pool))
 
 
+async def test_a_plan_is_carried_out_once(chain: PoolChain, tmp_path: Path) -> None:
+    """Who tries again because no answer came would pay twice."""
+    signer = LocalSigner(KEY)
+    async with leasehold.connect(chain.deployment, wallet=signer, rpc=chain.anvil.url, home=tmp_path) as pool:
+        plan = Deposit(pool)
+        with pytest.raises(leasehold.LeaseholdError):
+            await pool.carry_out(plan)
+        with pytest.raises(PlanUsed):
+            await pool.carry_out(plan)
+
+
 class Deposit(leasehold.Plan[leasehold.Sent]):
     """Something that is sent."""
 
@@ -116,3 +130,78 @@ async def test_an_account_that_is_none(chain: PoolChain, tmp_path: Path, account
 async def test_a_wallet_that_is_not_there(chain: PoolChain, tmp_path: Path) -> None:
     with pytest.raises(leasehold.LeaseholdError, match="me"):
         leasehold.connect(chain.deployment, wallet="me", password="x", home=tmp_path)
+
+
+# ------------------------------------------------------------------------------------------- what an agent may send
+
+
+class Flood:
+    """An agent that sends more than anybody asked for: pieces of a line without end, and bytes that are no text."""
+
+    def __init__(self, pieces: int) -> None:
+        self.pieces, self.taken = pieces, 0
+
+    @asynccontextmanager
+    async def agent_of(self, lease: int) -> AsyncIterator["Flood"]:
+        yield self
+
+    async def logs(self, lease: int, *, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+        for _ in range(self.pieces):
+            self.taken += 1
+            yield b"\xff" * (1 << 19)
+
+    @asynccontextmanager
+    async def exec(self, lease: int, command: list[str]) -> AsyncIterator["Flood"]:
+        yield self
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        for _ in range(self.pieces):
+            self.taken += 1
+            yield 1, bytes(1 << 19)
+
+    async def wait(self) -> int:
+        return 0
+
+
+async def test_a_line_without_end_comes_in_pieces() -> None:
+    lines = [line async for line in TenantLease(Flood(64), 1).logs()]  # type: ignore[arg-type]  # as far as it is used
+    assert sum(map(len, lines)) == 64 << 19
+    assert max(map(len, lines)) <= 3 << 19
+
+
+async def test_output_without_end_is_refused() -> None:
+    flood = Flood(1_000)
+    with pytest.raises(leasehold.LeaseholdError, match="more than 16 MiB"):
+        await TenantLease(flood, 1).run(["yes"])  # type: ignore[arg-type]  # as far as it is used
+    assert flood.taken == 33
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+
+def test_a_private_file_follows_no_link_and_is_nobody_elses(tmp_path: Path) -> None:
+    target, path = tmp_path / "target", tmp_path / "home" / "key"
+    target.write_text("theirs")
+    path.parent.mkdir()
+    path.symlink_to(target)
+    with pytest.raises(FileExistsError):
+        make_private(path, "mine")
+    write_private(path, "mine")
+    assert (target.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "mine", False)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [kept.name for kept in path.parent.iterdir()] == ["key"]
+
+
+def test_what_cannot_be_written_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "key"
+    write_private(path, "old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_private(path, "new")
+    assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)

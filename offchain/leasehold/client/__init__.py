@@ -16,7 +16,7 @@ from leasehold.client._connect import (
     Connecting,
     connect,
 )
-from leasehold.client._errors import CannotAct, NoDelegate
+from leasehold.client._errors import CannotAct, NoDelegate, PlanUsed
 from leasehold.client._faults import (
     PROVE_TIME,
     ROLL_AFTER,
@@ -107,6 +107,7 @@ __all__ = [
     "Outflow",
     "Password",
     "Plan",
+    "PlanUsed",
     "PoolClient",
     "ProposalMade",
     "Proposed",

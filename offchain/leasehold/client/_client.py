@@ -29,7 +29,7 @@ from leasehold.chain import (
     Token,
 )
 from leasehold.chain.typed import Domain, Group
-from leasehold.client._errors import CannotAct, NoGroupSession, NoSession, WalletNeeded
+from leasehold.client._errors import CannotAct, NoGroupSession, NoSession, PlanUsed, WalletNeeded
 from leasehold.client._index import SharedIndex
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
@@ -94,6 +94,7 @@ class PoolClient:
     _ipfs: Ipfs | None = field(default=None, repr=False)
     _index: SharedIndex | None = field(default=None, repr=False)
     _params: dict[int, Params] = field(default_factory=dict, repr=False)
+    _begun: list[Plan[Step]] = field(default_factory=list, repr=False)
 
     @property
     def money(self) -> Money:
@@ -170,10 +171,14 @@ class PoolClient:
 
         Raises:
             AllowanceMissing: the pool may not take it, and was not to be approved. ContractError: the pool refuses.
+            PlanUsed: it was carried out, or begun, before.
         """
+        if any(begun is plan for begun in self._begun):
+            raise PlanUsed
         try:
             if plan.payment is not None and not approve:
                 self.renter().check_allowance(plan.payment)
+            self._begun.append(plan)
             async for step in plan.prepare():
                 yield step
             receipt = None if plan.payment is None else await self.renter().approve(plan.payment)

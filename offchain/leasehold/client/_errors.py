@@ -19,6 +19,8 @@ MarketError
     ├── NoSession
     │   └── NoGroupSession
     └── NoDelegate                  the account has not let this wallet act for it
+LeaseholdError
+└── PlanUsed                        a plan is carried out a second time
 WalletError
 └── WalletNeeded
 ChainError
@@ -27,7 +29,7 @@ ChainError
 
 from __future__ import annotations
 
-from leasehold.errors import ChainError, NotAuthorized, WalletError, error_type
+from leasehold.errors import ChainError, LeaseholdError, NotAuthorized, WalletError, error_type
 from leasehold.market import InvalidInput, MarketError, NoMachineMatches
 
 
@@ -131,6 +133,15 @@ class NoSuchMachine(NoMachineMatches):
     """A machine is named that the pool never had."""
 
     machine: int
+
+
+@error_type(
+    "plan-used",
+    problem="This plan was carried out already, or begun",
+    advice="see what became of it, and make a new one from how things are now.",
+)
+class PlanUsed(LeaseholdError):
+    """Whoever tries again after an answer that never came would pay twice: what was sent may still be mined."""
 
 
 class CannotAct(MarketError):
