@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from leasehold._connections import tidy
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, Outcome, Request, Unanswered
 from leasehold.chain._shapes import check_header
@@ -289,11 +290,13 @@ class Rpc:
 
     def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
-            self._client = httpx.AsyncClient(
-                transport=self._transport,
-                timeout=self._timeout,
-                mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
-                headers={"content-type": "application/json"},
+            self._client = tidy(
+                httpx.AsyncClient(
+                    transport=self._transport,
+                    timeout=self._timeout,
+                    mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
+                    headers={"content-type": "application/json"},
+                )
             )
         return self._client
 
