@@ -35,7 +35,7 @@ from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import Proposed
-from leasehold.client._plan import Approved, Plan, R, Request, Step
+from leasehold.client._plan import Approved, P, Plan, Plannable, R, Request, Step
 from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
@@ -160,7 +160,7 @@ class PoolClient:
 
     # ------------------------------------------------------------------------------------------- what is to be done
 
-    async def plan(self, request: Request[R]) -> Plan[R]:
+    async def plan(self, request: Plannable[P]) -> P:
         """What the request would do now, and what it costs. Nothing is sent. Raises LeaseholdError: why it cannot."""
         return await request.plan(self)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from leasehold.chain import Receipt
 from leasehold.market import Payment
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 R = TypeVar("R", bound="Step", covariant=True)
+P = TypeVar("P", bound="Plan[Any]", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,13 @@ class Request(ABC, Generic[R]):
         Raises:
             LeaseholdError: why it cannot be done. Nothing was sent.
         """
+
+
+class Plannable(Protocol[P]):
+    """A request, by the kind of its plan: what `Rent` will cost is in a `RentPlan`, and a type checker knows."""
+
+    async def plan(self, client: PoolClient) -> P:
+        """As `Request.plan`."""
 
 
 class Plan(ABC, Generic[R]):
