@@ -57,7 +57,7 @@ from leasehold.market.wire import (
     Health,
     LeaseStatus,
     MachineInfo,
-    Results,
+    PublishedResults,
     SignedReceipt,
     TooManyRequests,
     encode_authorization,
@@ -176,9 +176,9 @@ class AgentClient:
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
 
-    async def results(self, lease: int) -> Results:
+    async def results(self, lease: int) -> PublishedResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
-        return await self._of_lease(Results, lease, "/results", "lease.results")
+        return await self._of_lease(PublishedResults, lease, "/results", "lease.results")
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False
