@@ -1,4 +1,4 @@
-"""Builds build/docs from docs/: `docs_site.py SPHINX_HOME`. What cannot be read or referred to ends it with an error."""
+"""Builds build/docs from docs/: `docs_site.py SPHINX_HOME`. A reference to nothing is an error."""
 
 import site
 import sys

@@ -86,4 +86,4 @@ def test_the_tutorial_cell_by_cell(alone: Site, tmp_path: Path) -> None:
     assert "\ncounted\n" in said
     cores = (tmp_path / "build/tutorial/outputs/cores.txt").read_text().strip()
     assert f"\ncores: {cores}\n" in said
-    assert "\nlease-not-live - " in said
+    assert "\nnot-live - " in said
