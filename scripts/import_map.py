@@ -3,8 +3,8 @@
     python scripts/import_map.py
 
 A room is a package or a file that lies directly in its house. Rooms stand from the ground up, each with its lines, its
-part of the house's lines, and the rooms that it takes from. Generated code counts nowhere. How imports are read, and the
-order of the rooms where there is one, are those of the layer tests.
+part of the house's lines, and the rooms that it takes from. Generated code counts nowhere. How imports are read, and
+the order of the rooms where there is one, are those of the layer tests.
 """
 
 from __future__ import annotations
