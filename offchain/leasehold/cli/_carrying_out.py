@@ -12,7 +12,7 @@ from leasehold.cli._proposing import present_proposal
 from leasehold.cli._shown import transaction
 from leasehold.client import Plan, PoolClient, ProposalMade, Sent, Step
 
-S = TypeVar("S", bound=Sent)
+S = TypeVar("S", bound=Step)
 
 
 async def carry_out(
@@ -57,7 +57,7 @@ async def carry_out(
         return None
     outcome = cast("S", last)
     made = {**document} if answer is None else {**answer(outcome)}
-    call.out.answer({**made, **transaction(outcome.receipt)})
+    call.out.answer({**made, **(transaction(outcome.receipt) if isinstance(outcome, Sent) else {})})
     if sentence := said(outcome):
         call.out.say(sentence)
     return outcome

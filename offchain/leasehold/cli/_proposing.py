@@ -23,7 +23,8 @@ async def file_proposal(call: Invocation, session: PoolClient, calls: Sequence[C
 
 async def present_proposal(call: Invocation, session: PoolClient, proposal: Proposal) -> Path:
     """Write a group's proposal, and say whether it would be refused and what comes next."""
-    await warn_of_refusal(call, session, proposal)
+    if proposal.kind == "execute":
+        await warn_of_refusal(call, session, proposal)
     return await write_proposal(call, session, proposal)
 
 
