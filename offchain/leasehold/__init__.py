@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leasehold.client import (
         AcceptLeases,
         AllowDelegate,
+        CancelOffers,
         Close,
         DelegateAllowed,
         DelegateRevoked,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
         Move,
         Moved,
         Observer,
+        OfferSigned,
+        OffersTakenBack,
         Plan,
         PoolClient,
         ProposalMade,
@@ -58,12 +61,15 @@ if TYPE_CHECKING:
         RevokeDelegate,
         Sent,
         SetWorkload,
+        SignOffer,
         Started,
         Step,
         TenantLease,
         Transfer,
         WorkloadChanged,
         connect,
+        quote_request,
+        signed_offers,
     )
     from leasehold.errors import LeaseholdError
     from leasehold.home import Home
@@ -84,11 +90,12 @@ if TYPE_CHECKING:
 _ROOMS = {
     "chain": ("Deployment", "Lease", "LeaseState", "Machine", "Params", "Receipt", "format_lease", "parse_lease"),
     "client": (
-        "AcceptLeases", "AllowDelegate", "Close", "DelegateAllowed", "DelegateRevoked", "Ended", "Extend",
-        "Extended", "FailedOver", "Failover", "LeaseGiven", "LeaseResults", "LeasesAccepted", "LeasesOpened",
-        "Move", "Moved", "Observer", "Plan", "PoolClient", "ProposalMade", "Rate", "Rated", "Reject", "Rent",
-        "Rented", "Request", "Resize", "Resized", "RevokeDelegate", "Sent", "SetWorkload", "Started", "Step",
-        "TenantLease", "Transfer", "WorkloadChanged", "connect",
+        "AcceptLeases", "AllowDelegate", "CancelOffers", "Close", "DelegateAllowed", "DelegateRevoked",
+        "Ended", "Extend", "Extended", "FailedOver", "Failover", "LeaseGiven", "LeaseResults",
+        "LeasesAccepted", "LeasesOpened", "Move", "Moved", "Observer", "OfferSigned", "OffersTakenBack",
+        "Plan", "PoolClient", "ProposalMade", "Rate", "Rated", "Reject", "Rent", "Rented", "Request",
+        "Resize", "Resized", "RevokeDelegate", "Sent", "SetWorkload", "SignOffer", "Started", "Step",
+        "TenantLease", "Transfer", "WorkloadChanged", "connect", "quote_request", "signed_offers",
     ),
     "errors": ("LeaseholdError",),
     "home": ("Home",),
@@ -103,6 +110,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "AcceptLeases",
     "AllowDelegate",
+    "CancelOffers",
     "Close",
     "DelegateAllowed",
     "DelegateRevoked",
@@ -126,6 +134,8 @@ __all__ = [
     "Move",
     "Moved",
     "Observer",
+    "OfferSigned",
+    "OffersTakenBack",
     "Params",
     "Payment",
     "Plan",
@@ -143,6 +153,7 @@ __all__ = [
     "RevokeDelegate",
     "Sent",
     "SetWorkload",
+    "SignOffer",
     "Started",
     "Step",
     "TenantLease",
@@ -159,6 +170,8 @@ __all__ = [
     "parse_duration",
     "parse_lease",
     "parse_share",
+    "quote_request",
+    "signed_offers",
 ]
 
 

@@ -40,6 +40,16 @@ from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._moving import FailedOver, Failover, FailoverPlan, Move, Moved, MovePlan, workloads_of
 from leasehold.client._observer import Observer, Update
+from leasehold.client._offers import (
+    CancelOffers,
+    CancelOffersPlan,
+    OfferSigned,
+    OffersTakenBack,
+    SignOffer,
+    SignOfferPlan,
+    quote_request,
+    signed_offers,
+)
 from leasehold.client._on_behalf import AsDelegate, Proposed, Proposing
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._outflow import Outflow, outflow
@@ -102,6 +112,8 @@ __all__ = [
     "AllowDelegatePlan",
     "Approved",
     "AsDelegate",
+    "CancelOffers",
+    "CancelOffersPlan",
     "CannotAct",
     "Close",
     "ClosePlan",
@@ -131,6 +143,8 @@ __all__ = [
     "NotADelegate",
     "NotTheTenant",
     "Observer",
+    "OfferSigned",
+    "OffersTakenBack",
     "Outages",
     "Outflow",
     "Password",
@@ -158,6 +172,8 @@ __all__ = [
     "Sent",
     "SetWorkload",
     "SetWorkloadPlan",
+    "SignOffer",
+    "SignOfferPlan",
     "Started",
     "Step",
     "TenantLease",
@@ -185,6 +201,8 @@ __all__ = [
     "powers_of",
     "published_results",
     "quorum_of",
+    "quote_request",
+    "signed_offers",
     "take_off",
     "unfetched_results",
     "workloads_of",

@@ -28,13 +28,13 @@ class World:
     lease: int
 
     @asynccontextmanager
-    async def acting(self, account: int, **options: Any) -> AsyncIterator[leasehold.PoolClient]:
+    async def acting(self, who: int, **options: Any) -> AsyncIterator[leasehold.PoolClient]:
         """The library with that account's key."""
         opening = leasehold.connect(
             self.chain.deployment,
-            wallet=self.chain.signer(account),
+            wallet=self.chain.signer(who),
             rpc=self.chain.anvil.url,
-            home=self.folder / str(account),
+            home=self.folder / str(who),
             **options,
         )
         async with opening as client:
