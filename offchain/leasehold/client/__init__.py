@@ -38,6 +38,16 @@ from leasehold.client._faults import (
 from leasehold.client._index import alone
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet, Password
+from leasehold.client._money import (
+    Approve,
+    ApprovePlan,
+    Deposit,
+    DepositPlan,
+    PaidFromLedger,
+    PaidToLedger,
+    Withdraw,
+    WithdrawPlan,
+)
 from leasehold.client._moving import FailedOver, Failover, FailoverPlan, Move, Moved, MovePlan, workloads_of
 from leasehold.client._observer import Observer, Update
 from leasehold.client._offers import (
@@ -110,6 +120,8 @@ __all__ = [
     "AcceptLeasesPlan",
     "AllowDelegate",
     "AllowDelegatePlan",
+    "Approve",
+    "ApprovePlan",
     "Approved",
     "AsDelegate",
     "CancelOffers",
@@ -121,6 +133,8 @@ __all__ = [
     "DelegateAllowed",
     "DelegateRevoked",
     "Delivered",
+    "Deposit",
+    "DepositPlan",
     "Ended",
     "Extend",
     "ExtendPlan",
@@ -147,6 +161,8 @@ __all__ = [
     "OffersTakenBack",
     "Outages",
     "Outflow",
+    "PaidFromLedger",
+    "PaidToLedger",
     "Password",
     "Plan",
     "PlanUsed",
@@ -182,6 +198,8 @@ __all__ = [
     "Trial",
     "Unfetched",
     "Update",
+    "Withdraw",
+    "WithdrawPlan",
     "WorkloadChanged",
     "agents_word",
     "alone",
