@@ -124,7 +124,8 @@ HINTS: Final[dict[str, Hint]] = {
     "not-a-delegate": Hint("see `leasehold delegate list`."),
     "nothing-allowed": Hint("name one, or `leasehold delegate revoke`."),
     "price-not-named": Hint("Say --price in whole tokens per GPU-hour."),
-    "no-running-lease": Hint("only its tenants challenge it, see `leasehold leases`."),
+    "no-running-lease": Hint("see `leasehold leases`."),
+    "lease-not-there": Hint("see `leasehold leases`."),
     "nothing-to-withdraw": Hint("see `leasehold wallet balance`."),
     "nothing-strayed": Hint(
         "rescue what is there. Its ledger is for `leasehold wallet withdraw --as-group`."

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import Fault, FaultState, LeaseState, Receipt, format_lease, parse_lease
-from leasehold.cli._doing import Done, carry_out, pay_in
-from leasehold.cli._faults import costs, fault_json, lasted, leases_said, sink_said, what_next
+from leasehold.chain import FaultState, format_lease, parse_lease
+from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._faults import (
+    costs,
+    fault_json,
+    from_ledger_said,
+    lasted,
+    settlement_json,
+    settlement_said,
+    sink_said,
+    what_next,
+)
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
@@ -18,17 +25,18 @@ from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
 from leasehold.cli._shown import transaction, utc
 from leasehold.client import (
-    PROVE_TIME,
-    ROLL_AFTER,
-    PoolClient,
-    answer_until,
-    applicable,
+    ChallengeMachine,
+    FaultsSettled,
+    ProveSilence,
+    SettledByOthers,
+    SettleFaults,
+    SettlementDue,
+    SettlementMade,
+    Step,
     arbiter_of,
     current,
-    executable,
 )
-from leasehold.errors import NoChallenge, NotDown, NothingToApply, WrongFaultState
-from leasehold.market import InvalidInput, format_amount, format_duration
+from leasehold.market import AllowanceMissing, format_amount, format_duration
 
 
 def register(app: typer.Typer) -> None:
@@ -54,18 +62,20 @@ async def challenge(
     If it answers in time, the bond is gone. If not, you have the bond back, an outage runs since now, and you
     share in what it costs the provider.
     """
-    named = parse_lease(lease) if lease else 0
-    async with open_session(call, signs=True) as session:
-        money, faults = session.money, await session.pool.faults()
-        number = await _own_lease(call, session, machine, named)
-        bond = await faults.bond_of(machine, session.account)
-        rules = await session.pool.params((await session.pool.machine_of(machine)).params)
-        paid = await pay_in(session, bond, approve=approve or call.dry_run)
+    request = ChallengeMachine(machine, parse_lease(lease) if lease else 0)
+    async with open_session(call, signs=True) as client:
+        plan, money = await request.plan(client), client.money
+        bond, shown = plan.payment, format_lease(plan.lease)
+        if bond.approve and not (approve or call.dry_run):
+            raise AllowanceMissing(
+                f"The ledger lacks {money.show(bond.pulled)}: run `leasehold wallet deposit --approve "
+                f"{format_amount(bond.pulled, money.decimals)}` first, or pass --approve."
+            )
         call.out.pairs(
-            f"Challenge of machine {machine}, as the tenant of lease {format_lease(number)}",
+            f"Challenge of machine {machine}, as the tenant of lease {shown}",
             (
-                ("bond", paid.said(session)),
-                ("the operator has", f"{format_duration(rules.challenge_window)} to answer"),
+                ("bond", from_ledger_said(bond, money)),
+                ("the operator has", f"{format_duration(plan.window)} to answer"),
                 ("it answers", "the bond is gone; another challenge within a day takes twice as much"),
                 (
                     "it does not",
@@ -73,39 +83,25 @@ async def challenge(
                 ),
             ),
         )
-
-        async def send() -> Done:
-            await paid.send(session)
-            number_, receipt = await faults.challenge(machine, number)
-            until = await session.now() + rules.challenge_window
-            then = f"then run `leasehold prove {machine}` within an hour"
-            said = f"Challenge {number_} stands until about {utc(until)}; {then}."
-            return Done(receipt, said, {"challenge": number_, "until": until})
-
         document: dict[str, Json] = {
             "machine": machine,
-            "lease": format_lease(number),
-            "bond": format_amount(bond, money.decimals),
+            "lease": shown,
+            "bond": format_amount(bond.amount, money.decimals),
             "token": money.symbol,
         }
-        question = f"Put {money.show(bond)} at stake and challenge machine {machine}?"
-        await carry_out(call, question, document, send)
-
-
-async def _own_lease(call: Invocation, session: PoolClient, machine: int, named: int) -> int:
-    """A running lease of the account's there, the one that is named if one is."""
-    index = await session.index()
-    now = await session.now()
-    for record in await index.leases(machine=machine, tenant=session.account, live=True):
-        runs = record.lease.state is LeaseState.ACTIVE and now < record.lease.end
-        if runs and named in (0, record.lease.id):
-            return record.lease.id
-    which = (
-        f"Lease {format_lease(named)} is no running lease of yours" if named else "You have no running lease"
-    )
-    raise InvalidInput(
-        f"{which} on machine {machine}, and only its tenants challenge it: see `leasehold leases`."
-    )
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Put {money.show(bond.amount)} at stake and challenge machine {machine}?",
+            document=document,
+            answer=lambda done: {**document, "challenge": done.challenge, "until": done.until},
+            said=lambda done: (
+                f"Challenge {done.challenge} stands until about {utc(done.until)}; then run `leasehold prove "
+                f"{machine}` within an hour."
+            ),
+            approve=approve,
+        )
 
 
 @shared(SIGNS)
@@ -114,30 +110,30 @@ async def prove(call: Invocation, machine: MachineId) -> None:
 
     An hour after the last moment for an answer the question is over: then only the bond comes back.
     """
-    async with open_session(call, signs=True) as session:
-        faults = await session.pool.faults()
-        standing = await faults.challenge_of(machine)
-        if not standing.at:
-            raise NoChallenge(machine=machine)
-        over = await session.now() > await answer_until(session, machine, standing) + PROVE_TIME
-
-        async def send() -> Done:
-            fault, receipt = await faults.prove(machine)
-            said = (
-                f"Machine {machine} is down (fault {fault})."
-                if fault
-                else "It moves nothing: an hour has passed since, or the machine had retired by then."
-            )
-            return Done(
-                receipt, f"{said} The bond is back in the challenger's ledger.", {"fault": fault or None}
-            )
-
+    async with open_session(call, signs=True) as client:
+        plan = await ProveSilence(machine).plan(client)
         question = f"Prove that machine {machine} did not answer?"
-        if over:
+        if plan.over:
             question = (
                 f"Nobody proved within an hour that machine {machine} did not answer. Send the bond back?"
             )
-        await carry_out(call, question, {"machine": machine, "over": over}, send)
+        document: dict[str, Json] = {"machine": machine, "over": plan.over}
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=question,
+            document=document,
+            answer=lambda done: {**document, "fault": done.fault},
+            said=lambda done: (
+                (
+                    f"Machine {machine} is down (fault {done.fault})."
+                    if done.fault
+                    else "It moves nothing: an hour has passed since, or the machine had retired by then."
+                )
+                + " The bond is back in the challenger's ledger."
+            ),
+        )
 
 
 @shared(ANSWERS | WALLET)
@@ -234,15 +230,6 @@ async def show_fault(call: Invocation, fault: FaultId) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Step:
-    """One transaction that settles a part of a fault."""
-
-    name: str
-    said: str
-    send: Callable[[], Awaitable[Receipt]]
-
-
 @shared(SENDS)
 async def compensate(
     call: Invocation,
@@ -258,91 +245,45 @@ async def compensate(
     Takes them off the bills, registers what you lost, carries out slashes whose time has come and credits your
     ledger with your part. Each step is a transaction of its own, and anyone may send it for you.
     """
-    async with open_session(call, signs=True) as session:
-        numbers = [fault] if fault else await _touching(call, session)
-        before = await session.pool.balance_of(session.account)
-        sent: list[dict[str, Json]] = []
-        for number in numbers:
-            await _settle(call, session, number, everyone, sent)
-        money = session.money
-        gained = await session.pool.balance_of(session.account) - before
-        call.out.answer(
-            {
-                "steps": sent,
-                "gained": format_amount(max(0, gained), money.decimals),
+    async with open_session(call, signs=True) as client:
+        plan, money = await SettleFaults(fault, everyone).plan(client), client.money
+
+        def shown(settled: FaultsSettled) -> dict[str, Json]:
+            return {
+                "steps": [
+                    {**settlement_json(made.settlement, money), **transaction(made.receipt)}
+                    for made in settled.made
+                ],
+                "gained": format_amount(settled.gained, money.decimals),
                 "token": money.symbol,
             }
-        )
-        if not sent:
+
+        def follow(step: Step) -> None:
+            if isinstance(step, SettlementDue):
+                what = settlement_said(step.settlement, money)
+                call.out.confirm(f"{what[0].upper()}{what[1:]}?")
+            elif isinstance(step, SettledByOthers):
+                call.out.say("Somebody else has done that meanwhile.")
+            elif isinstance(step, SettlementMade):
+                call.out.say(f"Done: {settlement_said(step.settlement, money)}.")
+
+        document = shown(FaultsSettled((), 0))
+        if not plan.first:
             call.out.say("There is nothing to settle now: see `leasehold faults`.")
-        elif gained > 0:
-            call.out.say(f"{money.show(gained)} came into your ledger.")
-
-
-async def _touching(call: Invocation, session: PoolClient) -> list[int]:
-    """Faults of the machines on which the account has or had leases."""
-    index = await session.index()
-    machines = {record.lease.machine for record in await index.leases(tenant=session.account)}
-    return [each.fault for each in await index.faults() if each.machine in machines]
-
-
-async def _settle(
-    call: Invocation,
-    session: PoolClient,
-    number: int,
-    everyone: bool,
-    sent: list[dict[str, Json]],
-) -> None:
-    """Take one step after the other for as long as there is one."""
-    taken: set[str] = set()
-    while True:
-        step = await _next_step(call, session, await session.fault(number), everyone, taken)
-        if step is None:
-            return
-        taken.add(step.name)
-        entry: dict[str, Json] = {"fault": number, "step": step.name, "said": step.said}
         if call.dry_run:
-            call.out.say(f"Would {step.said}.")
-            sent.append(entry)
-            return
-        call.out.confirm(f"{step.said[0].upper()}{step.said[1:]}?")
-        try:
-            with call.out.working("Waiting for the transaction"):
-                receipt = await step.send()
-        except (NothingToApply, WrongFaultState, NotDown):
-            call.out.say("Somebody else has done that meanwhile.")
-            await session.index(again=True)
-            continue
-        await session.index(again=True)
-        sent.append({**entry, **transaction(receipt)})
-        call.out.say(f"Done: {step.said}.")
-
-
-async def _next_step(
-    call: Invocation, session: PoolClient, fault: Fault, everyone: bool, taken: set[str]
-) -> Step | None:
-    index, faults, now = await session.index(), await session.pool.faults(), await session.now()
-    if fault.state is FaultState.RUNNING:
-        if now <= fault.from_ + ROLL_AFTER or "roll" in taken:
-            return None
-        return Step("roll", f"file the outage of machine {fault.machine}", lambda: faults.roll(fault.machine))
-    tenant = None if everyone else session.account
-    losses = await index.losses(fault=fault.id)
-    records = await index.leases(machine=fault.machine, tenant=tenant)
-    leases = applicable(fault, [record.lease for record in records], [each.lease for each in losses])
-    if leases and "apply" not in taken:
-        said = f"take outage {fault.id} off the bill of {leases_said(leases)}, and register what was lost"
-        return Step("apply", said, lambda: faults.apply_outage(fault.id, leases))
-    if executable(fault, now) and "execute" not in taken:
-        amount = session.money.show(fault.amount, places=6)
-        said = f"carry out fault {fault.id}: {amount} of machine {fault.machine}'s stake"
-        return Step("execute", said, lambda: faults.execute(fault.id))
-    owed = [
-        each.lease
-        for each in losses
-        if each.part and not each.amount and (tenant is None or each.tenant == session.account)
-    ]
-    if fault.state is FaultState.EXECUTED and fault.pot and owed and "compensate" not in taken:
-        said = f"credit the part that {leases_said(owed)} have in fault {fault.id}"
-        return Step("compensate", said, lambda: faults.compensate(fault.id, owed))
-    return None
+            for first in plan.first:
+                call.out.say(f"Would {settlement_said(first, money)}.")
+            document["steps"] = [settlement_json(first, money) for first in plan.first]
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=None,
+            document=document,
+            answer=shown,
+            said=lambda settled: (
+                f"{money.show(settled.gained)} came into your ledger." if settled.gained else None
+            ),
+            waiting=None,
+            on_step=follow,
+        )

@@ -8,6 +8,14 @@ Nothing here prints, asks, or reads the environment: the command line is one fac
 """
 
 from leasehold.client._address import parse_address
+from leasehold.client._challenging import (
+    ChallengeMachine,
+    ChallengePlan,
+    MachineChallenged,
+    ProvePlan,
+    ProveSilence,
+    SilenceProven,
+)
 from leasehold.client._client import PoolClient, ProposalMade
 from leasehold.client._connect import (
     DEFAULT_HOME,
@@ -25,7 +33,7 @@ from leasehold.client._delegates import (
     RevokeDelegatePlan,
     delegates_of,
 )
-from leasehold.client._errors import CannotAct, NoDelegate, PlanUsed
+from leasehold.client._errors import CannotAct, NoDelegate, PlanStale, PlanUsed
 from leasehold.client._faults import (
     PROVE_TIME,
     ROLL_AFTER,
@@ -73,6 +81,15 @@ from leasehold.client._results import (
     PublishedResults,
     fetch_lease_results,
     published_results,
+)
+from leasehold.client._settling import (
+    FaultsSettled,
+    SettledByOthers,
+    SettleFaults,
+    SettleFaultsPlan,
+    Settlement,
+    SettlementDue,
+    SettlementMade,
 )
 from leasehold.client._tenancy import (
     Close,
@@ -127,6 +144,8 @@ __all__ = [
     "CancelOffers",
     "CancelOffersPlan",
     "CannotAct",
+    "ChallengeMachine",
+    "ChallengePlan",
     "Close",
     "ClosePlan",
     "Connecting",
@@ -142,12 +161,14 @@ __all__ = [
     "FailedOver",
     "Failover",
     "FailoverPlan",
+    "FaultsSettled",
     "HandedOver",
     "LeaseGiven",
     "LeaseResults",
     "LeasesAccepted",
     "LeasesOpened",
     "LockedWallet",
+    "MachineChallenged",
     "Move",
     "MovePlan",
     "Moved",
@@ -165,11 +186,14 @@ __all__ = [
     "PaidToLedger",
     "Password",
     "Plan",
+    "PlanStale",
     "PlanUsed",
     "PoolClient",
     "ProposalMade",
     "Proposed",
     "Proposing",
+    "ProvePlan",
+    "ProveSilence",
     "PublishedResults",
     "Rate",
     "RatePlan",
@@ -188,8 +212,15 @@ __all__ = [
     "Sent",
     "SetWorkload",
     "SetWorkloadPlan",
+    "SettleFaults",
+    "SettleFaultsPlan",
+    "SettledByOthers",
+    "Settlement",
+    "SettlementDue",
+    "SettlementMade",
     "SignOffer",
     "SignOfferPlan",
+    "SilenceProven",
     "Started",
     "Step",
     "TenantLease",

@@ -6,6 +6,7 @@ InvalidInput
 ├── NothingAllowed
 ├── PriceNotNamed
 └── NoRunningLease
+    └── LeaseNotThere
 NotEnoughFunds
 ├── NothingToWithdraw
 └── NothingStrayed
@@ -64,13 +65,23 @@ class PriceNotNamed(InvalidInput):
 
 @error_type(
     "no-running-lease",
-    problem="The account has no running lease on machine {machine}",
-    advice="only its tenants challenge it.",
+    problem="You have no running lease on machine {machine}, and only its tenants challenge it",
+    advice="look at your leases.",
 )
 class NoRunningLease(InvalidInput):
-    """A machine is to be challenged by somebody who rents nothing there. lease: the one that was named, or 0."""
+    """A machine is to be challenged by somebody who rents nothing there."""
 
     machine: int
+
+
+@error_type(
+    "lease-not-there",
+    problem="Lease {lease:lease} is no running lease of yours on machine {machine}, and only its tenants challenge it",
+    advice="look at your leases.",
+)
+class LeaseNotThere(NoRunningLease):
+    """The same, of a lease that was named."""
+
     lease: int
 
 
