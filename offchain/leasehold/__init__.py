@@ -43,7 +43,9 @@ if TYPE_CHECKING:
         FailedOver,
         Failover,
         FaultsSettled,
+        KeepGoing,
         LeaseGiven,
+        LeaseKept,
         LeaseResults,
         LeasesAccepted,
         LeasesOpened,
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         SetWorkload,
         SignOffer,
         SilenceProven,
+        SshDoor,
         Started,
         Step,
         TenantLease,
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
         connect,
         quote_request,
         signed_offers,
+        ssh_door,
     )
     from leasehold.errors import LeaseholdError
     from leasehold.home import Home
@@ -108,13 +112,13 @@ _ROOMS = {
     "client": (
         "AcceptLeases", "AllowDelegate", "Approve", "Approved", "CancelOffers", "ChallengeMachine", "Close",
         "DelegateAllowed", "DelegateRevoked", "Deposit", "Ended", "Extend", "Extended", "FailedOver",
-        "Failover", "FaultsSettled", "LeaseGiven", "LeaseResults", "LeasesAccepted", "LeasesOpened",
-        "MachineChallenged", "Move", "Moved", "Observer", "OfferSigned", "OffersTakenBack", "PaidFromLedger",
-        "PaidToLedger", "Plan", "PoolClient", "ProposalMade", "ProveSilence", "Rate", "Rated", "Reject",
-        "Rent", "Rented", "Request", "Resize", "Resized", "RevokeDelegate", "Sent", "SetWorkload",
-        "SettleFaults", "SettledByOthers", "Settlement", "SettlementDue", "SettlementMade", "SignOffer",
-        "SilenceProven", "Started", "Step", "TenantLease", "Transfer", "Withdraw", "WorkloadChanged",
-        "connect", "quote_request", "signed_offers",
+        "Failover", "FaultsSettled", "KeepGoing", "LeaseGiven", "LeaseKept", "LeaseResults", "LeasesAccepted",
+        "LeasesOpened", "MachineChallenged", "Move", "Moved", "Observer", "OfferSigned", "OffersTakenBack",
+        "PaidFromLedger", "PaidToLedger", "Plan", "PoolClient", "ProposalMade", "ProveSilence", "Rate",
+        "Rated", "Reject", "Rent", "Rented", "Request", "Resize", "Resized", "RevokeDelegate", "Sent",
+        "SetWorkload", "SettleFaults", "SettledByOthers", "Settlement", "SettlementDue", "SettlementMade",
+        "SignOffer", "SilenceProven", "SshDoor", "Started", "Step", "TenantLease", "Transfer", "Withdraw",
+        "WorkloadChanged", "connect", "quote_request", "signed_offers", "ssh_door",
     ),
     "errors": ("LeaseholdError",),
     "home": ("Home",),
@@ -145,8 +149,10 @@ __all__ = [
     "Failover",
     "FaultsSettled",
     "Home",
+    "KeepGoing",
     "Lease",
     "LeaseGiven",
+    "LeaseKept",
     "LeaseResults",
     "LeaseState",
     "LeaseholdError",
@@ -188,6 +194,7 @@ __all__ = [
     "SettlementMade",
     "SignOffer",
     "SilenceProven",
+    "SshDoor",
     "Started",
     "Step",
     "TenantLease",
@@ -207,6 +214,7 @@ __all__ = [
     "parse_share",
     "quote_request",
     "signed_offers",
+    "ssh_door",
 ]
 
 

@@ -44,6 +44,17 @@ from leasehold.client._faults import (
     executable,
 )
 from leasehold.client._index import alone
+from leasehold.client._keeping import (
+    KeepGoing,
+    Keeping,
+    KeepPlan,
+    LeaseKept,
+    Look,
+    Looked,
+    LookFailed,
+    Next,
+    decide,
+)
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._money import (
@@ -91,6 +102,7 @@ from leasehold.client._settling import (
     SettlementDue,
     SettlementMade,
 )
+from leasehold.client._ssh import SshDoor, ssh_door
 from leasehold.client._tenancy import (
     Close,
     ClosePlan,
@@ -163,15 +175,23 @@ __all__ = [
     "FailoverPlan",
     "FaultsSettled",
     "HandedOver",
+    "KeepGoing",
+    "KeepPlan",
+    "Keeping",
     "LeaseGiven",
+    "LeaseKept",
     "LeaseResults",
     "LeasesAccepted",
     "LeasesOpened",
     "LockedWallet",
+    "Look",
+    "LookFailed",
+    "Looked",
     "MachineChallenged",
     "Move",
     "MovePlan",
     "Moved",
+    "Next",
     "NoDelegate",
     "NoResultsAnyMore",
     "NoResultsYet",
@@ -221,6 +241,7 @@ __all__ = [
     "SignOffer",
     "SignOfferPlan",
     "SilenceProven",
+    "SshDoor",
     "Started",
     "Step",
     "TenantLease",
@@ -239,6 +260,7 @@ __all__ = [
     "arbiter_of",
     "connect",
     "current",
+    "decide",
     "delegates_of",
     "executable",
     "fetch_lease_results",
@@ -252,6 +274,7 @@ __all__ = [
     "quorum_of",
     "quote_request",
     "signed_offers",
+    "ssh_door",
     "take_off",
     "unfetched_results",
     "workloads_of",
