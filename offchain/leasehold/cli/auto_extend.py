@@ -15,7 +15,7 @@ from leasehold.cli._options import LeaseId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
 from leasehold.cli._shown import transaction, utc
-from leasehold.client import Extended, KeepGoing, LeaseKept, Look, Looked, LookFailed, Step
+from leasehold.client import Extended, KeepGoing, LeaseKept, LeaseLook, Looked, LookFailed, Step
 from leasehold.market import format_amount, format_duration, parse_duration
 
 
@@ -56,7 +56,7 @@ async def auto_extend(
             False,
         )
 
-        def tell(look: Look) -> str:
+        def tell(look: LeaseLook) -> str:
             call.out.say(look.next.why)
             if look.waits:
                 call.out.say(
@@ -67,7 +67,10 @@ async def auto_extend(
         def follow(step: Step) -> None:
             nonlocal agreed
             if isinstance(step, Looked):
-                call.out.if_interrupted = f"Interrupted: nothing extends lease {shown} any more, and it ends {utc(step.look.lease.end)}."
+                end = utc(step.look.lease.end)
+                call.out.if_interrupted = (
+                    f"Interrupted: nothing extends lease {shown} any more, and it ends {end}."
+                )
                 what = tell(step.look)
                 if step.look.next.seconds and not agreed:
                     call.out.confirm(f"Extend by {what} now, and so on until {utc(plan.keeping.until)}?")
@@ -77,7 +80,7 @@ async def auto_extend(
             elif isinstance(step, Extended):
                 call.out.say(f"Lease {shown} is paid until {utc(step.lease.end)}.")
 
-        def document(look: Look) -> dict[str, Json]:
+        def document(look: LeaseLook) -> dict[str, Json]:
             cost = {"cost": format_amount(look.cost, money.decimals)} if look.next.seconds else {}
             return {"lease": shown, "end": look.lease.end, "extended": 0, **cost}
 

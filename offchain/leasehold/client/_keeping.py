@@ -95,7 +95,7 @@ def decide(lease: Lease, keeping: Keeping, now: int) -> Next:
 
 
 @dataclass(frozen=True)
-class Look:
+class LeaseLook:
     """How a lease stands, and what to do. waits: the wallet has something under way, maybe the last extension.
 
     taken: unix seconds. cost: of what is to be extended now, token units.
@@ -115,7 +115,7 @@ class KeepPlan(Plan["LeaseKept"]):
     client: PoolClient
     keeping: Keeping
     once: bool
-    look: Look
+    look: LeaseLook
     cautions: tuple[str, ...] = ()
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -148,7 +148,7 @@ class KeepPlan(Plan["LeaseKept"]):
 class Looked(Step):
     """What it says is done next. Whoever does not want that asks for no more steps."""
 
-    look: Look
+    look: LeaseLook
 
 
 @dataclass(frozen=True)
@@ -162,18 +162,18 @@ class LookFailed(Step):
 class LeaseKept(Step):
     """It needs no more, or was only to be looked at once. extended: what the last look led to."""
 
-    look: Look
+    look: LeaseLook
     extended: Extended | None
 
 
-async def _look(client: PoolClient, number: int, keeping: Keeping) -> Look:
+async def _look(client: PoolClient, number: int, keeping: Keeping) -> LeaseLook:
     lease, now = await client.lease(number), await client.now()
     step = decide(lease, keeping, now)
     waits = bool(step.seconds) and await _under_way(client)
     cost = extension_cost(lease, step.seconds) if step.seconds else 0
     if waits:
         step = Next(0, now + SHORTEST, step.why)
-    return Look(lease, now, step, waits, cost)
+    return LeaseLook(lease, now, step, waits, cost)
 
 
 async def _under_way(client: PoolClient) -> bool:
