@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from leasehold.chain import Deployment, Receipt
+from leasehold.chain import Receipt
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Output
 from leasehold.cli._proposing import file_proposal
 from leasehold.client import LockedWallet, Observer, PoolClient, Proposed, Update, connect
-from leasehold.errors import SettingsError
 
 
 class Narrator(Observer):
@@ -59,12 +58,7 @@ async def open_session(
         SettingsError: no deployment is named, or no such group is known. WrongChain, RpcUnavailable. WalletError.
     """
     signs = signs and not call.dry_run
-    settings = call.settings
-    if settings.deployment is None:
-        raise SettingsError(
-            "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
-        )
-    deployment = Deployment.load(settings.deployment)
+    settings, deployment = call.settings, call.deployment
     other = call.acting.account_for(call.groups, deployment.accounts)
     group = call.groups.get(call.acting.group) if call.acting.group is not None else None
     wallet = None
