@@ -33,8 +33,8 @@ from leasehold.client import (
     SettlementDue,
     SettlementMade,
     Step,
-    arbiter_of,
-    current,
+    faults_of,
+    view_fault,
 )
 from leasehold.market import AllowanceMissing, format_amount, format_duration
 
@@ -145,9 +145,7 @@ async def list_faults(
 ) -> None:
     """List the outages and other faults of the pool's machines, and what they cost."""
     async with open_session(call, account=False) as session:
-        index = await session.index()
-        money = session.money
-        found = [await current(session, each) for each in await index.faults(machine=machine)]
+        found, money = await faults_of(session, machine), session.money
         call.out.answer([fault_json(each, money) for each in found])
         call.out.table(
             (">fault", ">machine", "kind", "state", "when", ">costs"),
@@ -170,12 +168,10 @@ async def list_faults(
 async def show_fault(call: Invocation, fault: FaultId) -> None:
     """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
     async with open_session(call, account=False) as session:
-        found = await session.fault(fault)
-        index = await session.index()
-        record, losses = await index.fault(fault), await index.losses(fault=fault)
-        now, money = await session.now(), session.money
+        view, now, money = await view_fault(session, fault), await session.now(), session.money
+        found, record, losses, arbiter = view.fault, view.record, view.losses, view.arbiter
         parts = (record.pot, record.reported, record.rest) if record else (0, 0, 0)
-        arbiter, sink = await arbiter_of(session, found), record.sink if record else None
+        sink = record.sink if record else None
         shares = [format_amount(each, money.decimals) for each in parts]
         call.out.answer(
             {
