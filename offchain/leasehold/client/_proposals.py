@@ -88,22 +88,26 @@ async def check_alive(client: PoolClient, proposal: Proposal) -> None:
 
 @dataclass(frozen=True)
 class SignProposal(Request["ProposalSigned"]):
-    """Sign a proposal as one of its group. Nothing is sent."""
+    """Sign a proposal as one of its group. Nothing is sent. What its calls can take: `read_calls`."""
 
     proposal: Proposal
 
     async def plan(self, client: PoolClient) -> SignProposalPlan:
         await check_alive(client, self.proposal)
-        refusal = await refusal_of(client, self.proposal)
-        return SignProposalPlan(client, self.proposal, refusal)
+        calls = self.proposal.execution.calls if self.proposal.kind == "execute" else ()
+        decoded = decode_calls(calls, await client.pool.contracts())  # nobody signs what cannot be read
+        return SignProposalPlan(
+            client, self.proposal, tuple(decoded), await refusal_of(client, self.proposal)
+        )
 
 
 @dataclass(frozen=True)
 class SignProposalPlan(Plan["ProposalSigned"]):
-    """A proposal to be signed. refusal: why it would be refused as things stand."""
+    """A proposal to be signed. calls: what an `execute` does. refusal: why it would be refused as things stand."""
 
     client: PoolClient
     proposal: Proposal
+    calls: tuple[DecodedCall, ...]
     refusal: ContractError | None
 
     @property

@@ -12,6 +12,7 @@ from leasehold import (
     AskForSession,
     Deposit,
     ExecuteProposal,
+    LeaseholdError,
     ProposalExecuted,
     ProposalMade,
     RenewProposal,
@@ -101,6 +102,11 @@ async def test_who_is_no_signer_signs_nothing_and_a_group_executes_nothing(
             await stranger.carry_out(plan)
         with pytest.raises(CannotAct, match="pays its gas"):
             await client.plan(ExecuteProposal(proposal, {}))
+        assert [call.function for call in plan.calls] == ["withdraw"]
+        (call,) = proposal.execution.calls
+        longer = replace(proposal.execution, calls=(replace(call, data=call.data + b"\0"),))
+        with pytest.raises(LeaseholdError, match="cannot be shown"):  # what nobody can read, nobody signs
+            await stranger.plan(SignProposal(replace(proposal, messages=(longer,))))
         world.advance(8 * 86_400)
         with pytest.raises(FileRefused, match="has passed"):
             await stranger.plan(SignProposal(proposal))
