@@ -120,6 +120,7 @@ HINTS: Final[dict[str, Hint]] = {
     "signatures-missing": Hint("get {more} more of {listed}, by `leasehold group approve`."),
     "not-of-this-lease": Hint("ask {account} for `leasehold accept-transfer {lease:lease}`."),
     "no-groups": Hint("name one with `leasehold group create`."),
+    "two-actors": Hint("say --as-group or --for-account, not both."),
     "not-the-tenant": Hint("choose its wallet with --wallet, or --as-group."),
     "not-a-delegate": Hint("see `leasehold delegate list`."),
     "nothing-allowed": Hint("name one, or `leasehold delegate revoke`."),

@@ -59,8 +59,6 @@ async def open_session(
     """
     signs = signs and not call.dry_run
     settings, deployment = call.settings, call.deployment
-    other = call.acting.account_for(call.groups, deployment.accounts)
-    group = call.groups.get(call.acting.group) if call.acting.group is not None else None
     wallet = None
     if signs or account:
         wallet = LockedWallet(call.keystore, call.chosen(), call.password)
@@ -70,14 +68,14 @@ async def open_session(
         rpc=settings.rpc,
         ipfs=settings.ipfs,
         home=call.home,
-        group=group,
-        account=other if group is None else None,
+        group=call.acting.group,
+        account=call.acting.account,
         observer=Narrator(call.out),
         sends=signs,
         documents_timeout=settings.documents_timeout,
     )
     async with opening as client:
-        if signs and group is None and wallet is not None:
+        if signs and client.group is None and wallet is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
             await wallet.unlock()
         try:

@@ -1,6 +1,7 @@
 """What the use cases of a tenant, and of whoever hands leases, terms and powers on, refuse before anything is sent.
 
 InvalidInput
+├── TwoActors
 ├── NotTheTenant
 ├── NotADelegate
 ├── NothingAllowed
@@ -25,6 +26,11 @@ from __future__ import annotations
 from leasehold.agreements import FileRefused
 from leasehold.errors import AgentError, LeaseholdError, error_type
 from leasehold.market import InvalidInput, NotEnoughFunds
+
+
+@error_type("two-actors", problem="A group is no delegate", advice="name a group or an account, not both.")
+class TwoActors(InvalidInput):
+    """A pool is to be opened for a group and for another account."""
 
 
 @error_type(
