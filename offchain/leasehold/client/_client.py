@@ -171,14 +171,15 @@ class PoolClient:
 
         Raises:
             AllowanceMissing: the pool may not take it, and was not to be approved. ContractError: the pool refuses.
-            PlanUsed: it was carried out, or begun, before.
+            PlanUsed: it was carried out, or begun, before. PlanStale: it would do or cost something else now.
         """
         if any(begun is plan for begun in self._begun):
             raise PlanUsed
         try:
             if plan.payment is not None and not approve:
                 self.renter().check_allowance(plan.payment)
-            self._begun.append(plan)
+            self._begun.append(plan)  # before anything is waited for: two tasks may have the same plan
+            await plan.check()
             async for step in plan.prepare():
                 yield step
             receipt = None if plan.payment is None else await self.renter().approve(plan.payment)
@@ -199,7 +200,7 @@ class PoolClient:
         last: Step | None = None
         async for step in self.steps(plan, approve=approve):
             last = step
-        if last is None or isinstance(last, ProposalMade):
+        if last is None or (isinstance(last, ProposalMade) and self.group is not None):
             raise CannotAct(
                 "A group sends nothing itself: take the proposal that the last of the steps holds."
             )

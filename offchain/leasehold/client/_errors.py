@@ -13,6 +13,8 @@ InvalidInput
 └── StandbyForItself
 NoMachineMatches
 └── NoSuchMachine
+NotEnoughFunds
+└── LedgerNotCovered                for what only a ledger pays
 MarketError
 └── CannotAct                       something that a group or a delegate cannot do
     ├── PaysFromLedger
@@ -20,7 +22,8 @@ MarketError
     │   └── NoGroupSession
     └── NoDelegate                  the account has not let this wallet act for it
 LeaseholdError
-└── PlanUsed                        a plan is carried out a second time
+├── PlanUsed                        a plan is carried out a second time
+└── PlanStale                       it would do or cost something else by now
 WalletError
 └── WalletNeeded
 ChainError
@@ -30,7 +33,7 @@ ChainError
 from __future__ import annotations
 
 from leasehold.errors import ChainError, LeaseholdError, NotAuthorized, WalletError, error_type
-from leasehold.market import InvalidInput, MarketError, NoMachineMatches
+from leasehold.market import InvalidInput, MarketError, NoMachineMatches, NotEnoughFunds
 
 
 @error_type("duration-missing", problem="How long?", advice="Name a duration.")
@@ -136,12 +139,37 @@ class NoSuchMachine(NoMachineMatches):
 
 
 @error_type(
+    "ledger-not-covered",
+    problem=(
+        "That takes {needed:money} from the ledger, which holds {ledger:money}, and the wallet has {wallet:money}"
+    ),
+    advice="get {missing:money} more.",
+)
+class LedgerNotCovered(NotEnoughFunds):
+    """Ledger and wallet together hold less than what a ledger pays."""
+
+    needed: int
+    ledger: int
+    wallet: int
+    missing: int
+
+
+@error_type(
     "plan-used",
     problem="This plan was carried out already, or begun",
     advice="see what became of it, and make a new one from how things are now.",
 )
 class PlanUsed(LeaseholdError):
     """Whoever tries again after an answer that never came would pay twice: what was sent may still be mined."""
+
+
+@error_type(
+    "plan-stale",
+    problem="Things have changed since this plan was made, and it would do or cost something else now",
+    advice="make a new one, and look at it.",
+)
+class PlanStale(LeaseholdError):
+    """Whoever looked at the plan and said yes did not say it to this. Nothing was sent."""
 
 
 class CannotAct(MarketError):

@@ -72,6 +72,9 @@ class Plan(ABC, Generic[R]):
     payment: Payment | None = None
     cautions: tuple[str, ...] = ()
 
+    async def check(self) -> None:
+        """See, before anything is done, that it would still do and cost what it says. Raises PlanStale."""
+
     async def prepare(self) -> AsyncIterator[Step]:
         """Do what has to be done before any money may move."""
         nothing: tuple[Step, ...] = ()
