@@ -134,7 +134,7 @@ def lost_tests(path: Path) -> Iterator[str]:
     files: list[Path] = []
     for contract, test, rest in CITED_TEST.findall(text_of(path)):
         if contract:
-            files = [file for file in by_name().get(f"{contract}.t.sol", [])]
+            files = list(by_name().get(f"{contract}.t.sol", []))
         if not any(re.search(rf"function \w*{test or rest}\(", text_of(file)) for file in files):
             yield f"test {contract}.{test or rest}"
     invariants = text_of(ROOT / "tests/invariants/Invariants.sol")
@@ -245,7 +245,7 @@ def terms() -> list[tuple[str, str, str, str]]:
 
 
 def declared(name: str) -> bool:
-    """Whether a contract declares it: `Params`, or `Params.bond` and `Committee.join`, where the first has the second."""
+    """Whether a contract declares it: `Params`, or `Params.bond` where the first has the second."""
     first, _, inside = name.partition(".")
     for path in (ROOT / "contracts").rglob("*.sol"):
         own = rf"\b(?:contract|interface|library|struct|enum|type|error|event|function|modifier) {first}\b"
