@@ -84,6 +84,13 @@ HINTS: Final[dict[str, Hint]] = {
     ),
     "rules-change": Hint("read it with `leasehold pool params`, and try again then."),
     "penalty-not-covered": Hint("run `leasehold wallet deposit {missing:tokens}` first."),
+    "no-price": Hint("pass --price with whole tokens per GPU-hour."),
+    "share-not-kept-apart": Hint("pass --smallest-share {least} or more."),
+    "describes-another": Hint("run `leasehold provider operator {machine} MACHINE.JSON` first."),
+    "not-its-keeper": Hint("choose a wallet with --wallet."),
+    "operator-only": Hint(
+        "its key is on the host, where the agent answers challenges and `leasehold-agent report` reports."
+    ),
     "price-not-positive": Hint("set --price to whole tokens per GPU-hour."),
     "no-such-span": Hint(
         "{shortest:duration} to {longest:duration} is no such span.",

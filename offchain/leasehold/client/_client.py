@@ -35,7 +35,7 @@ from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import Proposed
-from leasehold.client._plan import Approved, Plan, R, Request, Step
+from leasehold.client._plan import Approved, P, Plan, Plannable, R, Request, Step
 from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
@@ -160,7 +160,7 @@ class PoolClient:
 
     # ------------------------------------------------------------------------------------------- what is to be done
 
-    async def plan(self, request: Request[R]) -> Plan[R]:
+    async def plan(self, request: Plannable[P]) -> P:
         """What the request would do now, and what it costs. Nothing is sent. Raises LeaseholdError: why it cannot."""
         return await request.plan(self)
 
@@ -171,13 +171,14 @@ class PoolClient:
 
         Raises:
             AllowanceMissing: the pool may not take it, and was not to be approved. ContractError: the pool refuses.
-            PlanUsed: it was carried out, or begun, before.
+            PlanUsed: it was carried out, or begun, before. PlanStale: it would do or cost something else now.
         """
         if any(begun is plan for begun in self._begun):
             raise PlanUsed
         try:
             if plan.payment is not None and not approve:
                 self.renter().check_allowance(plan.payment)
+            await plan.check()
             self._begun.append(plan)
             async for step in plan.prepare():
                 yield step
@@ -304,7 +305,6 @@ class PoolClient:
             self.token,
             self.rpc,
             self.account,
-            self.sender,
             blocks=self.ipfs,
             now=self.now,
             ledger_only=self.other is not None,

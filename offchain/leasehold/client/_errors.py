@@ -10,17 +10,29 @@ InvalidInput
 ├── AlreadyThere
 ├── NoStandby
 ├── StandbyUnknown
-└── StandbyForItself
+├── StandbyForItself
+├── NoPrice
+├── NoSuchShare
+├── ShareNotKeptApart
+└── DescribesAnother
 NoMachineMatches
 └── NoSuchMachine
+NotEnoughFunds
+└── LedgerNotCovered                for what only a ledger pays
 MarketError
+├── NothingToDo
 └── CannotAct                       something that a group or a delegate cannot do
     ├── PaysFromLedger
     ├── NoSession
     │   └── NoGroupSession
     └── NoDelegate                  the account has not let this wallet act for it
+MachineUnavailable
+├── StakeStillLocked
+├── NotItsKeeper
+└── OperatorOnly                    a thing that the agent does, and nobody else
 LeaseholdError
-└── PlanUsed                        a plan is carried out a second time
+├── PlanUsed                        a plan is carried out a second time
+└── PlanStale                       it would do or cost something else by now
 WalletError
 └── WalletNeeded
 ChainError
@@ -30,7 +42,7 @@ ChainError
 from __future__ import annotations
 
 from leasehold.errors import ChainError, LeaseholdError, NotAuthorized, WalletError, error_type
-from leasehold.market import InvalidInput, MarketError, NoMachineMatches
+from leasehold.market import InvalidInput, MachineUnavailable, MarketError, NoMachineMatches, NotEnoughFunds
 
 
 @error_type("duration-missing", problem="How long?", advice="Name a duration.")
@@ -124,6 +136,94 @@ class StandbyUnknown(InvalidInput):
     lease: int
 
 
+@error_type("no-price", problem="A machine needs a price", advice="name one in whole tokens per GPU-hour.")
+class NoPrice(InvalidInput):
+    """A machine is to join, and nobody said for how much."""
+
+
+@error_type(
+    "no-such-share",
+    problem="The smallest share is 1, 2, 4 or 8 cells, not {cells}",
+    advice="choose one of these.",
+)
+class NoSuchShare(InvalidInput):
+    """A share that no machine can be cut into."""
+
+    cells: int
+
+
+@error_type(
+    "share-not-kept-apart",
+    problem="The machine's host cannot keep shares of less than {least} of 8 cells apart",
+    advice="name that many or more.",
+)
+class ShareNotKeptApart(InvalidInput):
+    """The smallest share is smaller than what the host can keep apart. Cells."""
+
+    least: int
+
+
+@error_type(
+    "describes-another",
+    problem="That describes a machine of the operator {operator}, and machine {machine} has {has}",
+    advice="give the machine that operator first.",
+)
+class DescribesAnother(InvalidInput):
+    """A machine.json of another host, or of another key."""
+
+    machine: int
+    operator: str
+    has: str
+
+
+@error_type(
+    "stake-still-locked",
+    problem="The stake of machine {machine} is locked until {until:utc}",
+    advice="try again then.",
+)
+class StakeStillLocked(MachineUnavailable):
+    """The machine has retired, and its delay runs. Unix seconds."""
+
+    machine: int
+    until: int
+
+
+@error_type(
+    "not-its-keeper",
+    problem=(
+        "Only its provider {provider} or its operator {operator} does this for machine {machine}, and you are {account}"
+    ),
+    advice="use one of their wallets.",
+)
+class NotItsKeeper(MachineUnavailable):
+    """A machine is somebody else's to keep."""
+
+    machine: int
+    provider: str
+    operator: str
+    account: str
+
+
+@error_type(
+    "operator-only",
+    problem="Only its operator {operator} does this for machine {machine}, and you are {account}",
+    advice="its key is on the host, where the agent answers and reports.",
+)
+class OperatorOnly(MachineUnavailable):
+    """What the agent says of its machine nobody says for it, not even the provider."""
+
+    machine: int
+    operator: str
+    account: str
+
+
+@error_type(
+    "nothing-to-do", problem="There is nothing to do", advice="look again when something has changed."
+)
+class NothingToDo(MarketError):
+    """The plan would send nothing."""
+
+
 @error_type(
     "no-such-machine",
     problem="There is no machine {machine} in this pool",
@@ -136,12 +236,37 @@ class NoSuchMachine(NoMachineMatches):
 
 
 @error_type(
+    "ledger-not-covered",
+    problem=(
+        "That takes {needed:money} from the ledger, which holds {ledger:money}, and the wallet has {wallet:money}"
+    ),
+    advice="get {missing:money} more.",
+)
+class LedgerNotCovered(NotEnoughFunds):
+    """Ledger and wallet together hold less than what a ledger pays."""
+
+    needed: int
+    ledger: int
+    wallet: int
+    missing: int
+
+
+@error_type(
     "plan-used",
     problem="This plan was carried out already, or begun",
     advice="see what became of it, and make a new one from how things are now.",
 )
 class PlanUsed(LeaseholdError):
     """Whoever tries again after an answer that never came would pay twice: what was sent may still be mined."""
+
+
+@error_type(
+    "plan-stale",
+    problem="Things have changed since this plan was made, and it would do or cost something else now",
+    advice="make a new one, and look at it.",
+)
+class PlanStale(LeaseholdError):
+    """Whoever looked at the plan and said yes did not say it to this. Nothing was sent."""
 
 
 class CannotAct(MarketError):

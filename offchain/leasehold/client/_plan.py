@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from leasehold.chain import Receipt
 from leasehold.market import Payment
@@ -64,6 +64,9 @@ class Plan(ABC, Generic[R]):
     payment: Payment | None = None
     cautions: tuple[str, ...] = ()
 
+    async def check(self) -> None:
+        """See, before anything is done, that it would still do and cost what it says. Raises PlanStale."""
+
     async def prepare(self) -> AsyncIterator[Step]:
         """Do what has to be done before any money may move."""
         nothing: tuple[Step, ...] = ()
@@ -73,3 +76,12 @@ class Plan(ABC, Generic[R]):
     @abstractmethod
     def steps(self) -> AsyncIterator[Step]:
         """Do it. What must be approved has been. The last step is the request's outcome."""
+
+
+P = TypeVar("P", bound=Plan[Step], covariant=True)
+
+
+class Plannable(Protocol[P]):
+    """A request, by the plan that is made of it: `PoolClient.plan` gives a `Join` its `JoinPlan`."""
+
+    async def plan(self, client: PoolClient) -> P: ...

@@ -99,7 +99,7 @@ from leasehold.market._placing import (
     rentable_cells,
     valid_share,
 )
-from leasehold.market._provider import Due, Joined, Provider
+from leasehold.market._provider import Due, Provider
 from leasehold.market._quote import (
     Funds,
     Money,
@@ -177,7 +177,6 @@ __all__ = [
     "InvalidInput",
     "InvalidSize",
     "JoinQuote",
-    "Joined",
     "LeaseNotCovered",
     "LeavesTooEarly",
     "LeavingTooSoon",
