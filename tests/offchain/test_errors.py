@@ -158,6 +158,7 @@ DRAWN = {
     "leasehold.agreements._errors": lambda kind: True,
     "leasehold.home._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,
+    "leasehold.client._validator_errors": lambda kind: True,
 }
 
 

@@ -101,6 +101,18 @@ HINTS: Final[dict[str, Hint]] = {
     "machine-file-invalid": Hint(f"write it anew with {_DESCRIBE}."),
     "machine-file-unreadable": Hint(f"write it with {_DESCRIBE}."),
     "consent-unfit": Hint("run `leasehold-agent describe --owner {provider}` on the host again."),
+    # owning a pool
+    "changes-nothing": Hint("name parameters as NAME=VALUE."),
+    "amounts-missing": Hint("name all parameters with --params."),
+    # measuring
+    "no-score": Hint("pass --score with 0 to 1000."),
+    "other-hardware": Hint("use --fail."),
+    "not-on-committee": Hint("see `leasehold validator status`."),
+    "vote-not-here": Hint("run this where you committed, with the same --home."),
+    "bad-outage": Hint("correct --from and --to."),
+    "not-attested": Hint("see `leasehold fault {fault}`."),
+    "revision-unknown": Hint("say what you measured with --spec and --fail, or nothing."),
+    "no-logs": Hint("name another one with --rpc."),
     # acting for others, agreements, the home
     "duration-missing": Hint("Say --for 2h."),
     "not-live": Hint("see `leasehold show {lease:lease}`."),

@@ -23,19 +23,15 @@ async def own_machines(client: PoolClient) -> list[MachineRecord]:
     account = client.account.lower()
     return [
         record
-        for record in await (await client.index()).machines()
+        for record in await (await client.index(again=True)).machines()
         if record.machine.provider.lower() == account
     ]
 
 
 async def own_leases(client: PoolClient) -> list[Lease]:
-    """The leases on the account's machines, as the index has them."""
-    index = await client.index()
-    return [
-        record.lease
-        for owned in await own_machines(client)
-        for record in await index.leases(machine=owned.machine.id)
-    ]
+    """The leases on the account's machines, at the head of the chain."""
+    machines, index = await own_machines(client), await client.index()
+    return [record.lease for owned in machines for record in await index.leases(machine=owned.machine.id)]
 
 
 # ---------------------------------------------------------------------------------------------------------- collect

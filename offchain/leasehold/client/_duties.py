@@ -56,7 +56,7 @@ async def tended(client: PoolClient, number: int, *, operator_only: bool = False
 class ReportOutage(Request["OutageReported"]):
     """As the operator, say that a machine is down from now on: half as dear as when others prove it.
 
-    Its leases are not billed from now on. `Recover` ends it.
+    Its leases are not billed from now on. `RecoverMachine` ends it.
     """
 
     machine: int
@@ -108,7 +108,7 @@ class OutageReported(Sent):
 
 
 @dataclass(frozen=True)
-class AnswerChallenge(Request["Answered"]):
+class AnswerChallenge(Request["ChallengeAnswered"]):
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself.
 
     operator: what signs for the machine, where another account sends.
@@ -131,7 +131,7 @@ class AnswerChallenge(Request["Answered"]):
 
 
 @dataclass(frozen=True)
-class AnswerPlan(Plan["Answered"]):
+class AnswerPlan(Plan["ChallengeAnswered"]):
     """A challenge that stands `until` (unix seconds)."""
 
     client: PoolClient
@@ -146,17 +146,17 @@ class AnswerPlan(Plan["Answered"]):
             self.request.operator,
         )
         if operator is None:
-            yield Answered(await faults.answer(machine))
+            yield ChallengeAnswered(await faults.answer(machine))
             return
         header = await self.client.rpc.header()  # its time: a proof from the future is refused
         at = header.timestamp if header else await self.client.now()
         word = Answer(operator.address, machine, self.challenge.id, at)
         proof = await sign(word, self.client.domain, operator)
-        yield Answered(await faults.answer(machine, at, proof))
+        yield ChallengeAnswered(await faults.answer(machine, at, proof))
 
 
 @dataclass(frozen=True)
-class Answered(Sent):
+class ChallengeAnswered(Sent):
     """The challenge is over: a tenth of its bond is the provider's."""
 
 
@@ -164,7 +164,7 @@ class Answered(Sent):
 
 
 @dataclass(frozen=True)
-class Recover(Request["Recovered"]):
+class RecoverMachine(Request["Recovered"]):
     """Say that a machine works again: ends its outage, which fixes what that costs, or the stall after a lease that
     was not started. The provider or the operator sends this.
     """
@@ -207,7 +207,7 @@ class Recovered(Sent):
 
 
 @dataclass(frozen=True)
-class Appeal(Request["Appealed"]):
+class Appeal(Request["AppealFiled"]):
     """Appeal against a fault of a machine of one's own, with a bond out of the ledger; what that lacks comes from the
     wallet first. Its arbiter rules; silence lets it stand and gives the bond back.
     """
@@ -229,7 +229,7 @@ class Appeal(Request["Appealed"]):
 
 
 @dataclass(frozen=True)
-class AppealPlan(Plan["Appealed"]):
+class AppealPlan(Plan["AppealFiled"]):
     """An appeal, on which `arbiter` would rule. payment: the bond."""
 
     client: PoolClient
@@ -244,11 +244,11 @@ class AppealPlan(Plan["Appealed"]):
         async for step in pay_in(self.client, self.payment):
             yield step
         receipt = await (await self.client.pool.faults()).appeal(self.fault.id)
-        yield Appealed(receipt, await self.client.fault(self.fault.id))
+        yield AppealFiled(receipt, await self.client.fault(self.fault.id))
 
 
 @dataclass(frozen=True)
-class Appealed(Sent):
+class AppealFiled(Sent):
     """The arbiter may rule, until the fault's deadline."""
 
     fault: Fault

@@ -14,7 +14,9 @@ InvalidInput
 ├── NoPrice
 ├── NoSuchShare
 ├── ShareNotKeptApart
-└── DescribesAnother
+├── DescribesAnother
+├── ChangesNothing
+└── AmountsMissing
 NoMachineMatches
 └── NoSuchMachine
 NotEnoughFunds
@@ -174,6 +176,26 @@ class DescribesAnother(InvalidInput):
     machine: int
     operator: str
     has: str
+
+
+@error_type("changes-nothing", problem="That changes nothing", advice="name parameters and their values.")
+class ChangesNothing(InvalidInput):
+    """The rules that are proposed are those in force."""
+
+
+@error_type(
+    "amounts-missing",
+    problem=(
+        "{symbol} has {decimals} decimals and the token of the pool at hand {others}, so amounts cannot be taken over"
+    ),
+    advice="name all of them.",
+)
+class AmountsMissing(InvalidInput):
+    """A pool on another token, whose parameters are to be those of the pool at hand."""
+
+    symbol: str
+    decimals: int
+    others: int
 
 
 @error_type(

@@ -191,7 +191,7 @@ class Joined(Registered):
 
 
 @dataclass(frozen=True)
-class AddStake(Request["StakeAdded"]):
+class AddStake(Request["MachineStaked"]):
     """Add to the stake of a machine of one's own, for instance after the minimum was raised. amount: whole tokens."""
 
     machine: int
@@ -208,7 +208,7 @@ class AddStake(Request["StakeAdded"]):
 
 
 @dataclass(frozen=True)
-class AddStakePlan(Plan["StakeAdded"]):
+class AddStakePlan(Plan["MachineStaked"]):
     """A stake that would be larger, by the payment's amount."""
 
     client: PoolClient
@@ -220,11 +220,11 @@ class AddStakePlan(Plan["StakeAdded"]):
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.add_stake(self.machine.id, self.payment.amount)
-        yield StakeAdded(receipt, await self.client.pool.machine_of(self.machine.id))
+        yield MachineStaked(receipt, await self.client.pool.machine_of(self.machine.id))
 
 
 @dataclass(frozen=True)
-class StakeAdded(Sent):
+class MachineStaked(Sent):
     """The machine has more at stake. machine: as it is now."""
 
     machine: Machine

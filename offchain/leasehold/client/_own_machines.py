@@ -190,7 +190,7 @@ class ChangeOperator(Request["OperatorChanged"]):
         key, provider = to_checksum_address(described.operator), client.provider()
         machine = await provider.own(self.machine)
         consent = described.consent_for(client.account, client.deployment.controller, await client.now())
-        for record in await (await client.index()).machines(provider=client.account):
+        for record in await (await client.index(again=True)).machines(provider=client.account):
             if record.machine.operator == key and record.machine.id != machine.id:
                 raise AlreadyJoined(
                     f"{key} serves machine {record.machine.id} already", "make a key of its own."
@@ -240,7 +240,7 @@ class PublishDocuments(Request["MachineChanged"]):
     async def plan(self, client: PoolClient) -> PublishPlan:
         """Raises DocumentInvalid, UnknownMachine, SomebodyElses, DescribesAnother: it has another operator."""
         described, machine = MachineFile.of(self.described), await client.provider().own(self.machine)
-        record = await (await client.index()).machine(machine.id)
+        record = await (await client.index(again=True)).machine(machine.id)
         if record is None:
             raise MachineUnavailable(
                 f"The index does not know machine {machine.id}", "try again in a moment."

@@ -127,6 +127,7 @@ from leasehold.market._renter import (
     settleable,
 )
 from leasehold.market._rules import (
+    AMOUNTS,
     TIMELOCK,
     Change,
     changed_params,
@@ -147,6 +148,7 @@ from leasehold.market._units import (
 )
 
 __all__ = [
+    "AMOUNTS",
     "MACHINES",
     "TIMELOCK",
     "AgentClient",

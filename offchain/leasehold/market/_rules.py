@@ -39,8 +39,11 @@ class Kind(Enum):
     ACCOUNT = "account"
 
 
+AMOUNTS = ("min_stake_per_gpu", "bond", "seat_stake", "verification_fee")
+"""The parameters that are amounts of the pool's token."""
+
 _KINDS = {
-    **dict.fromkeys(("min_stake_per_gpu", "bond", "seat_stake", "verification_fee"), Kind.AMOUNT),
+    **dict.fromkeys(AMOUNTS, Kind.AMOUNT),
     **dict.fromkeys(("fee_bps", "hold_fee_bps", "max_slash_bps"), Kind.BPS),
     "committee_size": Kind.COUNT,
     **dict.fromkeys(("arbiter", "sink"), Kind.ACCOUNT),

@@ -21,8 +21,8 @@ from leasehold.client import (
     Appeal,
     LockedWallet,
     PoolClient,
-    Recover,
     Recovered,
+    RecoverMachine,
     ReportOutage,
     ReportOutagePlan,
 )
@@ -107,7 +107,7 @@ async def recover(call: Invocation, machine: MachineId) -> None:
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
     async with open_session(call, signs=True) as client:
-        plan = await Recover(machine).plan(client)
+        plan = await RecoverMachine(machine).plan(client)
         if plan.machine.down:
             since = utc(plan.machine.down_since)
             call.out.say(f"Machine {machine} is down since {since} (fault {plan.fault}).")
