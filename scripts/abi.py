@@ -122,6 +122,10 @@ def named_type(item: dict[str, Any]) -> str:
     return python_type(item).removeprefix("tuple[").removesuffix(", ...]")
 
 
+IN_PYTHON = {"Signer": "SeatSigner"}
+"""Structs whose name something else has in Python."""
+
+
 def python_type(item: dict[str, Any]) -> str:
     kind: str = item["type"]
     if kind.endswith("[]"):
@@ -132,7 +136,8 @@ def python_type(item: dict[str, Any]) -> str:
         }
         return f"tuple[{python_type(one)}, ...]"
     if kind == "tuple":
-        return str(item["internalType"]).removeprefix("struct ").split(".")[-1]
+        name = str(item["internalType"]).removeprefix("struct ").split(".")[-1]
+        return IN_PYTHON.get(name, name)
     if is_enum(item):
         return str(item["internalType"]).removeprefix("enum ").split(".")[-1]
     if kind.startswith(("uint", "int")):

@@ -234,10 +234,12 @@ class ProcessStream:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            # Its pipes first: waiting lasts until they end, and what is not read does not end.
+            # Its pipes first: waiting lasts until they end, and what is not read does not end. The transport itself
+            # stays open: closing it takes the exit code from under the thread that waits for it, which then says 255.
             transport = getattr(self._process, "_transport", None)
-            if transport is not None:
-                transport.close()
+            for pipe in (transport.get_pipe_transport(fd) for fd in range(3) if transport is not None):
+                if pipe is not None:
+                    pipe.close()
             await self._process.wait()
         if self._terminal is not None:
             terminal, self._terminal = self._terminal, None

@@ -24,7 +24,7 @@ from devnet.images import Image
 from devnet.patience import patient
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, WorkloadError
-from leasehold.workload import Output, load_workload
+from leasehold.workload import WorkloadOutput, load_workload
 from leasehold_agent._errors import EngineRefused
 from leasehold_agent.engine import Engine
 from leasehold_agent.engine._image_archive import survey
@@ -176,7 +176,7 @@ async def test_what_a_container_leaves(docker_engine: DevEngine, left_behind: Pa
     paths = (f"/o{number}", f"/o{number}/l/x", f"/o{number}/f", f"/o{number}/a/l")
     try:
         for _ in range(2):
-            await collect(engine, NAME, [Output(path=p) for p in paths], folder.outputs, LIMIT, 0)
+            await collect(engine, NAME, [WorkloadOutput(path=p) for p in paths], folder.outputs, LIMIT, 0)
             assert grounds.changed() == set()
         harmless(folder.outputs)
         folder.save(Notes())

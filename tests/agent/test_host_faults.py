@@ -78,6 +78,33 @@ async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
     assert not rig.host.leases.folder(lease).load().published
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine ends
+async def test_an_engine_that_begins_anew_while_it_is_looked_at_has_ended_what_was_seen_to_run(
+    mortal_engine: Engine, rig_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says that the container runs, and ends it before the agent looks at which run of the engine that was."""
+    rig: Rig = await rig_of(docker=mortal_engine.url, engine_netns=mortal_engine.netns)
+    lease = await rig.open(rig.workload(command=["sh", "-c", DEAF_TO_NOTHING], grace=1))
+    await running(rig, lease)
+    await began(rig, lease, 1)
+    engine = rig.host.containers.engine
+    networks, restarts = engine.networks, 0
+
+    async def anew(label: str) -> list[str]:
+        nonlocal restarts
+        found = await networks(label)
+        if not restarts and rig.reconciler.containers[lease].running:
+            restarts += 1
+            mortal_engine.stop()
+            mortal_engine.start()
+        return found
+
+    monkeypatch.setattr(engine, "networks", anew)
+    await rig.until(lambda: restarts)
+    await began(rig, lease, 2)
+    assert not rig.host.leases.folder(lease).load().published
+
+
 async def test_killed_from_outside_it_runs_again(rig: Rig, docker_engine: Engine) -> None:
     lease = await rig.open(rig.workload(command=["sh", "-c", DEAF_TO_NOTHING], grace=1))
     before = await running(rig, lease)

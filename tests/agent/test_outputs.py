@@ -13,7 +13,7 @@ import pytest
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
 from devnet.patience import patient
-from leasehold.workload import Output
+from leasehold.workload import WorkloadOutput
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import remove_tree, tree_size
 from leasehold_agent.store import collect
@@ -45,7 +45,7 @@ def left_behind(docker_engine: DevEngine, image: str, script: str) -> Iterator[N
 async def take(docker_engine: DevEngine, target: Path, *paths: str, limit: int = 1 << 20) -> list[str]:
     engine = Engine(docker_engine.url)
     try:
-        return await collect(engine, NAME, [Output(path=path) for path in paths], target, limit, 0)
+        return await collect(engine, NAME, [WorkloadOutput(path=path) for path in paths], target, limit, 0)
     finally:
         engine.close()
 
@@ -75,7 +75,7 @@ async def test_a_second_attempt_takes_what_is_missing(
     target = tmp_path / "outputs"
     with left_behind(docker_engine, tiny.id, script):
         engine = Engine(docker_engine.url)
-        outputs = [Output(path=path) for path in ("/a", "/b", "/c")]
+        outputs = [WorkloadOutput(path=path) for path in ("/a", "/b", "/c")]
         usage = shutil.disk_usage(tmp_path)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=50_000))
         with pytest.raises(OSError, match="no room to pack"):

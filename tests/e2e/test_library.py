@@ -29,10 +29,9 @@ def alone(world: World) -> Iterator[Site]:
         yield site
 
 
-def the_example() -> str:
-    """README's only block of Python."""
-    (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    return str(block)
+def the_examples() -> list[str]:
+    """README's blocks of Python. The first rents."""
+    return re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
 
 
 def test_readmes_example(alone: Site, tmp_path: Path) -> None:
@@ -42,7 +41,7 @@ def test_readmes_example(alone: Site, tmp_path: Path) -> None:
         (keys / f"me.{suffix}").write_bytes((keys / f"{site.renter.name}.{suffix}").read_bytes())
     try:
         said = subprocess.run(
-            [sys.executable, "-c", the_example()],
+            [sys.executable, "-c", the_examples()[0]],
             cwd=tmp_path,
             env={
                 **os.environ,
@@ -64,5 +63,5 @@ def test_readmes_example(alone: Site, tmp_path: Path) -> None:
     assert int((tmp_path / "build/cores/outputs/cores.txt").read_text()) > 0
     (closed,) = site.here(LeaseClosed)
     assert said.stdout.endswith(
-        f"paid: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid)}\n"
+        f"it cost: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid + closed.fee)}\n"
     )

@@ -33,15 +33,15 @@ from leasehold.market.wire import (
     DigestMismatch,
     Health,
     Kept,
+    LeaseNotice,
     LeaseStatus,
     MachineInfo,
     NoResults,
-    Notice,
     NotRunning,
-    Port,
+    OpenPort,
     Problem,
+    PublishedResults,
     ReceiptMessage,
-    Results,
     SignedReceipt,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
@@ -258,7 +258,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         return _status((await api.grant(request, lease, "lease.status"))[1])
 
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
-    async def results(request: Request, lease: LeaseText) -> Results:
+    async def results(request: Request, lease: LeaseText) -> PublishedResults:
         """Where the outputs are in IPFS, once they are packed."""
         _no_body(request)
         _, handle = await api.grant(request, lease, "lease.results")
@@ -266,7 +266,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
             raise NoResults(
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
-        return Results(cid=handle.result_cid, files=list(handle.outputs))
+        return PublishedResults(cid=handle.result_cid, files=list(handle.outputs))
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:
@@ -343,12 +343,12 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         phase=handle.phase,
         reason=handle.reason,
         progress=handle.progress,
-        ports=[Port(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
+        ports=[OpenPort(container=p.container, host=p.host, protocol=p.protocol) for p in handle.ports],
         container=container if handle.container_id or handle.container_state or handle.kept_log else None,
         end=handle.end,
         outputs=list(handle.outputs),
         result_cid=handle.result_cid,
-        notice=Notice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
+        notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
     )
 

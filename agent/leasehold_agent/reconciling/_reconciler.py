@@ -123,8 +123,7 @@ class Reconciler:
             starts = True
         self.told.serves = starts and host.reachable()
         try:
-            await self._look()
-            await self._judge()
+            boot = await self._look_well()
             await host.guard()
         except AgentError as error:
             if not self._engine_down:
@@ -134,7 +133,7 @@ class Reconciler:
         if self._engine_down:
             _log.info("engine", problem=None)
         self._engine_down = False
-        here, rules = self._actual(), replace(self.rules(), room=self._forget_images(self._room()))
+        here, rules = self._actual(), replace(self.rules(), boot=boot, room=self._forget_images(self._room()))
         actions = plan(host.snapshot, here, rules)
         if rules.room and gives_way(host.snapshot, here, rules, rules.room):
             self._clearing_until = host.clock() + _CLEARING_SECONDS
@@ -162,6 +161,17 @@ class Reconciler:
     def _known(self) -> set[int]:
         return set(self.host.leases.folders()) | self.containers.keys()
 
+    async def _look_well(self) -> str:
+        """What is here, and the run of the engine that all of it was seen under: an engine that began anew meanwhile
+        has ended what ran when it was seen.
+        """
+        while True:
+            boot = self.host.facts.boot
+            await self._look()
+            await self._judge(boot)
+            if self.host.facts.boot == boot:
+                return boot
+
     async def _look(self) -> None:
         """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to
         another agent on the same engine.
@@ -175,9 +185,9 @@ class Reconciler:
         self.containers = here
         self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
 
-    async def _judge(self) -> None:
+    async def _judge(self, boot: str) -> None:
         """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
-        host, boot = self.host, self.host.facts.boot
+        host = self.host
         for lease, container in self.containers.items():
             record, folder = host.leases.record(lease), host.leases.folder(lease)
             notes = folder.load()

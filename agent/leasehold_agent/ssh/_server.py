@@ -105,7 +105,7 @@ class SshServer:
             keepalive_count_max=4,
         )
         listening = self.door.open(host, port, self._greet)
-        self._rechecking = asyncio.create_task(self._recheck())
+        self._rechecking = asyncio.create_task(self._recheck_for_ever())
         return listening
 
     async def close(self) -> None:
@@ -156,19 +156,23 @@ class SshServer:
             return set()
         return {key for text in handle.ssh_keys if (key := _public_data(text)) is not None}
 
-    async def _recheck(self) -> None:
-        """End the connections whose key no longer opens their lease, and with them all that they carry."""
+    async def _recheck_for_ever(self) -> None:
         while True:
             await asyncio.sleep(self._recheck_seconds)
-            shown: defaultdict[str, list[GuardedConnection]] = defaultdict(list)
-            for connection in self._connections:
-                if connection.get_extra_info("leasehold_key") is not None:
-                    shown[str(connection.get_extra_info("username"))].append(connection)
-            for username, connections in shown.items():
-                keys = await self.keys_of(username)
-                for connection in connections:
-                    if connection.get_extra_info("leasehold_key") not in keys:
-                        connection.abort()
+            await self.recheck()
+
+    async def recheck(self) -> None:
+        """End the connections whose key no longer opens their lease, and with them all that they carry."""
+        shown: defaultdict[str, list[GuardedConnection]] = defaultdict(list)
+        for connection in self._connections:
+            # Who has shown a key and not yet signed with it has no name, and is asked for the key again.
+            if (username := connection.get_extra_info("username")) is not None:
+                shown[username].append(connection)
+        for username, connections in shown.items():
+            keys = await self.keys_of(username)
+            for connection in connections:
+                if connection.get_extra_info("leasehold_key") not in keys:
+                    connection.abort()
 
     def join(self, connection: GuardedConnection) -> None:
         self._connections.add(connection)

@@ -22,7 +22,7 @@ import structlog
 
 from leasehold.datasets import Budget, Ipfs, TreeWriter, untar
 from leasehold.errors import DatasetTooLarge, DatasetUnsafe
-from leasehold.workload import Output, pack_outputs
+from leasehold.workload import WorkloadOutput, pack_outputs
 from leasehold_agent._errors import EngineRefused, OutputTooLarge
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import remove_tree, write_private
@@ -36,7 +36,7 @@ class PackOutputs(Protocol):
     shown. Returns their CID.
     """
 
-    async def __call__(self, root: Path, outputs: Collection[Output], lease: str) -> str: ...
+    async def __call__(self, root: Path, outputs: Collection[WorkloadOutput], lease: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class OutputLedger:
 
 
 async def collect(
-    engine: Engine, container: str, outputs: Sequence[Output], target: Path, limit: int, reserve: int
+    engine: Engine, container: str, outputs: Sequence[WorkloadOutput], target: Path, limit: int, reserve: int
 ) -> list[str]:
     """Unpack each output that exists into `target`, `limit` bytes in all.
 
@@ -119,7 +119,7 @@ def _begin(target: Path, run: str) -> OutputLedger:
     return ledger
 
 
-async def _take(engine: Engine, container: str, output: Output, place: Path, limit: int) -> Taken:
+async def _take(engine: Engine, container: str, output: WorkloadOutput, place: Path, limit: int) -> Taken:
     """Raises OutputTooLarge."""
     part = Path(await asyncio.to_thread(tempfile.mkdtemp, dir=place.parent, prefix=".part-"))
     try:
@@ -133,7 +133,7 @@ async def _take(engine: Engine, container: str, output: Output, place: Path, lim
         await asyncio.to_thread(remove_tree, part)
 
 
-def _unpack(source: BinaryIO, target: Path, output: Output, limit: int) -> Taken:
+def _unpack(source: BinaryIO, target: Path, output: WorkloadOutput, limit: int) -> Taken:
     """Files, folders and links that stay inside; what else a tenant's container holds is left behind and counted."""
     skipped = 0
 
@@ -155,7 +155,7 @@ def _unpack(source: BinaryIO, target: Path, output: Output, limit: int) -> Taken
 def packer(ipfs: Ipfs) -> PackOutputs:
     """`pack_outputs` over one IPFS node. Every private output names its own recipients since it was sealed."""
 
-    async def pack(root: Path, outputs: Collection[Output], lease: str) -> str:
+    async def pack(root: Path, outputs: Collection[WorkloadOutput], lease: str) -> str:
         taken = (await asyncio.to_thread(OutputLedger.load, root)).taken
         return await pack_outputs(
             root,

@@ -77,13 +77,13 @@ if TYPE_CHECKING:
         Round,
         RoundState,
         Seat,
+        SeatSigner,
         SlashWindow,
         Terms,
         backup_digest,
         commitment,
         cost,
     )
-    from leasehold.chain._types import Signer as SeatSigner
     from leasehold.chain._watcher import EventWatcher, Item
 
 __all__ = [
@@ -247,6 +247,7 @@ _PARTS = {
         "Round",
         "RoundState",
         "Seat",
+        "SeatSigner",
         "SlashWindow",
         "Terms",
         "backup_digest",
@@ -258,6 +259,4 @@ _PARTS = {
 if TYPE_CHECKING:
     __all__ += _events.__all__
 else:
-    __getattr__ = face(
-        __name__, _PARTS, renamed={"SeatSigner": ("_types", "Signer")}, rest="_generated.events"
-    )
+    __getattr__ = face(__name__, _PARTS, rest="_generated.events")

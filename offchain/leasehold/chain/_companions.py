@@ -28,7 +28,7 @@ from leasehold.chain._types import (
     Round,
     RoundState,
     Seat,
-    Signer,
+    SeatSigner,
     SlashWindow,
 )
 from leasehold.errors import ChainError
@@ -111,7 +111,7 @@ class Committee(Companion):
         """The seats of the round's committee."""
         return tuple(await self._read("drawnFor", round_))
 
-    async def signers(self, quorum: bytes, first_block: int) -> tuple[Signer, ...] | None:
+    async def signers(self, quorum: bytes, first_block: int) -> tuple[SeatSigner, ...] | None:
         """Who signed as this quorum; `None` if the node's logs since that block do not tell."""
         topics = [topic_of(QuorumSigned), "0x" + quorum.hex()]
         logs = await logs_since(self._rpc, first_block, address=self.address, topics=topics)
@@ -126,11 +126,11 @@ class Committee(Companion):
         """When `arbiter` took back a word of the quorum's for which it was not fined yet, or 0."""
         return int(await self._read("disownedAt", quorum, arbiter))
 
-    async def pay_quorum(self, signers: Sequence[Signer]) -> Receipt:
+    async def pay_quorum(self, signers: Sequence[SeatSigner]) -> Receipt:
         """Credits a quorum's signers with what they have earned. Anyone may send it."""
         return await self._write("payQuorum", list(signers))
 
-    async def fine_quorum(self, signers: Sequence[Signer], arbiter: str) -> Receipt:
+    async def fine_quorum(self, signers: Sequence[SeatSigner], arbiter: str) -> Receipt:
         """Fines those of a quorum, whose word `arbiter` has taken back, who joined under rules that name him. Anyone
         may send it."""
         return await self._write("fineQuorum", list(signers), arbiter)

@@ -15,11 +15,11 @@ from eth_utils.crypto import keccak
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi
 from leasehold.chain._generated import events as _events
 from leasehold.chain._log import Event, LogMeta
-from leasehold.chain._types import FaultKind, Params, RoundState, Signer, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, SeatSigner, Terms
 
 _PREFIX = len("0x")
 _WORD = 64  # hex digits
-_STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params, "Signer": Signer}
+_STRUCTS: Mapping[str, Callable[..., object]] = {"Terms": Terms, "Params": Params, "Signer": SeatSigner}
 _ENUMS: Mapping[str, Callable[[int], object]] = {"FaultKind": FaultKind, "RoundState": RoundState}
 
 # Takes the field's own hex digits, and the whole data for what is dynamic.

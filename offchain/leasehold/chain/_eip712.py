@@ -37,7 +37,7 @@ class TypedData(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class StructField:
     """A structure's field: its Python name, its name on the wire, its Solidity type."""
 
     attribute: str
@@ -71,11 +71,11 @@ class Domain:
 class Struct:
     """The root of every EIP-712 structure."""
 
-    _fields: ClassVar[tuple[Field, ...]]
+    _fields: ClassVar[tuple[StructField, ...]]
 
     def __init_subclass__(cls) -> None:
         hints = {n: h for n, h in get_type_hints(cls, include_extras=True).items() if n != "_fields"}
-        cls._fields = tuple(Field(n, _wire_name(n), h.__metadata__[0]) for n, h in hints.items())
+        cls._fields = tuple(StructField(n, _wire_name(n), h.__metadata__[0]) for n, h in hints.items())
 
     def __post_init__(self) -> None:
         for field in self.layout():
@@ -83,7 +83,7 @@ class Struct:
             object.__setattr__(self, field.attribute, checked(field.name, field.type, value))
 
     @classmethod
-    def layout(cls) -> tuple[Field, ...]:
+    def layout(cls) -> tuple[StructField, ...]:
         """The fields in the order that EIP-712 hashes them."""
         return cls._fields
 
@@ -186,7 +186,7 @@ def _to_json(value: object) -> object:
     return value
 
 
-def _from_json(field: Field, value: object) -> object:
+def _from_json(field: StructField, value: object) -> object:
     return _value_from_json(field.name, field.type, value)
 
 

@@ -60,7 +60,7 @@ class BatchRefused(Unanswered):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class NodeRequest:
     id: int
     method: str
     params: Sequence[Any]
@@ -84,7 +84,7 @@ class Endpoint:
     went_well: int = 0
 
     async def ask(
-        self, client: httpx.AsyncClient, requests: Sequence[Request], seconds: float
+        self, client: httpx.AsyncClient, requests: Sequence[NodeRequest], seconds: float
     ) -> dict[int, Outcome]:
         """The outcomes by the requests' numbers: of one at least, of all where the node is as it should be.
 
@@ -153,7 +153,7 @@ def _may_pass(error: httpx.HTTPError) -> bool:
     return not isinstance(error, httpx.ConnectError | httpx.TimeoutException | httpx.UnsupportedProtocol)
 
 
-def _alone(answer: Any, request: Request, status: int) -> dict[int, Any]:
+def _alone(answer: Any, request: NodeRequest, status: int) -> dict[int, Any]:
     if not isinstance(answer, dict):
         raise Unanswered(f"HTTP {status} with {_kind(answer)} where an answer belongs")
     if status in _REFUSALS:
@@ -163,7 +163,7 @@ def _alone(answer: Any, request: Request, status: int) -> dict[int, Any]:
     return {request.id: answer}
 
 
-def _together(answer: Any, requests: Sequence[Request], status: int) -> dict[int, Any]:
+def _together(answer: Any, requests: Sequence[NodeRequest], status: int) -> dict[int, Any]:
     if isinstance(answer, dict) and status not in _REFUSALS:
         if _is_limit(answer.get("error"), ""):
             raise Limited(_said(answer))
@@ -181,7 +181,7 @@ def _among(number: Any, ids: set[int]) -> bool:
     return type(number) is int and number in ids
 
 
-def _outcomes(requests: Sequence[Request], parts: Mapping[int, Any]) -> dict[int, Outcome]:
+def _outcomes(requests: Sequence[NodeRequest], parts: Mapping[int, Any]) -> dict[int, Outcome]:
     """Of those parts that can be used. Raises what was wrong with the first that cannot, if no part can."""
     found: dict[int, Outcome] = {}
     problem: Unanswered | None = None
@@ -196,7 +196,7 @@ def _outcomes(requests: Sequence[Request], parts: Mapping[int, Any]) -> dict[int
     return found
 
 
-def _outcome(part: Mapping[str, Any], request: Request) -> Outcome:
+def _outcome(part: Mapping[str, Any], request: NodeRequest) -> Outcome:
     error = part.get("error")
     if error is None:
         if "result" not in part:

@@ -23,8 +23,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from leasehold._connections import tidy
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, Outcome, Request, Unanswered
+from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, NodeRequest, Outcome, Unanswered
 from leasehold.chain._shapes import check_header
 from leasehold.errors import ChainError, RpcUnavailable, WrongChain
 
@@ -132,7 +133,7 @@ class Rpc:
         return await self._results(calls, prove=prove)
 
     async def _results(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool) -> list[Any]:
-        requests = [Request(next(self._ids), method, params) for method, params in calls]
+        requests = [NodeRequest(next(self._ids), method, params) for method, params in calls]
         found: dict[int, Outcome] = {}
         with self._reminding():
             while left := [each for each in requests if each.id not in found]:
@@ -208,7 +209,7 @@ class Rpc:
         finally:
             reminders[0].cancel()
 
-    async def _somewhere(self, requests: Sequence[Request], prove: bool) -> dict[int, Outcome]:
+    async def _somewhere(self, requests: Sequence[NodeRequest], prove: bool) -> dict[int, Outcome]:
         """Outcomes of some of the requests, from the first endpoint that gives any.
 
         Raises WrongChain, or RpcUnavailable when there is no use in waiting any longer.
@@ -245,7 +246,7 @@ class Rpc:
         )  # stable: preferred first
 
     async def _exchange(
-        self, endpoint: Endpoint, requests: Sequence[Request], prove: bool
+        self, endpoint: Endpoint, requests: Sequence[NodeRequest], prove: bool
     ) -> dict[int, Outcome]:
         """What one endpoint says, in batches as short as it wants them. Raises Unanswered, WrongChain."""
         while True:
@@ -274,31 +275,35 @@ class Rpc:
                 raise Unanswered("it says which chain it serves, and nothing else")
             return found
 
-    async def _one_by_one(self, endpoint: Endpoint, requests: Sequence[Request]) -> dict[int, Outcome]:
+    async def _one_by_one(self, endpoint: Endpoint, requests: Sequence[NodeRequest]) -> dict[int, Outcome]:
         found: dict[int, Outcome] = {}
         for each in requests:
             found |= await endpoint.ask(self._opened(), [each], self._timeout)
         return found
 
-    def _identity(self, endpoint: Endpoint, prove: bool) -> list[Request]:
+    def _identity(self, endpoint: Endpoint, prove: bool) -> list[NodeRequest]:
         """What an endpoint has to answer beside what it is asked."""
         if self._expected is None or (endpoint.checked and not prove):
             return []
         wanted = _IDENTITY[-1:] if endpoint.checked else _IDENTITY
-        return [Request(next(self._ids), method, params) for method, params in wanted]
+        return [NodeRequest(next(self._ids), method, params) for method, params in wanted]
 
     def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
-            self._client = httpx.AsyncClient(
-                transport=self._transport,
-                timeout=self._timeout,
-                mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
-                headers={"content-type": "application/json"},
+            self._client = tidy(
+                httpx.AsyncClient(
+                    transport=self._transport,
+                    timeout=self._timeout,
+                    mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
+                    headers={"content-type": "application/json"},
+                )
             )
         return self._client
 
 
-def _judge(expected: tuple[int, str] | None, asked: Sequence[Request], found: Mapping[int, Outcome]) -> None:
+def _judge(
+    expected: tuple[int, str] | None, asked: Sequence[NodeRequest], found: Mapping[int, Outcome]
+) -> None:
     """Raises WrongChain for a stranger, Unanswered for who will not say."""
     assert expected is not None
     chain_id, genesis = expected

@@ -334,7 +334,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
+class SeatSigner:
     """Who has signed with which seat, and what that seat weighs."""
 
     seat: int

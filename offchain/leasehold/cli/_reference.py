@@ -70,7 +70,7 @@ class Command(Protocol):
     params: list[Parameter]
 
 
-class Group(Command, Protocol):
+class CommandGroup(Command, Protocol):
     commands: dict[str, Command]
 
     def load_all(self) -> None: ...
@@ -78,7 +78,7 @@ class Group(Command, Protocol):
 
 def reference() -> str:
     """The page."""
-    root = cast(Group, typer.main.get_command(app))
+    root = cast(CommandGroup, typer.main.get_command(app))
     root.load_all()
     parts = [
         INTRODUCTION,
@@ -114,13 +114,13 @@ def _exit_codes() -> str:
     return "\n".join(["## Exit codes\n", "| code | meaning |", "|---|---|", *rows, "", note]) + "\n"
 
 
-def _commands(group: Group, path: str) -> Iterator[str]:
+def _commands(group: CommandGroup, path: str) -> Iterator[str]:
     for name, command in group.commands.items():
         full = f"{path} {name}"
         if hasattr(command, "commands"):
             yield f"## `{full}`\n"
             yield f"{_said(command)}\n"
-            yield from _commands(cast(Group, command), full)
+            yield from _commands(cast(CommandGroup, command), full)
             continue
         yield f"### `{full}`\n"
         yield f"{_said(command)}\n"

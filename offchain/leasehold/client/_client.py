@@ -178,8 +178,8 @@ class PoolClient:
         try:
             if plan.payment is not None and not approve:
                 self.renter().check_allowance(plan.payment)
+            self._begun.append(plan)  # before anything is waited for: two tasks may have the same plan
             await plan.check()
-            self._begun.append(plan)
             async for step in plan.prepare():
                 yield step
             receipt = None if plan.payment is None else await self.renter().approve(plan.payment)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from leasehold.chain import Receipt
 from leasehold.market import Payment
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 R = TypeVar("R", bound="Step", covariant=True)
+P = TypeVar("P", bound="Plan[Any]", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,13 @@ class Request(ABC, Generic[R]):
         """
 
 
+class Plannable(Protocol[P]):
+    """A request, by the kind of its plan: what `Rent` will cost is in a `RentPlan`, and a type checker knows."""
+
+    async def plan(self, client: PoolClient) -> P:
+        """As `Request.plan`."""
+
+
 class Plan(ABC, Generic[R]):
     """What a request would do, and what it costs. payment: `None` where it takes nothing. cautions: sentences that
     somebody should read before saying yes.
@@ -76,12 +84,3 @@ class Plan(ABC, Generic[R]):
     @abstractmethod
     def steps(self) -> AsyncIterator[Step]:
         """Do it. What must be approved has been. The last step is the request's outcome."""
-
-
-P = TypeVar("P", bound=Plan[Step], covariant=True)
-
-
-class Plannable(Protocol[P]):
-    """A request, by the plan that is made of it: `PoolClient.plan` gives a `Join` its `JoinPlan`."""
-
-    async def plan(self, client: PoolClient) -> P: ...

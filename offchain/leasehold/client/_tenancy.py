@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from leasehold.chain import (
     ZERO_DIGEST,
     Lease,
+    LeaseClosed,
     LeaseRecord,
+    LeaseRejected,
     LeaseState,
     Machine,
     Receipt,
@@ -235,15 +237,20 @@ class ClosePlan(Plan["Ended"]):
 
 @dataclass(frozen=True)
 class Ended(Sent):
-    """It is over. record: what it paid, and what came back; `None` where the index has not seen it yet."""
+    """It is over. cost: token units that it cost its tenant in all, the pool's fee included. record: the same in parts,
+    and what came back; `None` where the index has not seen it yet.
+    """
 
     lease: Lease
+    cost: int
     record: LeaseRecord | None
 
 
 async def _ended(client: PoolClient, lease: Lease, receipt: Receipt) -> Ended:
+    told = (each for each in client.pool.events(receipt) if isinstance(each, LeaseClosed | LeaseRejected))
+    cost = sum(each.paid + each.fee for each in told if each.lease == lease.id)  # cancelled, it costs nothing
     index = await client.index(again=True)
-    return Ended(receipt, lease, await index.lease(lease.id))
+    return Ended(receipt, lease, cost, await index.lease(lease.id))
 
 
 @dataclass(frozen=True)

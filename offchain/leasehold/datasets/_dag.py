@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold.datasets._node import Cancellation, Node, fill
-from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Kind, Link, leaf_block, parse_node
-from leasehold.datasets._unixfs import Node as UnixNode
+from leasehold.datasets._node import Cancellation, IpfsNode, fill
+from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Link, NodeKind, UnixNode, leaf_block, parse_node
 from leasehold.errors import DatasetCorrupt, DatasetUnavailable, DatasetUnsafe
 
 _MAX_DEPTH: Final = 64
@@ -27,7 +26,7 @@ class Leaf:
     size: int
     cid: Cid
     data: bytes | None = None
-    wrapped: Kind | None = None
+    wrapped: NodeKind | None = None
 
     def accepts(self, content: memoryview) -> bool:
         """Whether `content` is this leaf's bytes."""
@@ -67,7 +66,7 @@ class Item:
 class Dag:
     """Reads through one node. `timeout`: seconds without a byte after which nobody is taken to have it."""
 
-    def __init__(self, node: Node, timeout: float, cancellation: Cancellation) -> None:
+    def __init__(self, node: IpfsNode, timeout: float, cancellation: Cancellation) -> None:
         self._node = node
         self._timeout = timeout
         self._cancellation = cancellation
@@ -95,14 +94,14 @@ class Dag:
         if depth > _MAX_DEPTH:
             raise DatasetUnsafe("", "its folders are sharded without end")
         for link in folder.links:
-            if folder.kind is Kind.DIRECTORY:
+            if folder.kind is NodeKind.DIRECTORY:
                 yield link
             elif len(link.name) > _SHARD_PREFIX:
                 shards.entry()
                 yield Link(link.cid, link.name[_SHARD_PREFIX:], link.size)
             else:
                 shard = self.node(link.cid)
-                if shard.kind is not Kind.HAMT:
+                if shard.kind is not NodeKind.HAMT:
                     raise DatasetCorrupt(link.cid.text, "it is no part of a sharded folder")
                 shards.shard()
                 yield from self._links(shard, depth + 1, shards)
@@ -119,7 +118,7 @@ class Dag:
     def _leaves(self, cid: Cid, node: UnixNode, offset: int, depth: int) -> Iterator[Leaf]:
         if depth > _MAX_DEPTH:
             raise DatasetCorrupt(cid.text, "its tree is deeper than any file needs")
-        if node.kind not in (Kind.FILE, Kind.RAW):
+        if node.kind not in (NodeKind.FILE, NodeKind.RAW):
             raise DatasetCorrupt(cid.text, "a part of a file is no file")
         if not node.links:
             raw = cid.codec == RAW
@@ -128,7 +127,7 @@ class Dag:
         if node.data:
             yield Leaf(offset, len(node.data), cid, node.data)
             offset += len(node.data)
-        pattern: Kind | None = None
+        pattern: NodeKind | None = None
         usual = 0
         for link, size in zip(node.links, node.sizes, strict=True):
             if link.cid.codec == RAW or (pattern is not None and size <= usual):

@@ -20,12 +20,11 @@ from typing import BinaryIO, Final
 
 from leasehold.datasets._age import check_identity, decrypt_into
 from leasehold.datasets._dag import Dag, Item, Leaf, spans
-from leasehold.datasets._node import Cancellation, Cancelled, Node
+from leasehold.datasets._node import Cancellation, Cancelled, IpfsNode
 from leasehold.datasets._pipe import piped
 from leasehold.datasets._tar import untar
 from leasehold.datasets._tree import Budget, TreeWriter, write_all
-from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Kind
-from leasehold.datasets._unixfs import Node as UnixNode
+from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, NodeKind, UnixNode
 from leasehold.datasets._walk import MAX_ENTRIES
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe, IpfsError
 
@@ -54,7 +53,7 @@ class Fetch:
 
     def __init__(
         self,
-        node: Node,
+        node: IpfsNode,
         *,
         timeout: float,
         max_bytes: int | None,
@@ -80,7 +79,7 @@ class Fetch:
         """
         cid = Cid.parse(text)
         root = self._dag.node(cid)
-        single = root.kind in (Kind.FILE, Kind.RAW)
+        single = root.kind in (NodeKind.FILE, NodeKind.RAW)
         fresh = not dest.is_dir() or not any(dest.iterdir())
         with TreeWriter(dest, self._budget(text)) as writer:
             items = [Item(text, cid, root.size)] if single else self._plan(root, "", writer, 0)
@@ -103,7 +102,7 @@ class Fetch:
         """Makes the folders and notes the links; the files, which remain to be fetched."""
         if depth > _MAX_NESTING:
             raise DatasetUnsafe(path, "its folders are nested without end")
-        if folder.kind not in (Kind.DIRECTORY, Kind.HAMT):
+        if folder.kind not in (NodeKind.DIRECTORY, NodeKind.HAMT):
             raise DatasetUnsafe(path, "it is neither file, folder nor link")
         files: list[Item] = []
         for item in self._dag.entries(folder, path):
@@ -111,9 +110,9 @@ class Fetch:
                 files.append(item)
                 continue
             node = self._dag.node(item.cid)
-            if node.kind in (Kind.FILE, Kind.RAW):
+            if node.kind in (NodeKind.FILE, NodeKind.RAW):
                 files.append(Item(item.path, item.cid, node.size))
-            elif node.kind is Kind.SYMLINK:
+            elif node.kind is NodeKind.SYMLINK:
                 writer.link(item.path, node.data.decode("utf-8", "replace"))
             else:
                 writer.folder(item.path)
@@ -204,7 +203,7 @@ class Fetch:
         check_identity(key)
         cid = Cid.parse(text)
         root = self._dag.node(cid)
-        if root.kind not in (Kind.FILE, Kind.RAW):
+        if root.kind not in (NodeKind.FILE, NodeKind.RAW):
             raise DatasetCorrupt(text, "a sealed dataset is one file")
         self._total = root.size
         self._check_size(text, dest)

@@ -20,9 +20,9 @@ from leasehold.datasets._age import encrypted, new_identity, recipient_of
 from leasehold.datasets._dag import Dag
 from leasehold.datasets._fetch import Fetch, Fetched, Progress
 from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Multipart, Part
-from leasehold.datasets._node import Cancellation, Node
+from leasehold.datasets._node import Cancellation, IpfsNode
 from leasehold.datasets._tar import file_chunks, tar_stream
-from leasehold.datasets._unixfs import MAX_BLOCK, Cid, Kind
+from leasehold.datasets._unixfs import MAX_BLOCK, Cid, NodeKind
 from leasehold.datasets._walk import Entry, EntryKind, Walk
 from leasehold.errors import DatasetError, DatasetTooLarge, DatasetUnavailable, IpfsError
 
@@ -89,7 +89,7 @@ class Ipfs:
     def __init__(self, api: str, *, timeout: float = 60.0, threads: int = 8) -> None:
         self.api = api
         self.timeout = timeout
-        self._node = Node(api, timeout)
+        self._node = IpfsNode(api, timeout)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="leasehold-ipfs")
         # What a publisher may make last as long as he likes keeps nothing else waiting.
         self._long = ThreadPoolExecutor(_LONG_AT_ONCE, thread_name_prefix="leasehold-ipfs-long")
@@ -196,7 +196,7 @@ class Ipfs:
         def work(cancellation: Cancellation) -> list[Listed]:
             dag = Dag(self._node, limit, cancellation)
             node = dag.node(Cid.parse(cid))
-            entries = dag.entries(node, "") if node.kind in (Kind.DIRECTORY, Kind.HAMT) else iter(())
+            entries = dag.entries(node, "") if node.kind in (NodeKind.DIRECTORY, NodeKind.HAMT) else iter(())
             return [Listed(entry.path, entry.cid.text, entry.size) for entry in entries]
 
         return await self._in_thread(work)

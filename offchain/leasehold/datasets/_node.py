@@ -76,7 +76,7 @@ class Stream(Protocol):
     def read(self, limit: int, /) -> bytes: ...
 
 
-class Node:
+class IpfsNode:
     """The node at `api`, a multiaddr such as `/ip4/127.0.0.1/tcp/5001`. Safe to use from several threads."""
 
     def __init__(self, api: str, timeout: float) -> None:

@@ -22,7 +22,7 @@ _IDENTITY: Final = 0x00
 _HASHES: Final = {0x12: "sha256", 0x13: "sha512", 0xB220: "blake2b"}
 
 
-class Kind(IntEnum):
+class NodeKind(IntEnum):
     """UnixFS node types."""
 
     RAW = 0
@@ -89,30 +89,30 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class UnixNode:
     """A UnixFS node. `sizes` are the content bytes under each link of a file, `data` what it holds itself."""
 
-    kind: Kind
+    kind: NodeKind
     data: bytes
     links: tuple[Link, ...]
     sizes: tuple[int, ...]
     size: int
 
 
-def parse_node(cid: Cid, block: bytes) -> Node:
+def parse_node(cid: Cid, block: bytes) -> UnixNode:
     """The UnixFS node in `block`, which has been checked against `cid` before.
 
     Raises DatasetCorrupt for what is not one.
     """
     if cid.codec == RAW:
-        return Node(Kind.RAW, block, (), (), len(block))
+        return UnixNode(NodeKind.RAW, block, (), (), len(block))
     try:
         return _parse(block)
     except (ValueError, InvalidCid) as error:
         raise DatasetCorrupt(cid.text, f"it is no UnixFS node: {error}") from error
 
 
-def leaf_block(kind: Kind, data: bytes | memoryview) -> bytes:
+def leaf_block(kind: NodeKind, data: bytes | memoryview) -> bytes:
     """The dag-pb block of a file's leaf that is not raw, as every implementation writes it."""
     content = b"\x08" + bytes((kind,))
     if data:
@@ -121,7 +121,7 @@ def leaf_block(kind: Kind, data: bytes | memoryview) -> bytes:
     return b"\x0a" + _encode_varint(len(content)) + content
 
 
-def _parse(block: bytes) -> Node:
+def _parse(block: bytes) -> UnixNode:
     data, links = b"", []
     for field, value in _fields(block):
         if field == 1 and isinstance(value, bytes):
@@ -140,12 +140,12 @@ def _parse(block: bytes) -> Node:
             sizes.append(value)
         elif field == 4 and isinstance(value, bytes):
             sizes.extend(_packed(value))
-    if kind in (Kind.FILE, Kind.RAW) and len(sizes) != len(links):
+    if kind in (NodeKind.FILE, NodeKind.RAW) and len(sizes) != len(links):
         raise ValueError("a file's sizes do not fit its links")
     total = len(content) + sum(sizes)
-    if kind in (Kind.FILE, Kind.RAW) and size not in (None, total):
+    if kind in (NodeKind.FILE, NodeKind.RAW) and size not in (None, total):
         raise ValueError("a file's size is not the sum of its parts")
-    return Node(Kind(kind), content, tuple(links), tuple(sizes), total)
+    return UnixNode(NodeKind(kind), content, tuple(links), tuple(sizes), total)
 
 
 def _parse_link(encoded: bytes) -> Link:

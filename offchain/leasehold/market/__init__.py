@@ -13,7 +13,7 @@ from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, can
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._earning import (
     JoinQuote,
-    Notice,
+    NoticeTerms,
     check_terms,
     claimable,
     join_quote,
@@ -201,7 +201,7 @@ __all__ = [
     "NoneTakesIt",
     "NotEnoughFunds",
     "NotStartedInTime",
-    "Notice",
+    "NoticeTerms",
     "Opened",
     "Opening",
     "OperatorTaken",

@@ -27,6 +27,7 @@ from websockets.exceptions import InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
 from leasehold._bounded import Unreadable, read_bounded
+from leasehold._connections import tidy
 from leasehold.chain import format_lease
 from leasehold.chain.typed import (
     Domain,
@@ -56,7 +57,7 @@ from leasehold.market.wire import (
     Health,
     LeaseStatus,
     MachineInfo,
-    Results,
+    PublishedResults,
     SignedReceipt,
     TooManyRequests,
     encode_authorization,
@@ -130,13 +131,15 @@ class AgentClient:
         self._endpoints = [address for address in contact.endpoints if address.startswith("https://")]
         self._found: tuple[str, float] | None = None
         self._tls = pinned(contact.certificate)
-        self._http = httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(
-                verify=self._tls, socket_options=_keep_alive(), trust_env=False
-            ),
-            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-            headers={"accept-encoding": "identity"},
-            trust_env=False,
+        self._http = tidy(
+            httpx.AsyncClient(
+                transport=httpx.AsyncHTTPTransport(
+                    verify=self._tls, socket_options=_keep_alive(), trust_env=False
+                ),
+                timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+                headers={"accept-encoding": "identity"},
+                trust_env=False,
+            )
         )
 
     async def __aenter__(self) -> Self:
@@ -173,9 +176,9 @@ class AgentClient:
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
 
-    async def results(self, lease: int) -> Results:
+    async def results(self, lease: int) -> PublishedResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
-        return await self._of_lease(Results, lease, "/results", "lease.results")
+        return await self._of_lease(PublishedResults, lease, "/results", "lease.results")
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -124,19 +124,19 @@ def overdue(lease: Lease, params: Params, now: int, machine: Machine | None = No
 
 
 @dataclass(frozen=True)
-class Notice:
+class NoticeTerms:
     """What ending a lease early means: its new end, and the penalty from the provider's ledger, token units."""
 
     end: int
     penalty: int
 
 
-def notice(lease: Lease, params: Params, now: int) -> Notice:
+def notice(lease: Lease, params: Params, now: int) -> NoticeTerms:
     """What `terminate` would do now."""
     end = min(lease.end, now + params.notice_seconds)
     if lease.spot:
-        return Notice(end, 0)
-    return Notice(end, cost(lease.price, lease.cells, min(params.penalty_seconds, lease.end - end)))
+        return NoticeTerms(end, 0)
+    return NoticeTerms(end, cost(lease.price, lease.cells, min(params.penalty_seconds, lease.end - end)))
 
 
 def unstakable_at(machine: Machine, params: Params) -> int | None:

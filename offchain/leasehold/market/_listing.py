@@ -12,7 +12,7 @@ from leasehold.market._errors import InvalidInput
 from leasehold.market._placing import free_gpus
 from leasehold.market._quote import Money
 from leasehold.market._units import to_tokens
-from leasehold.market.query import Fact, Field, Kind, Query, Schema, parse
+from leasehold.market.query import Fact, FieldKind, Query, Schema, SearchField, parse
 
 
 @dataclass(frozen=True)
@@ -82,85 +82,92 @@ def _state(listing: Listing) -> Fact:
 
 MACHINES: Schema[Listing] = Schema.of(
     (
-        Field("id", Kind.NUMBER, lambda m: m.id, "the machine's number"),
-        Field("gpu", Kind.TEXT, _gpu, "model of its GPUs"),
-        Field("kind", Kind.TEXT, _kind, "`gpu`, or `cpu` for a host that sells units of its CPU"),
-        Field("gpus", Kind.NUMBER, lambda m: m.machine.gpus, "how many GPUs (or CPU units) it has"),
-        Field(
+        SearchField("id", FieldKind.NUMBER, lambda m: m.id, "the machine's number"),
+        SearchField("gpu", FieldKind.TEXT, _gpu, "model of its GPUs"),
+        SearchField("kind", FieldKind.TEXT, _kind, "`gpu`, or `cpu` for a host that sells units of its CPU"),
+        SearchField(
+            "gpus", FieldKind.NUMBER, lambda m: m.machine.gpus, "how many GPUs (or CPU units) it has"
+        ),
+        SearchField(
             "free",
-            Kind.NUMBER,
+            FieldKind.NUMBER,
             lambda m: free_gpus(m.machine.busy, m.machine.gpus),
             "how many are wholly free",
         ),
-        Field("cells", Kind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
-        Field(
-            "smallest", Kind.NUMBER, lambda m: m.machine.smallest_share, "least eighths of a GPU it leases"
+        SearchField("cells", FieldKind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
+        SearchField(
+            "smallest",
+            FieldKind.NUMBER,
+            lambda m: m.machine.smallest_share,
+            "least eighths of a GPU it leases",
         ),
-        Field("mem", Kind.SIZE, lambda m: m.gpu_memory, "memory of each GPU; a bare number is GB"),
-        Field("price", Kind.NUMBER, lambda m: m.price, "whole tokens per GPU-hour"),
-        Field(
+        SearchField("mem", FieldKind.SIZE, lambda m: m.gpu_memory, "memory of each GPU; a bare number is GB"),
+        SearchField("price", FieldKind.NUMBER, lambda m: m.price, "whole tokens per GPU-hour"),
+        SearchField(
             "verified",
-            Kind.FLAG,
+            FieldKind.FLAG,
             lambda m: m.machine.status is MachineStatus.VERIFIED,
             "whether a committee has measured it",
         ),
-        Field("state", Kind.TEXT, _state, "`free`, `busy`, `closed` (takes no lease) or `retired`"),
-        Field("min", Kind.DURATION, lambda m: m.machine.terms.min_duration, "shortest lease"),
-        Field("max", Kind.DURATION, lambda m: m.machine.terms.max_duration, "longest lease"),
-        Field(
+        SearchField(
+            "state", FieldKind.TEXT, _state, "`free`, `busy`, `closed` (takes no lease) or `retired`"
+        ),
+        SearchField("min", FieldKind.DURATION, lambda m: m.machine.terms.min_duration, "shortest lease"),
+        SearchField("max", FieldKind.DURATION, lambda m: m.machine.terms.max_duration, "longest lease"),
+        SearchField(
             "trial",
-            Kind.DURATION,
+            FieldKind.DURATION,
             lambda m: m.machine.terms.trial,
             "how long a started lease may be rejected",
         ),
-        Field(
+        SearchField(
             "stake",
-            Kind.NUMBER,
+            FieldKind.NUMBER,
             lambda m: to_tokens(m.machine.stake, m.money.decimals),
             "its stake, whole tokens",
         ),
-        Field("provider", Kind.TEXT, lambda m: m.machine.provider, "its provider's address"),
-        Field(
+        SearchField("provider", FieldKind.TEXT, lambda m: m.machine.provider, "its provider's address"),
+        SearchField(
             "cpu",
-            Kind.NUMBER,
+            FieldKind.NUMBER,
             lambda m: m.hardware.cpu.cores if m.hardware else None,
             "CPU cores of the host",
         ),
-        Field(
+        SearchField(
             "ram",
-            Kind.SIZE,
+            FieldKind.SIZE,
             lambda m: m.hardware.memory_bytes if m.hardware else None,
             "the host's memory, in GB",
         ),
-        Field(
+        SearchField(
             "disk",
-            Kind.SIZE,
+            FieldKind.SIZE,
             lambda m: m.hardware.disk.bytes if m.hardware else None,
             "space for leases, in GB",
         ),
-        Field(
+        SearchField(
             "quota",
-            Kind.FLAG,
+            FieldKind.FLAG,
             lambda m: m.hardware.disk.quota if m.hardware else None,
             "whether the host can enforce a lease's share of the disk",
         ),
-        Field(
+        SearchField(
             "runtime",
-            Kind.SET,
+            FieldKind.SET,
             lambda m: frozenset(m.hardware.runtimes) if m.hardware else None,
             "container runtimes: `runc`, `runsc` (gVisor)",
         ),
-        Field(
+        SearchField(
             "driver",
-            Kind.TEXT,
+            FieldKind.TEXT,
             lambda m: m.hardware.driver if m.hardware else None,
             "version of the GPU driver",
         ),
-        Field("country", Kind.TEXT, lambda m: m.country, "where the provider says it stands"),
-        Field("image", Kind.SET, _images, "images that the host has at hand"),
-        Field(
+        SearchField("country", FieldKind.TEXT, lambda m: m.country, "where the provider says it stands"),
+        SearchField("image", FieldKind.SET, _images, "images that the host has at hand"),
+        SearchField(
             "dataset",
-            Kind.SET,
+            FieldKind.SET,
             lambda m: frozenset(m.contact.datasets) if m.contact else None,
             "datasets that the host has at hand, by CID",
         ),
@@ -188,8 +195,10 @@ def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
     """
     name = by.removeprefix("-")
     field = MACHINES.fields.get(name)
-    if field is None or field.kind is Kind.SET:
-        known = ", ".join(sorted(each.name for each in MACHINES.fields.values() if each.kind is not Kind.SET))
+    if field is None or field.kind is FieldKind.SET:
+        known = ", ".join(
+            sorted(each.name for each in MACHINES.fields.values() if each.kind is not FieldKind.SET)
+        )
         raise InvalidInput(f"Machines cannot be sorted by '{name}'", f"use one of {known}.")
     have: list[tuple[str | Decimal, Listing]] = []
     lack: list[Listing] = []

@@ -17,7 +17,7 @@ from leasehold.errors import UnknownMachine
 from leasehold.market._documents import MachineFile, canonical
 from leasehold.market._earning import (
     JoinQuote,
-    Notice,
+    NoticeTerms,
     check_terms,
     claimable,
     join_quote,
@@ -210,7 +210,7 @@ class Provider:
             calls.append(self._pool.encode("claim", list(due.claimable)))
         return await self._pool.multicall(calls)
 
-    async def notice(self, lease: Lease) -> Notice:
+    async def notice(self, lease: Lease) -> NoticeTerms:
         """What ending the lease early would mean.
 
         Raises:

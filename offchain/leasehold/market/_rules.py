@@ -29,7 +29,7 @@ _BITS = {
 _OTHER_BITS = 24  # windows and delays
 
 
-class Kind(Enum):
+class ParameterKind(Enum):
     """How a parameter is written."""
 
     AMOUNT = "amount"
@@ -43,17 +43,17 @@ AMOUNTS = ("min_stake_per_gpu", "bond", "seat_stake", "verification_fee")
 """The parameters that are amounts of the pool's token."""
 
 _KINDS = {
-    **dict.fromkeys(AMOUNTS, Kind.AMOUNT),
-    **dict.fromkeys(("fee_bps", "hold_fee_bps", "max_slash_bps"), Kind.BPS),
-    "committee_size": Kind.COUNT,
-    **dict.fromkeys(("arbiter", "sink"), Kind.ACCOUNT),
+    **dict.fromkeys(AMOUNTS, ParameterKind.AMOUNT),
+    **dict.fromkeys(("fee_bps", "hold_fee_bps", "max_slash_bps"), ParameterKind.BPS),
+    "committee_size": ParameterKind.COUNT,
+    **dict.fromkeys(("arbiter", "sink"), ParameterKind.ACCOUNT),
 }
 _PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,2}))?\s*%")
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> ParameterKind:
     """How the parameter of this name is written."""
-    return _KINDS.get(name, Kind.DURATION)
+    return _KINDS.get(name, ParameterKind.DURATION)
 
 
 def format_param(name: str, value: int | str, money: Money) -> str:
@@ -61,18 +61,18 @@ def format_param(name: str, value: int | str, money: Money) -> str:
     kind = kind_of(name)
     if isinstance(value, str):
         return "none" if value == ZERO_ADDRESS else value
-    if kind is Kind.AMOUNT:
+    if kind is ParameterKind.AMOUNT:
         return money.show(value)
-    if kind is Kind.BPS:
+    if kind is ParameterKind.BPS:
         return f"{value / 100:g} %"
-    return format_duration(value) if kind is Kind.DURATION else str(value)
+    return format_duration(value) if kind is ParameterKind.DURATION else str(value)
 
 
 def param_json(name: str, value: int | str, money: Money) -> str | int | None:
     """A parameter in JSON: amounts as texts in whole tokens, the rest as numbers."""
     if isinstance(value, str):
         return None if value == ZERO_ADDRESS else value
-    return format_amount(value, money.decimals) if kind_of(name) is Kind.AMOUNT else value
+    return format_amount(value, money.decimals) if kind_of(name) is ParameterKind.AMOUNT else value
 
 
 def parse_param(name: str, text: str, money: Money) -> int | str:
@@ -82,22 +82,25 @@ def parse_param(name: str, text: str, money: Money) -> int | str:
         InvalidInput: it cannot be read.
     """
     kind, plain = kind_of(name), text.strip()
-    if kind is Kind.ACCOUNT:
+    if kind is ParameterKind.ACCOUNT:
         if plain.lower() in ("none", "null"):
             return ZERO_ADDRESS
         if not is_address(plain):
             raise InvalidInput(f"'{text}' is no value for `{name}`", "write an account, or none.")
         return to_checksum_address(plain)
-    if kind is Kind.AMOUNT:
+    if kind is ParameterKind.AMOUNT:
         return parse_amount(plain, money.decimals)
     if plain.isascii() and plain.isdigit():
         return int(plain)
     percent = _PERCENT.fullmatch(plain)
-    if kind is Kind.BPS and percent is not None:
+    if kind is ParameterKind.BPS and percent is not None:
         return int(percent[1]) * 100 + int((percent[2] or "").ljust(2, "0"))
-    if kind is Kind.DURATION:
+    if kind is ParameterKind.DURATION:
         return parse_duration(plain)
-    what = {Kind.BPS: "basis points, or a percentage such as 3%", Kind.COUNT: "a whole number"}[kind]
+    what = {
+        ParameterKind.BPS: "basis points, or a percentage such as 3%",
+        ParameterKind.COUNT: "a whole number",
+    }[kind]
     raise InvalidInput(f"'{text}' is no value for `{name}`", f"write {what}.")
 
 
@@ -146,7 +149,7 @@ def check_params(params: Params, money: Money) -> None:
         return InvalidInput(f"`{name}` is {shown}, and has to be {bounds}", "correct it and propose again.")
 
     for field in fields(Params):
-        if kind_of(field.name) is Kind.ACCOUNT:
+        if kind_of(field.name) is ParameterKind.ACCOUNT:
             continue
         bits = _BITS.get(field.name, _OTHER_BITS)
         if not 0 <= getattr(params, field.name) < 1 << bits:

@@ -11,8 +11,6 @@ from leasehold.workload._model import (
     DatasetMount,
     Egress,
     HttpProbe,
-    Kind,
-    Output,
     Port,
     Protocol,
     Readiness,
@@ -20,8 +18,10 @@ from leasehold.workload._model import (
     Runtime,
     Share,
     Workload,
+    WorkloadKind,
+    WorkloadOutput,
 )
-from leasehold.workload._results import Manifest, ManifestEntry, Results, fetch_results, pack_outputs
+from leasehold.workload._results import FetchedResults, Manifest, ManifestEntry, fetch_results, pack_outputs
 from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
 
 __all__ = [
@@ -29,19 +29,19 @@ __all__ = [
     "UNSERVED_FIELDS",
     "DatasetMount",
     "Egress",
+    "FetchedResults",
     "HttpProbe",
-    "Kind",
     "Manifest",
     "ManifestEntry",
-    "Output",
     "Port",
     "Protocol",
     "Readiness",
     "Restart",
-    "Results",
     "Runtime",
     "Share",
     "Workload",
+    "WorkloadKind",
+    "WorkloadOutput",
     "digest",
     "fetch_results",
     "load_workload",

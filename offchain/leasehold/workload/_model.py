@@ -194,7 +194,7 @@ SecretName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9.
 Recipient = Annotated[str, AfterValidator(_recipient)]
 
 
-class Kind(StrEnum):
+class WorkloadKind(StrEnum):
     """`container` runs until the lease ends; `batch` runs once, and its end is the job's end."""
 
     CONTAINER = "container"
@@ -249,7 +249,7 @@ class DatasetMount(_Part):
     key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
 
 
-class Output(_Part):
+class WorkloadOutput(_Part):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
     path: ContainerPath
@@ -310,7 +310,7 @@ class Workload(_Part):
     """A workload, version 1. Frozen; unknown fields are refused, those not served yet by name."""
 
     version: Literal[1]
-    kind: Kind = Kind.CONTAINER
+    kind: WorkloadKind = WorkloadKind.CONTAINER
     image: Annotated[str, AfterValidator(_image)]
     command: Command = ()
     env: Annotated[dict[Variable, Text], Field(max_length=1024)] = {}
@@ -322,7 +322,7 @@ class Workload(_Part):
     share: Share | None = None
     ports: Annotated[tuple[Port, ...], Field(max_length=64)] = ()
     datasets: Annotated[tuple[DatasetMount, ...], Field(max_length=64)] = ()
-    outputs: Annotated[tuple[Output, ...], Field(max_length=64)] = ()
+    outputs: Annotated[tuple[WorkloadOutput, ...], Field(max_length=64)] = ()
     tenant: Annotated[str, AfterValidator(_account)] | None = None
     ssh_keys: Annotated[tuple[Annotated[str, AfterValidator(_ssh_key)], ...], Field(max_length=64)] = ()
     readiness: Readiness | None = None
@@ -351,9 +351,9 @@ class Workload(_Part):
             taken = [(getattr(p, key), p.protocol) for p in self.ports if getattr(p, key) is not None]
             if len(taken) != len(set(taken)):
                 raise _refuse(f"ports: a {key} port is named twice")
-        if self.kind is Kind.BATCH and self.restart is Restart.ALWAYS:
+        if self.kind is WorkloadKind.BATCH and self.restart is Restart.ALWAYS:
             raise _refuse("restart: a batch job that always restarts never ends")
-        if self.kind is Kind.BATCH and self.readiness is not None:
+        if self.kind is WorkloadKind.BATCH and self.readiness is not None:
             raise _refuse("readiness: a batch job is ready when it runs")
         return self
 

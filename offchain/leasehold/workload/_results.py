@@ -31,7 +31,7 @@ from leasehold.datasets import (
     tar_stream,
 )
 from leasehold.errors import DestinationExists, ResultsInvalid
-from leasehold.workload._model import ContainerPath, Output, check_apart
+from leasehold.workload._model import ContainerPath, WorkloadOutput, check_apart
 
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1024 * 1024
@@ -68,7 +68,7 @@ class Manifest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class FetchedResults:
     """What was fetched, and into which folder."""
 
     path: Path
@@ -85,7 +85,7 @@ class _Pack:
     """
 
     root: int
-    outputs: Sequence[Output]
+    outputs: Sequence[WorkloadOutput]
     recipients: Sequence[str]
     lease: str
     places: Sequence[str]
@@ -105,7 +105,7 @@ class _Pack:
             f"{_ROOT}/{_MANIFEST}", [orjson.dumps(manifest.model_dump(), option=orjson.OPT_SORT_KEYS)]
         )
 
-    def _output(self, index: int, output: Output, descriptor: int) -> Iterator[Part]:
+    def _output(self, index: int, output: WorkloadOutput, descriptor: int) -> Iterator[Part]:
         walk = Walk(strict=False)
         size = 0
 
@@ -126,7 +126,7 @@ class _Pack:
             yield FilePart(f"{_ROOT}/{name}", encrypted(archive, {*output.recipients, *self.recipients}))
         self._note(output, name, size, len(walk.skipped) + self.left_behind[index])
 
-    def _note(self, output: Output, name: str | None, size: int, skipped: int) -> None:
+    def _note(self, output: WorkloadOutput, name: str | None, size: int, skipped: int) -> None:
         self.entries.append(
             ManifestEntry(
                 path=output.path,
@@ -141,7 +141,7 @@ class _Pack:
 
 async def pack_outputs(
     root: Path,
-    outputs: Sequence[Output],
+    outputs: Sequence[WorkloadOutput],
     recipients: Sequence[str],
     ipfs: Ipfs,
     *,
@@ -180,7 +180,7 @@ async def fetch_results(
     lease: str | None = None,
     max_bytes: int | None = None,
     timeout: float | None = None,  # noqa: ASYNC109  # limits silence, not the whole
-) -> Results:
+) -> FetchedResults:
     """Fetches, checks and opens a lease's results into `dest`, each output at its path in the container.
 
     `identity` (age) opens the private ones and may be None where there are none. `lease`: the label that the
@@ -214,7 +214,7 @@ async def fetch_results(
         await asyncio.to_thread(_publish, staging, dest)
     finally:
         await asyncio.to_thread(shutil.rmtree, staging, True)
-    return Results(dest, manifest)
+    return FetchedResults(dest, manifest)
 
 
 def _check_free(dest: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from devnet.patience import patient
 from leasehold_agent._errors import EngineDown
+from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.access import Slots
 from leasehold_agent.ssh import _server as _ssh
 
@@ -98,6 +99,25 @@ async def test_a_key_that_is_taken_away_opens_no_more_channels(ssh: Ssh) -> None
         async with connection.start_sftp_client() as sftp:
             with pytest.raises(asyncssh.SFTPError):
                 await sftp.listdir("/")
+
+
+async def test_who_is_signing_is_not_cut_off_by_the_look_at_the_keys(
+    ssh: Ssh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has shown a key that opens the lease, and is no user of it yet."""
+    looked, lookup = 0, ssh.leases.lookup
+
+    async def slowly(lease: int) -> LeaseHandle | None:
+        nonlocal looked
+        looked += 1
+        if looked == 2:  # the key is there; now its signature is checked
+            await ssh.server.recheck()
+        return await lookup(lease)
+
+    monkeypatch.setattr(ssh.leases, "lookup", slowly)
+    async with client(ssh) as connection:
+        assert (await connection.run("echo in")).stdout == "in\n"
+    assert looked > 2
 
 
 async def test_what_a_key_opened_ends_with_the_key(ssh: Ssh) -> None:

@@ -12,7 +12,7 @@ from devnet.kubo import Kubo
 from leasehold.chain import LocalSigner, Rpc, Sender, cid_to_bytes, parse_lease
 from leasehold.chain import Pool as Binding
 from leasehold.datasets import Ipfs, new_identity, recipient_of
-from leasehold.workload import Output, pack_outputs
+from leasehold.workload import WorkloadOutput, pack_outputs
 
 from .conftest import PASSWORD, Cli, Host, Pool
 from .people import add_wallets
@@ -174,7 +174,7 @@ def publish(pool: Pool, kubo: Kubo, lease: str, root: Path, recipient: str) -> s
 
     async def work() -> str:
         async with Ipfs(kubo.api) as ipfs:
-            output = Output(path="/out", recipients=(recipient,))
+            output = WorkloadOutput(path="/out", recipients=(recipient,))
             cid = await pack_outputs(root, [output], (), ipfs, lease=lease)
         async with Rpc([pool.anvil.url]) as rpc:
             sender = Sender(rpc, LocalSigner(pool.anvil.accounts[3].key), poll=0.01)

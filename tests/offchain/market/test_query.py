@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leasehold.market.query import Field, Kind, Query, QueryError, Schema, parse
+from leasehold.market.query import FieldKind, Query, QueryError, Schema, SearchField, parse
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Card:
 
 SCHEMA = Schema[Card].of(
     (
-        Field("gpu", Kind.TEXT, lambda card: card.gpu, ""),
-        Field("mem", Kind.SIZE, lambda card: card.mem, ""),
-        Field("price", Kind.NUMBER, lambda card: card.price, ""),
-        Field("cpu", Kind.NUMBER, lambda card: card.cpu, ""),
-        Field("verified", Kind.FLAG, lambda card: card.verified, ""),
-        Field("max", Kind.DURATION, lambda card: card.longest, ""),
-        Field("image", Kind.SET, lambda card: card.images, ""),
-        Field("country", Kind.TEXT, lambda card: card.country, ""),
+        SearchField("gpu", FieldKind.TEXT, lambda card: card.gpu, ""),
+        SearchField("mem", FieldKind.SIZE, lambda card: card.mem, ""),
+        SearchField("price", FieldKind.NUMBER, lambda card: card.price, ""),
+        SearchField("cpu", FieldKind.NUMBER, lambda card: card.cpu, ""),
+        SearchField("verified", FieldKind.FLAG, lambda card: card.verified, ""),
+        SearchField("max", FieldKind.DURATION, lambda card: card.longest, ""),
+        SearchField("image", FieldKind.SET, lambda card: card.images, ""),
+        SearchField("country", FieldKind.TEXT, lambda card: card.country, ""),
     ),
     text=("gpu", "country"),
 )

@@ -13,7 +13,7 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from leasehold.datasets import FilePart, FolderPart, Ipfs, Part, new_identity, recipient_of
 from leasehold.errors import AgeKeyInvalid, DestinationExists, ResultsInvalid, SealBroken, WrongIdentity
-from leasehold.workload import Output, fetch_results, pack_outputs
+from leasehold.workload import WorkloadOutput, fetch_results, pack_outputs
 
 LEASE = "eip155:31337/0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512/786432@1"
 TENANT = new_identity()
@@ -55,12 +55,12 @@ def contents(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
 
-def private(path: str) -> Output:
-    return Output(path=path, recipients=(READER,))
+def private(path: str) -> WorkloadOutput:
+    return WorkloadOutput(path=path, recipients=(READER,))
 
 
-def public(path: str) -> Output:
-    return Output(path=path, public=True)
+def public(path: str) -> WorkloadOutput:
+    return WorkloadOutput(path=path, public=True)
 
 
 async def test_outputs_come_back_at_their_paths(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_public_ones_need_no_key(ipfs: Ipfs, root: Path, tmp_path: Path) -
 
 async def test_a_private_output_without_readers_is_not_published(ipfs: Ipfs, root: Path) -> None:
     with pytest.raises(AgeKeyInvalid):
-        await pack_outputs(root, [Output(path="/out")], [], ipfs, lease=LEASE)
+        await pack_outputs(root, [WorkloadOutput(path="/out")], [], ipfs, lease=LEASE)
 
 
 # --------------------------------------------------------------------------------------------- hostile to the host

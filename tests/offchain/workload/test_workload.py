@@ -15,7 +15,7 @@ from leasehold.errors import (
     WorkloadTooLarge,
     WorkloadUnsupported,
 )
-from leasehold.workload import UNSERVED_FIELDS, Egress, Kind, Workload, load_workload
+from leasehold.workload import UNSERVED_FIELDS, Egress, Workload, WorkloadKind, load_workload
 
 IMAGE = "sha256:" + "a" * 64
 CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
@@ -52,7 +52,7 @@ def load(**changes: object) -> Workload:
 
 def test_the_least_that_is_a_workload() -> None:
     workload = load()
-    assert workload.kind is Kind.CONTAINER
+    assert workload.kind is WorkloadKind.CONTAINER
     assert (workload.command, workload.ports, workload.readiness, workload.grace) == ((), (), None, 10)
     assert workload.egress == Egress(mode="internet")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from leasehold.chain._log import Event
-from leasehold.chain._types import FaultKind, Params, RoundState, Signer, Terms
+from leasehold.chain._types import FaultKind, Params, RoundState, SeatSigner, Terms
 
 __all__ = [
     "Answered",
@@ -814,7 +814,7 @@ class QuorumSigned(Event):
     """
 
     quorum: bytes
-    signers: tuple[Signer, ...]
+    signers: tuple[SeatSigner, ...]
 
 
 @dataclass(frozen=True, slots=True)

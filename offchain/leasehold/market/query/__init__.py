@@ -5,6 +5,6 @@
 """
 
 from leasehold.market._errors import QueryError
-from leasehold.market.query._language import Clause, Fact, Field, Kind, Query, Schema, parse
+from leasehold.market.query._language import Clause, Fact, FieldKind, Query, Schema, SearchField, parse
 
-__all__ = ["Clause", "Fact", "Field", "Kind", "Query", "QueryError", "Schema", "parse"]
+__all__ = ["Clause", "Fact", "FieldKind", "Query", "QueryError", "Schema", "SearchField", "parse"]

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[0-9]{1,28}(\.[0-9]{1,18})?")
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field holds, which decides how its values are read and compared."""
 
     TEXT = "text"
@@ -43,15 +43,15 @@ class Kind(Enum):
     DURATION = "duration"
 
 
-_ORDERED = (Kind.NUMBER, Kind.SIZE, Kind.DURATION)
+_ORDERED = (FieldKind.NUMBER, FieldKind.SIZE, FieldKind.DURATION)
 
 
 @dataclass(frozen=True)
-class Field(Generic[Subject]):
+class SearchField(Generic[Subject]):
     """One thing that can be searched or sorted by. `unit` is what a bare number of a `SIZE` means."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     get: Callable[[Subject], Fact]
     meaning: str
     unit: str = "gb"
@@ -61,14 +61,14 @@ class Field(Generic[Subject]):
 class Schema(Generic[Subject]):
     """The fields of one kind of subject; `text` are those that a bare word searches."""
 
-    fields: Mapping[str, Field[Subject]]
+    fields: Mapping[str, SearchField[Subject]]
     text: tuple[str, ...]
 
     @classmethod
-    def of(cls, fields: Iterable[Field[Subject]], text: tuple[str, ...]) -> Schema[Subject]:
+    def of(cls, fields: Iterable[SearchField[Subject]], text: tuple[str, ...]) -> Schema[Subject]:
         return cls({each.name: each for each in fields}, text)
 
-    def field(self, name: str, column: int) -> Field[Subject]:
+    def field(self, name: str, column: int) -> SearchField[Subject]:
         """The field of that name; raises `QueryError` with the nearest one when there is none."""
         found = self.fields.get(name.lower())
         if found is not None:
@@ -211,7 +211,7 @@ def _term(scanner: _Scanner, schema: Schema[Subject]) -> Clause:
     known = schema.field(name, column)
     if operator == "!=":
         operator, negated = "=", not negated
-    if known.kind not in (Kind.TEXT, Kind.SET) and operator == ":":
+    if known.kind not in (FieldKind.TEXT, FieldKind.SET) and operator == ":":
         operator = "="
     if operator in ("<", "<=", ">", ">=") and known.kind not in _ORDERED:
         raise QueryError(column, f"'{known.name}' is {known.kind.value} and has no order: use ':' or '='.")
@@ -221,7 +221,7 @@ def _term(scanner: _Scanner, schema: Schema[Subject]) -> Clause:
     return Clause(known.name, operator, values, operands, negated, start)
 
 
-def _values(scanner: _Scanner, known: Field[Subject]) -> tuple[tuple[str, ...], tuple[Operand, ...]]:
+def _values(scanner: _Scanner, known: SearchField[Subject]) -> tuple[tuple[str, ...], tuple[Operand, ...]]:
     values: list[str] = []
     operands: list[Operand] = []
     while True:
@@ -232,19 +232,19 @@ def _values(scanner: _Scanner, known: Field[Subject]) -> tuple[tuple[str, ...], 
             return tuple(values), tuple(operands)
 
 
-def _operand(text: str, known: Field[Subject], column: int) -> Operand:
+def _operand(text: str, known: SearchField[Subject], column: int) -> Operand:
     try:
-        if known.kind is Kind.SIZE:
+        if known.kind is FieldKind.SIZE:
             return parse_size(text, default_unit=known.unit)
-        if known.kind is Kind.DURATION:
+        if known.kind is FieldKind.DURATION:
             return Decimal(parse_duration(text))
     except InvalidInput as error:
         raise QueryError(column, str(error)) from None
-    if known.kind is Kind.NUMBER:
+    if known.kind is FieldKind.NUMBER:
         if _NUMBER.fullmatch(text) is None:
             raise QueryError(column, f"'{text}' is not a number: write digits, such as 8 or 2.5.")
         return Decimal(text)
-    if known.kind is Kind.FLAG:
+    if known.kind is FieldKind.FLAG:
         if text.lower() not in _BOOLEANS:
             raise QueryError(column, f"'{text}' is neither yes nor no.")
         return _BOOLEANS[text.lower()]

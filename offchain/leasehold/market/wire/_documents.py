@@ -10,12 +10,12 @@ Phase = Literal["pulling", "fetching", "starting", "ready", "running", "stopping
 Whole = Annotated[int, Field(ge=0)]
 
 
-class Document(BaseModel):
+class WireDocument(BaseModel):
     # A newer agent may say more.
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Problem(Document):
+class Problem(WireDocument):
     """RFC 9457. `type` is the refusal's code, which stays what it is."""
 
     type: str
@@ -24,7 +24,7 @@ class Problem(Document):
     detail: str
 
 
-class Health(Document):
+class Health(WireDocument):
     """`time` is the agent's clock, in unix seconds: compare it before you blame a signature."""
 
     status: Literal["ok"] = "ok"
@@ -32,7 +32,7 @@ class Health(Document):
     time: Whole
 
 
-class MachineInfo(Document):
+class MachineInfo(WireDocument):
     """Which machines this agent runs, and its contact document as the chain's digest names it."""
 
     chain: Whole
@@ -42,7 +42,7 @@ class MachineInfo(Document):
     contact: dict[str, JsonValue]
 
 
-class ReceiptMessage(Document):
+class ReceiptMessage(WireDocument):
     """EIP-712 `Receipt`, as its wire names."""
 
     chain: Whole
@@ -52,34 +52,34 @@ class ReceiptMessage(Document):
     expiresAt: Whole  # noqa: N815  # EIP-712's own name
 
 
-class SignedReceipt(Document):
+class SignedReceipt(WireDocument):
     """The operator holds the workload until `expiresAt` at least. `signature` is r, s, v, the operator's."""
 
     receipt: ReceiptMessage
     signature: str
 
 
-class Port(Document):
+class OpenPort(WireDocument):
     container: int
     host: int
     protocol: Literal["tcp", "udp"]
 
 
-class Container(Document):
+class Container(WireDocument):
     """`state` is the engine's own word; `exit_code` that of a command that has finished."""
 
     state: str | None
     exit_code: int | None
 
 
-class Notice(Document):
+class LeaseNotice(WireDocument):
     """The provider ends the lease early: at `ends_at`, in unix seconds. `spot` leases may be, for nothing."""
 
     ends_at: int
     reason: Literal["spot", "terminated"]
 
 
-class Kept(Document):
+class Kept(WireDocument):
     """How long the container of a lease that is over is kept, in unix seconds: `until` where the host has the room,
     `paid_until` where it is wanted by leases that begin. A disk that runs full is made room on before that.
     """
@@ -88,7 +88,7 @@ class Kept(Document):
     paid_until: int
 
 
-class LeaseStatus(Document):
+class LeaseStatus(WireDocument):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds."""
 
     lease: str
@@ -98,16 +98,16 @@ class LeaseStatus(Document):
     phase: Phase
     reason: str | None
     progress: str | None
-    ports: list[Port]
+    ports: list[OpenPort]
     container: Container | None
     end: int | None
     outputs: list[str]
     result_cid: str | None
-    notice: Notice | None = None
+    notice: LeaseNotice | None = None
     kept: Kept | None = None
 
 
-class Results(Document):
+class PublishedResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 
     cid: str

@@ -1,0 +1,60 @@
+"""HTTP connections that end with whoever wanted them.
+
+anyio connects in a task of its own: when the caller is cancelled in the moment in which that task is done, the
+connection belongs to nobody, and stays open until Python's collector comes by. httpcore has the same gap during the
+TLS handshake. A watcher that is closed, a timeout and a task group whose other task failed all cancel so.
+"""
+
+import asyncio
+from typing import Any, Final
+
+import httpcore
+import httpx
+
+GRACE_SECONDS: Final = 0.25
+"""How long a connection that nobody wants any more may take to be made, and then be closed."""
+
+
+def tidy(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The same client, whose connections are closed even when its caller is cancelled while they are made."""
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx.AsyncHTTPTransport):
+            transport._pool._network_backend = _Backend()
+    return client
+
+
+class _Backend(httpcore.AnyIOBackend):
+    async def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore.AsyncNetworkStream:
+        connecting = asyncio.ensure_future(super().connect_tcp(*arguments, **options))
+        try:
+            return _Stream(await asyncio.shield(connecting))
+        except asyncio.CancelledError:
+            await asyncio.wait({connecting}, timeout=GRACE_SECONDS)
+            if connecting.done() and not connecting.cancelled() and connecting.exception() is None:
+                await connecting.result().aclose()
+            connecting.cancel()
+            raise
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+
+    async def read(self, *arguments: Any, **options: Any) -> bytes:
+        return await self._stream.read(*arguments, **options)
+
+    async def write(self, *arguments: Any, **options: Any) -> None:
+        await self._stream.write(*arguments, **options)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(self, *arguments: Any, **options: Any) -> httpcore.AsyncNetworkStream:
+        try:
+            return await self._stream.start_tls(*arguments, **options)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,103 @@
+"""The package as others install it: built, alone in an environment, and with types that a strict checker follows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from devnet.patience import patient
+
+from .test_library import ROOT, the_examples
+
+BESIDE_PYTHON = {
+    "leasehold/py.typed",
+    "leasehold/chain/_generated/abi/Controller.json",
+    "leasehold/chain/migrations/script.py.mako",
+    "leasehold_agent/py.typed",
+}
+LONGEST = 30
+"""Lines of an example."""
+
+
+def uv(*arguments: str, environment: Path | None = None) -> None:
+    done = subprocess.run(
+        [os.environ["LEASEHOLD_UV"], *arguments, "--offline", "--quiet"],
+        cwd=ROOT,
+        env={**os.environ, **({"VIRTUAL_ENV": str(environment)} if environment else {})},
+        capture_output=True,
+        text=True,
+        timeout=patient(120),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    uv("build", "--wheel", "--out-dir", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path) -> Path:
+    """One that has the wheel and what it asks for, and not this tree."""
+    made = wheel.parent / "environment"
+    uv("venv", "--python", sys.executable, str(made))
+    uv("pip", "install", str(wheel), "--constraint", "requirements.lock", environment=made)
+    return made
+
+
+def test_what_is_not_python_is_inside(wheel: Path) -> None:
+    assert set(zipfile.ZipFile(wheel).namelist()) >= BESIDE_PYTHON
+
+
+def test_the_examples_are_short_and_clean_under_a_strict_checker(environment: Path, tmp_path: Path) -> None:
+    examples = the_examples()
+    assert examples
+    for number, example in enumerate(examples):
+        assert len(example.splitlines()) <= LONGEST
+        (tmp_path / f"example_{number}.py").write_text(example)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull,
+         "--cache-dir", str(tmp_path / "cache"), "--python-executable", str(environment / "bin" / "python"), "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=patient(180),
+        check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def ran(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=patient(120), check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+EVERY_MODULE = textwrap.dedent("""
+    import importlib, pkgutil, sys
+    package = importlib.import_module(sys.argv[1])
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__") and ".migrations." not in module.name:
+            importlib.import_module(module.name)
+    print(package.__file__)
+""")
+
+
+def test_it_stands_alone(wheel: Path, environment: Path, tmp_path: Path) -> None:
+    """Every module can be imported: the library's with nothing beside, the agent's with what the agent asks for."""
+    python = environment / "bin" / "python"
+    assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold", cwd=tmp_path).startswith(str(environment))
+    version = ran(python, "-I", "-c", "import leasehold; print(leasehold.__version__)", cwd=tmp_path).strip()
+    assert version in ran(python.with_name("leasehold"), "--version", cwd=tmp_path)
+    uv("pip", "install", f"{wheel}[agent]", "--constraint", "requirements.lock", environment=environment)
+    assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold_agent", cwd=tmp_path).startswith(str(environment))
