@@ -12,7 +12,7 @@ from leasehold.client._errors import NothingToDo, PlanStale
 from leasehold.client._faults import PROVE_TIME, answer_until
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import UnderNotice
-from leasehold.market import Due, InvalidInput, Notice
+from leasehold.market import Due, InvalidInput, NoticeTerms
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -113,7 +113,7 @@ class GiveNoticePlan(Plan["NoticeGiven"]):
 
     client: PoolClient
     lease: Lease
-    notice: Notice
+    notice: NoticeTerms
 
     async def check(self) -> None:
         """Raises PlanStale: its tenant took more or longer of it since, and the penalty would be larger."""
