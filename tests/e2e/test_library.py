@@ -30,8 +30,13 @@ def alone(world: World) -> Iterator[Site]:
 
 
 def the_examples() -> list[str]:
-    """README's blocks of Python. The first rents."""
-    return re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    """README's blocks of Python, of which the first rents, and the guide's, by which a machine joins."""
+    pages = (ROOT / "README.md", ROOT / "docs/guides/join-from-python.md")
+    return [
+        example
+        for page in pages
+        for example in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
+    ]
 
 
 def test_readmes_example(alone: Site, tmp_path: Path) -> None:
