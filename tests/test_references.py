@@ -193,7 +193,7 @@ def test_what_is_there_is_not_missed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
         '[a heading](docs/contracts.md#faults-slashing-appeals) `chain/_pool.py` docs/contracts.md, "Money"\n'
-        "and \"Leases\" (0042) `StakeRaces.test_unstake_against_slash` `make test` invariant 7, 24\n"
+        'and "Leases" (0042) `StakeRaces.test_unstake_against_slash` `make test` invariant 7, 24\n'
     )
     assert lost(page) == []
 
@@ -229,7 +229,9 @@ def names(path: Path) -> Iterator[str]:
     """What stands in backticks and may be a name of the code, outside of blocks."""
     prose = re.sub(r"^```.*?^```", "", text_of(path), flags=re.MULTILINE | re.DOTALL)
     for quoted in re.findall(r"`([^`\n]+)`", prose):
-        yield from (word for word in quoted.split(" ") if NAME.fullmatch(word) and not CITED_FILE.match(f"`{word}`"))
+        yield from (
+            word for word in quoted.split(" ") if NAME.fullmatch(word) and not CITED_FILE.match(f"`{word}`")
+        )
 
 
 @pytest.mark.parametrize("page", MAPS, ids=lambda page: page.stem)

@@ -84,6 +84,13 @@ HINTS: Final[dict[str, Hint]] = {
     ),
     "rules-change": Hint("read it with `leasehold pool params`, and try again then."),
     "penalty-not-covered": Hint("run `leasehold wallet deposit {missing:tokens}` first."),
+    "no-price": Hint("pass --price with whole tokens per GPU-hour."),
+    "share-not-kept-apart": Hint("pass --smallest-share {least} or more."),
+    "describes-another": Hint("run `leasehold provider operator {machine} MACHINE.JSON` first."),
+    "not-its-keeper": Hint("choose a wallet with --wallet."),
+    "operator-only": Hint(
+        "its key is on the host, where the agent answers challenges and `leasehold-agent report` reports."
+    ),
     "price-not-positive": Hint("set --price to whole tokens per GPU-hour."),
     "no-such-span": Hint(
         "{shortest:duration} to {longest:duration} is no such span.",
@@ -94,6 +101,18 @@ HINTS: Final[dict[str, Hint]] = {
     "machine-file-invalid": Hint(f"write it anew with {_DESCRIBE}."),
     "machine-file-unreadable": Hint(f"write it with {_DESCRIBE}."),
     "consent-unfit": Hint("run `leasehold-agent describe --owner {provider}` on the host again."),
+    # owning a pool
+    "changes-nothing": Hint("name parameters as NAME=VALUE."),
+    "amounts-missing": Hint("name all parameters with --params."),
+    # measuring
+    "no-score": Hint("pass --score with 0 to 1000."),
+    "other-hardware": Hint("use --fail."),
+    "not-on-committee": Hint("see `leasehold validator status`."),
+    "vote-not-here": Hint("run this where you committed, with the same --home."),
+    "bad-outage": Hint("correct --from and --to."),
+    "not-attested": Hint("see `leasehold fault {fault}`."),
+    "revision-unknown": Hint("say what you measured with --spec and --fail, or nothing."),
+    "no-logs": Hint("name another one with --rpc."),
     # acting for others, agreements, the home
     "duration-missing": Hint("Say --for 2h."),
     "not-live": Hint("see `leasehold show {lease:lease}`."),

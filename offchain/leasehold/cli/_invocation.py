@@ -110,14 +110,19 @@ class Invocation:
         wallets = {each.name: each for each in self.keystore.list()}
         name = self.wallet or self.settings.wallet
         if name is not None:
-            if name not in wallets:
-                raise KeyMissing(name)
-            return wallets[name]
+            return self.known_wallet(name)
         if not wallets:
             raise WalletError("There is no wallet yet: make one with `leasehold wallet new NAME`.")
         if len(wallets) > 1:
             raise WalletError(f"There are several wallets: choose one of {', '.join(wallets)} with --wallet.")
         return next(iter(wallets.values()))
+
+    def known_wallet(self, name: str) -> KeyInfo:
+        """The wallet of that name. Raises KeyMissing."""
+        for wallet in self.keystore.list():
+            if wallet.name == name:
+                return wallet
+        raise KeyMissing(name)
 
     def password(self, name: str, *, choose: bool = False) -> str:
         """The password of a wallet: from the file, the environment, or whoever sits at the terminal.

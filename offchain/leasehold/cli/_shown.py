@@ -9,6 +9,7 @@ from leasehold.market import (
     Bill,
     Listing,
     Money,
+    Payment,
     format_amount,
     format_cells,
     format_share,
@@ -23,6 +24,15 @@ utc = format_time
 def transaction(receipt: Receipt) -> dict[str, Json]:
     """A transaction in JSON."""
     return {"transaction": receipt.tx_hash, "block": receipt.block_number, "gas": receipt.gas_used}
+
+
+def payment_said(payment: Payment, money: Money) -> str:
+    """Where the money for what only a ledger pays comes from, for people."""
+    if not payment.pulled:
+        return f"{money.show(payment.amount)} from your ledger"
+    return (
+        f"{money.show(payment.amount)}: {money.show(payment.pulled)} go from the wallet into the ledger first"
+    )
 
 
 def machine_state(machine: Machine) -> str:

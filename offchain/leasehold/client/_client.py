@@ -305,7 +305,6 @@ class PoolClient:
             self.token,
             self.rpc,
             self.account,
-            self.sender,
             blocks=self.ipfs,
             now=self.now,
             ledger_only=self.other is not None,

@@ -10,17 +10,28 @@ InvalidInput
 ├── AlreadyThere
 ├── NoStandby
 ├── StandbyUnknown
-└── StandbyForItself
+├── StandbyForItself
+├── NoPrice
+├── NoSuchShare
+├── ShareNotKeptApart
+├── DescribesAnother
+├── ChangesNothing
+└── AmountsMissing
 NoMachineMatches
 └── NoSuchMachine
 NotEnoughFunds
 └── LedgerNotCovered                for what only a ledger pays
 MarketError
+├── NothingToDo
 └── CannotAct                       something that a group or a delegate cannot do
     ├── PaysFromLedger
     ├── NoSession
     │   └── NoGroupSession
     └── NoDelegate                  the account has not let this wallet act for it
+MachineUnavailable
+├── StakeStillLocked
+├── NotItsKeeper
+└── OperatorOnly                    a thing that the agent does, and nobody else
 LeaseholdError
 ├── PlanUsed                        a plan is carried out a second time
 └── PlanStale                       it would do or cost something else by now
@@ -33,7 +44,7 @@ ChainError
 from __future__ import annotations
 
 from leasehold.errors import ChainError, LeaseholdError, NotAuthorized, WalletError, error_type
-from leasehold.market import InvalidInput, MarketError, NoMachineMatches, NotEnoughFunds
+from leasehold.market import InvalidInput, MachineUnavailable, MarketError, NoMachineMatches, NotEnoughFunds
 
 
 @error_type("duration-missing", problem="How long?", advice="Name a duration.")
@@ -125,6 +136,114 @@ class StandbyUnknown(InvalidInput):
     """Nobody can say what the digest of the standby stands for."""
 
     lease: int
+
+
+@error_type("no-price", problem="A machine needs a price", advice="name one in whole tokens per GPU-hour.")
+class NoPrice(InvalidInput):
+    """A machine is to join, and nobody said for how much."""
+
+
+@error_type(
+    "no-such-share",
+    problem="The smallest share is 1, 2, 4 or 8 cells, not {cells}",
+    advice="choose one of these.",
+)
+class NoSuchShare(InvalidInput):
+    """A share that no machine can be cut into."""
+
+    cells: int
+
+
+@error_type(
+    "share-not-kept-apart",
+    problem="The machine's host cannot keep shares of less than {least} of 8 cells apart",
+    advice="name that many or more.",
+)
+class ShareNotKeptApart(InvalidInput):
+    """The smallest share is smaller than what the host can keep apart. Cells."""
+
+    least: int
+
+
+@error_type(
+    "describes-another",
+    problem="That describes a machine of the operator {operator}, and machine {machine} has {has}",
+    advice="give the machine that operator first.",
+)
+class DescribesAnother(InvalidInput):
+    """A machine.json of another host, or of another key."""
+
+    machine: int
+    operator: str
+    has: str
+
+
+@error_type("changes-nothing", problem="That changes nothing", advice="name parameters and their values.")
+class ChangesNothing(InvalidInput):
+    """The rules that are proposed are those in force."""
+
+
+@error_type(
+    "amounts-missing",
+    problem=(
+        "{symbol} has {decimals} decimals and the token of the pool at hand {others}, so amounts cannot be taken over"
+    ),
+    advice="name all of them.",
+)
+class AmountsMissing(InvalidInput):
+    """A pool on another token, whose parameters are to be those of the pool at hand."""
+
+    symbol: str
+    decimals: int
+    others: int
+
+
+@error_type(
+    "stake-still-locked",
+    problem="The stake of machine {machine} is locked until {until:utc}",
+    advice="try again then.",
+)
+class StakeStillLocked(MachineUnavailable):
+    """The machine has retired, and its delay runs. Unix seconds."""
+
+    machine: int
+    until: int
+
+
+@error_type(
+    "not-its-keeper",
+    problem=(
+        "Only its provider {provider} or its operator {operator} does this for machine {machine}, and you are {account}"
+    ),
+    advice="use one of their wallets.",
+)
+class NotItsKeeper(MachineUnavailable):
+    """A machine is somebody else's to keep."""
+
+    machine: int
+    provider: str
+    operator: str
+    account: str
+
+
+@error_type(
+    "operator-only",
+    problem="Only its operator {operator} does this for machine {machine}, and you are {account}",
+    advice="its key is on the host, where the agent answers and reports.",
+)
+class OperatorOnly(MachineUnavailable):
+    """What the agent says of its machine nobody says for it, not even the provider."""
+
+    machine: int
+    operator: str
+    account: str
+
+
+@error_type(
+    "nothing-to-do", problem="There is nothing to do", advice="look again when something has changed."
+)
+class NothingToDo(MarketError):
+    """The plan would send nothing."""
 
 
 @error_type(

@@ -99,7 +99,7 @@ from leasehold.market._placing import (
     rentable_cells,
     valid_share,
 )
-from leasehold.market._provider import Due, Joined, Provider
+from leasehold.market._provider import Due, Provider
 from leasehold.market._quote import (
     Funds,
     Money,
@@ -127,6 +127,7 @@ from leasehold.market._renter import (
     settleable,
 )
 from leasehold.market._rules import (
+    AMOUNTS,
     TIMELOCK,
     Change,
     changed_params,
@@ -147,6 +148,7 @@ from leasehold.market._units import (
 )
 
 __all__ = [
+    "AMOUNTS",
     "MACHINES",
     "TIMELOCK",
     "AgentClient",
@@ -177,7 +179,6 @@ __all__ = [
     "InvalidInput",
     "InvalidSize",
     "JoinQuote",
-    "Joined",
     "LeaseNotCovered",
     "LeavesTooEarly",
     "LeavingTooSoon",

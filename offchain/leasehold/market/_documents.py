@@ -142,6 +142,11 @@ class MachineFile(_Document):
     consent: SignedConsent
 
     @classmethod
+    def of(cls, described: MachineFile | Path | str) -> MachineFile:
+        """The file itself, or where it lies. Raises as `load`."""
+        return described if isinstance(described, MachineFile) else cls.load(Path(described))
+
+    @classmethod
     def load(cls, path: Path) -> MachineFile:
         """Read and check the file, its two documents included.
 

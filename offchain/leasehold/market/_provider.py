@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Sends, Terms, Token
+from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Terms, Token
 from leasehold.errors import UnknownMachine
 from leasehold.market._documents import MachineFile, canonical
 from leasehold.market._earning import (
@@ -44,15 +44,6 @@ RULES_SECONDS = (
 
 
 @dataclass(frozen=True)
-class Joined:
-    """A machine that was registered. `funding` is the operator's gas money, if it needed any."""
-
-    machine: int
-    receipt: Receipt
-    funding: Receipt | None
-
-
-@dataclass(frozen=True)
 class Due:
     """What can be collected now. `overdue`: leases that are closed for good, which pays and frees their cells.
 
@@ -77,8 +68,8 @@ class Due:
 class Provider:
     """The provider's side of one pool, for the account that owns the machines.
 
-    sender: for what is sent; reads do without. now: unix seconds at the head of the chain. blocks: the
-    provider's IPFS node. ledger_only: somebody else acts for the account, and nothing can be pulled from its wallet.
+    now: unix seconds at the head of the chain. blocks: the provider's IPFS node. ledger_only: somebody else acts for
+    the account, and nothing can be pulled from its wallet.
     """
 
     def __init__(
@@ -87,7 +78,6 @@ class Provider:
         token: Token,
         rpc: Rpc,
         account: str,
-        sender: Sends | None,
         *,
         blocks: Blocks,
         now: Clock,
@@ -97,7 +87,6 @@ class Provider:
         self._token = token
         self._rpc = rpc
         self.account = account
-        self._sender = sender
         self._blocks = blocks
         self._now = now
         self._ledger_only = ledger_only
@@ -158,32 +147,25 @@ class Provider:
         wanted = price * 2 * GAS_PER_LEASE * GAS_LEASES
         return max(0, wanted - await self._rpc.balance(operator))
 
-    async def join(
-        self, described: MachineFile, gpus: int, smallest_share: int, terms: Terms, *, gas: int
-    ) -> Joined:
-        """Pin both documents, stake and register, and send the operator `gas` wei.
+    async def pin(self, described: MachineFile) -> None:
+        """Keep both documents on the provider's node. Raises DatasetError."""
+        await self._blocks.put_block(canonical(described.hardware))
+        await self._blocks.put_block(canonical(described.contact))
 
-        Raises:
-            ContractError: the pool refuses. DatasetError: the documents could not be pinned; nothing was
-            sent.
-        """
+    async def register(
+        self, described: MachineFile, gpus: int, smallest_share: int, terms: Terms
+    ) -> tuple[int, Receipt]:
+        """Stake, and bring the machine into the pool; gives its number. Raises ContractError: the pool refuses."""
         consent = described.consent_for(self.account, self._pool.deployment.controller, await self._now())
-        hardware, contact = canonical(described.hardware), canonical(described.contact)
-        await self._blocks.put_block(hardware)
-        await self._blocks.put_block(contact)
-        machine, receipt = await self._pool.register(
+        return await self._pool.register(
             terms,
             gpus,
             smallest_share,
-            sha256(hardware).digest(),
-            sha256(contact).digest(),
+            sha256(canonical(described.hardware)).digest(),
+            sha256(canonical(described.contact)).digest(),
             described.operator,
             consent,
         )
-        funding = None
-        if gas and self._sender is not None:
-            funding = await self._sender.send(described.operator, b"", gas)
-        return Joined(machine, receipt, funding)
 
     # ----------------------------------------------------------------------------------------------- managing
 

@@ -39,8 +39,11 @@ class ParameterKind(Enum):
     ACCOUNT = "account"
 
 
+AMOUNTS = ("min_stake_per_gpu", "bond", "seat_stake", "verification_fee")
+"""The parameters that are amounts of the pool's token."""
+
 _KINDS = {
-    **dict.fromkeys(("min_stake_per_gpu", "bond", "seat_stake", "verification_fee"), ParameterKind.AMOUNT),
+    **dict.fromkeys(AMOUNTS, ParameterKind.AMOUNT),
     **dict.fromkeys(("fee_bps", "hold_fee_bps", "max_slash_bps"), ParameterKind.BPS),
     "committee_size": ParameterKind.COUNT,
     **dict.fromkeys(("arbiter", "sink"), ParameterKind.ACCOUNT),

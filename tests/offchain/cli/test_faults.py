@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from leasehold.cli import app
-from leasehold.cli.provider.duties import SCALE
+from leasehold.client import OUTAGE_SCALE
 
 from .conftest import Cli, Host, Pool, served, signer_of
 from .test_moving import OPERATOR, PROVIDER, RENTER, WISH, add_wallet
@@ -45,7 +45,7 @@ def test_the_scale_that_an_operator_is_shown_is_the_contracts() -> None:
     source = (Path(__file__).parents[3] / "contracts/libraries/Slashing.sol").read_text()
     tiers = re.findall(r"return proven \? (\w+) : (\w+);", source)
     assert [(int(mine), 10_000 if proven == "BPS" else int(proven)) for proven, mine in tiers] == [
-        (reported, proven) for _, reported, proven in SCALE
+        (reported, proven) for _, reported, proven in OUTAGE_SCALE
     ]
 
 

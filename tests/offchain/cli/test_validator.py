@@ -10,7 +10,7 @@ import pytest
 
 from leasehold.chain import ZERO_ADDRESS
 from leasehold.chain.typed import Outage
-from leasehold.cli.validator.attest import Gap
+from leasehold.client import Gap
 
 from .conftest import Cli, Host, Pool
 from .test_moving import PROVIDER, RENTER, WISH, add_wallet

@@ -29,13 +29,15 @@ VERBS = {
         "pause": "Stop opening leases and registering machines. Every way out stays open.",
         "resume": "Allow opening leases and registering machines again.",
         "gate": "Say whether registering a machine takes a licence. Machines that are in stay in.",
-        "licence": "As the owner, grant an account a licence, change it, or take it back.",
-        "licences": "List the licences that the pool's owner has issued.",
         "treasury": "As the owner, say whose ledger fees go to from now on.",
         "hand-over": (
             "As the owner, offer the pool to another account, which becomes its owner with `pool accept`."
         ),
         "accept": "Become the owner of a pool that its owner has offered to you.",
+    },
+    "licences": {
+        "licence": "As the owner, grant an account a licence, change it, or take it back.",
+        "licences": "List the licences that the pool's owner has issued.",
     },
     "rulings": {
         "rule": "As its arbiter, rule on a fault that was appealed against.",

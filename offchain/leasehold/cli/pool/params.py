@@ -9,18 +9,17 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import Params, PoolView
+from leasehold.chain import PoolView
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_params
-from leasehold.cli._doing import Done, carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
 from leasehold.cli._shown import utc
 from leasehold.cli.pool._powers import diff_json, diff_rows, params_json, params_rows, proposal_said
-from leasehold.client import powers_of
-from leasehold.errors import NoProposal, ProposalPending
-from leasehold.market import TIMELOCK, InvalidInput, Money, changed_params, check_params, format_duration
+from leasehold.client import CancelRules, ProposeRules, powers_of
+from leasehold.market import TIMELOCK, InvalidInput, Money, format_duration
 
 Values = Annotated[
     list[str] | None,
@@ -42,12 +41,8 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def given_params(base: Params, file: Path | None, values: Sequence[str], money: Money) -> Params:
-    """`base` with what a file and the command line say, the latter winning, inside the bounds.
-
-    Raises:
-        InvalidInput: something cannot be read, or is out of its bounds.
-    """
+def given_values(file: Path | None, values: Sequence[str]) -> dict[str, str]:
+    """What a file and the command line name, the latter winning. Raises InvalidInput: it cannot be read."""
     named: dict[str, str] = {}
     if file is not None:
         try:
@@ -57,14 +52,12 @@ def given_params(base: Params, file: Path | None, values: Sequence[str], money: 
         if not isinstance(raw, dict):
             raise InvalidInput(f"{file} holds no object: write names and values.")
         named.update({str(name): str(value) for name, value in raw.items()})
-    for each in values:
-        name, equals, value = each.partition("=")
+    for assignment in values:
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise InvalidInput(f"'{each}' sets nothing: write NAME=VALUE.")
+            raise InvalidInput(f"'{assignment}' sets nothing: write NAME=VALUE.")
         named[name.strip()] = value
-    wanted = changed_params(base, named, money)
-    check_params(wanted, money)
-    return wanted
+    return named
 
 
 @shared(ANSWERS)
@@ -75,9 +68,9 @@ async def params(
     ] = None,
 ) -> None:
     """Show the pool's parameters in force and those proposed, with the time when they come into force."""
-    async with open_session(call, account=False) as session:
-        view, money = await powers_of(session), session.money
-        chosen = view.params if version is None else await session.pool.params(version)
+    async with open_session(call, account=False) as client:
+        view, money = await powers_of(client), client.money
+        chosen = view.params if version is None else await client.pool.params(version)
         number = version or view.params_version
         if not chosen.unstake_delay:  # the bounds keep it above zero in every version that there is
             raise InvalidInput(f"There is no version {number}: the newest is {view.params_version}.")
@@ -110,40 +103,40 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
     They come into force in two days, for no lease that is open and for no machine before its provider's next
     `provider terms`.
     """
-    async with open_session(call, signs=True) as session:
-        view, money = await powers_of(session), session.money
-        wanted = given_params(view.params, file, values or (), money)
-        if wanted == view.params:
-            raise InvalidInput("That changes nothing: name parameters as NAME=VALUE.")
-        if view.proposed is not None and await session.now() < view.in_force_at:
-            raise ProposalPending(in_force_at=view.in_force_at)
-        when = await session.now() + TIMELOCK
-        rows = diff_rows(view.params, wanted, money)
+    request = ProposeRules(given_values(file, values or ()))
+    async with open_session(call, signs=True) as client:
+        plan, money = await request.plan(client), client.money
+        rows = diff_rows(plan.view.params, plan.rules, money)
         call.out.table(("parameter", "in force", "proposed"), rows, empty="")
-        call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {utc(when)}.")
-
-        async def send() -> Done:
-            receipt = await session.pool.propose_params(wanted)
-            made = await session.pool.proposed_params()
-            said = f"Version {made.version} comes into force {utc(made.in_force_at)}."
-            return Done(receipt, said, {"version": made.version, "in_force_at": made.in_force_at})
-
-        document: dict[str, Json] = {"changes": diff_json(view.params, wanted, money)}
-        await carry_out(call, "Propose these?", document, send)
+        call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {utc(plan.when)}.")
+        document: dict[str, Json] = {"changes": diff_json(plan.view.params, plan.rules, money)}
+        await carry_out(
+            call,
+            client,
+            plan,
+            question="Propose these?",
+            document=document,
+            answer=lambda done: {
+                **document,
+                "version": done.proposed.version,
+                "in_force_at": done.proposed.in_force_at,
+            },
+            said=lambda done: (
+                f"Version {done.proposed.version} comes into force {utc(done.proposed.in_force_at)}."
+            ),
+        )
 
 
 @shared(SENDS | PROPOSES)
 async def cancel(call: Invocation) -> None:
     """As the owner, take a proposal back before it is in force."""
-    async with open_session(call, signs=True) as session:
-        made = await session.pool.proposed_params()
-        if not made.version:
-            raise NoProposal
-
-        async def send() -> Done:
-            return Done(
-                await session.pool.cancel_params(), f"Version {made.version} will not come into force."
-            )
-
-        question = f"Take version {made.version} back?"
-        await carry_out(call, question, {"version": made.version}, send)
+    async with open_session(call, signs=True) as client:
+        plan = await CancelRules().plan(client)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Take version {plan.version} back?",
+            document={"version": plan.version},
+            said=lambda done: f"Version {plan.version} will not come into force.",
+        )

@@ -35,6 +35,8 @@ VERBS = {
             "transaction."
         ),
         "withdraw": "Pay earnings out of the pool's ledger, as `leasehold wallet withdraw` does.",
+    },
+    "status": {
         "status": "Show your machines, their leases, what they have earned and what can be collected.",
     },
     "duties": {

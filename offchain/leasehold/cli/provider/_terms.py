@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated
 
 import typer
 
 from leasehold.chain import Terms
-from leasehold.market import InvalidInput, Money, format_duration, parse_amount, parse_duration
+from leasehold.client import AskedTerms
+from leasehold.market import InvalidInput, Money, format_duration, parse_duration
 
-DAY = 86_400
 EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class AskedTerms:
+class TermsOptions:
     """A machine's terms as options; `None` leaves them as they are."""
 
     price: Annotated[
@@ -40,38 +40,20 @@ class AskedTerms:
         typer.Option("--until", metavar="YYYY-MM-DD", help="Last day (UTC) by whose end every lease ends."),
     ] = None
 
+    def read(self) -> AskedTerms:
+        """What was asked. Raises InvalidInput: a duration or a day that cannot be read."""
+        return AskedTerms(
+            price=self.price,
+            spot_price=self.spot_price,
+            shortest=_seconds(self.shortest),
+            longest=_seconds(self.longest),
+            trial=_seconds(self.trial),
+            until=None if self.until is None else day(self.until),
+        )
 
-def default_terms(now: int) -> Terms:
-    """What `join` offers unless told otherwise, but for the price."""
-    return Terms(
-        price=0,
-        spot_price=0,
-        min_duration=600,
-        max_duration=7 * DAY,
-        trial=600,
-        available_until_day=now // DAY + 365,
-    )
 
-
-def changed_terms(terms: Terms, money: Money, asked: AskedTerms) -> Terms:
-    """`terms` with what was asked.
-
-    Raises:
-        InvalidInput: an amount, duration or day that cannot be read.
-    """
-    if asked.price is not None:
-        terms = replace(terms, price=parse_amount(asked.price, money.decimals))
-    if asked.spot_price is not None:
-        terms = replace(terms, spot_price=parse_amount(asked.spot_price, money.decimals))
-    if asked.shortest is not None:
-        terms = replace(terms, min_duration=parse_duration(asked.shortest))
-    if asked.longest is not None:
-        terms = replace(terms, max_duration=parse_duration(asked.longest))
-    if asked.trial is not None:
-        terms = replace(terms, trial=parse_duration(asked.trial))
-    if asked.until is not None:
-        terms = replace(terms, available_until_day=_day(asked.until))
-    return terms
+def _seconds(duration: str | None) -> int | None:
+    return None if duration is None else parse_duration(duration)
 
 
 def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
@@ -86,8 +68,9 @@ def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _day(text: str) -> int:
+def day(text: str) -> date:
+    """A day as it is typed. Raises InvalidInput."""
     try:
-        return (date.fromisoformat(text) - EPOCH).days
+        return date.fromisoformat(text)
     except ValueError:
         raise InvalidInput(f"'{text}' is not a day: write YYYY-MM-DD.") from None

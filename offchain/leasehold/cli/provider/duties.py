@@ -6,30 +6,27 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import ZERO_ADDRESS, FaultState, Machine, Params
-from leasehold.chain.typed import Answer, Domain, sign
+from leasehold.chain import FaultState
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_wallets
-from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._faults import costs, fault_json, lasted
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, FaultId, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._shown import utc
-from leasehold.cli.provider._tending import tended
-from leasehold.client import PROVE_TIME, PoolClient, answer_until, arbiter_of
-from leasehold.errors import (
-    AlreadyDown,
-    AppealOver,
-    ChallengeLapsed,
-    ChallengeStands,
-    MachineNotStalled,
-    NobodyRules,
-    NoChallenge,
-    WrongFaultState,
+from leasehold.cli._shown import payment_said, utc
+from leasehold.client import (
+    AnswerChallenge,
+    Appeal,
+    LockedWallet,
+    PoolClient,
+    Recovered,
+    RecoverMachine,
+    ReportOutage,
+    ReportOutagePlan,
 )
-from leasehold.market import Money, format_amount
+from leasehold.market import format_amount, format_duration
 
 OperatorWallet = Annotated[
     str | None,
@@ -40,8 +37,6 @@ OperatorWallet = Annotated[
         autocompletion=known_wallets,
     ),
 ]
-# (up to so long, self-reported, proven by others), basis points of the stake
-SCALE = (("7m", 200, 400), ("2d", 400, 800), ("5d", 3_000, 6_000), ("longer", 5_000, 10_000))
 
 
 def register(app: typer.Typer) -> None:
@@ -56,84 +51,53 @@ async def report(call: Invocation, machine: MachineId) -> None:
 
     Its leases are not billed from now on. `leasehold provider recover` ends it.
     """
-    async with open_session(call, signs=True) as session:
-        found = await tended(session, machine, operator_only=True)
-        faults = await session.pool.faults()
-        if running := await faults.running_fault(machine):
-            raise AlreadyDown(machine=machine, fault=running)
-        rules = await session.pool.params(found.params)
-        challenge = await faults.challenge_of(machine)
-        until = await answer_until(session, machine, challenge) if challenge.at else 0
-        if challenge.at and await session.now() <= until + PROVE_TIME:  # later it is over, and gives way
-            raise ChallengeStands(machine=machine, until=until)
-        window = await faults.window_of(machine)
+    async with open_session(call, signs=True) as client:
+        plan = await ReportOutage(machine).plan(client)
         call.out.pairs(
-            f"Machine {machine} goes down; {session.money.show(found.stake)} are at stake",
-            (
-                *_scale(found, rules, session.money),
-                ("less", f"what the last seven days cost already: {window.charged_bps / 100:g} %"),
+            f"Machine {machine} goes down; {client.money.show(plan.machine.stake)} are at stake", _scale(plan)
+        )
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Report machine {machine} down?",
+            document={"machine": machine, "charged_bps": plan.charged},
+            answer=lambda done: {"machine": machine, "charged_bps": plan.charged, "fault": done.fault},
+            said=lambda done: (
+                f"Machine {machine} is down (fault {done.fault}) until `leasehold provider recover {machine}`."
             ),
         )
 
-        async def send() -> Done:
-            fault, receipt = await faults.report_outage(machine)
-            said = f"Machine {machine} is down (fault {fault}) until `leasehold provider recover {machine}`."
-            return Done(receipt, said, {"fault": fault})
 
-        document: dict[str, Json] = {"machine": machine, "charged_bps": window.charged_bps}
-        await carry_out(call, f"Report machine {machine} down?", document, send)
-
-
-def _scale(machine: Machine, rules: Params, money: Money) -> tuple[tuple[str, str], ...]:
+def _scale(plan: ReportOutagePlan) -> tuple[tuple[str, str], ...]:
     rows = []
-    for until, reported, proven in SCALE:
-        mine, others = min(reported, rules.max_slash_bps), min(proven, rules.max_slash_bps)
-        amount = money.show(machine.stake * mine // 10_000, places=6)
-        name = until if until == "longer" else f"down for up to {until}"
+    for until, own, proven in plan.scale:
+        amount = plan.client.money.show(plan.machine.stake * own // 10_000, places=6)
+        name = "longer" if until is None else f"down for up to {format_duration(until)}"
         rows.append(
-            (name, f"{amount} ({mine / 100:g} % of the stake; {others / 100:g} % if proven by others)")
+            (name, f"{amount} ({own / 100:g} % of the stake; {proven / 100:g} % if proven by others)")
         )
-    return tuple(rows)
+    return (*rows, ("less", f"what the last seven days cost already: {plan.charged / 100:g} %"))
 
 
 @shared(SENDS)
 async def answer(call: Invocation, machine: MachineId, operator_wallet: OperatorWallet = None) -> None:
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
-    async with open_session(call, signs=True) as session:
-        faults = await session.pool.faults()
-        challenge = await faults.challenge_of(machine)
-        if challenge.challenger == ZERO_ADDRESS:
-            raise NoChallenge(machine=machine)
-        if operator_wallet is None:
-            await tended(session, machine, operator_only=True)
-        until = await answer_until(session, machine, challenge)
-        if await session.now() > until:
-            raise ChallengeLapsed(machine=machine, deadline=until)
-        call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(until)}.")
-
-        async def send() -> Done:
-            if operator_wallet is None:
-                receipt = await faults.answer(machine)
-            else:
-                issued_at, proof = await _answer(call, session, operator_wallet, machine, challenge.id)
-                receipt = await faults.answer(machine, issued_at, proof)
-            return Done(
-                receipt, f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's."
-            )
-
-        document: dict[str, Json] = {"machine": machine, "challenge": challenge.id, "until": until}
-        await carry_out(call, "Answer it?", document, send)
-
-
-async def _answer(
-    call: Invocation, session: PoolClient, name: str, machine: int, challenge: int
-) -> tuple[int, bytes]:
-    """The time and the operator's proof of an answer. The head's time: a proof from the future is refused."""
-    signer = await call.keystore.unlock(name, call.password(name))
-    header = await session.rpc.header()
-    issued_at = header.timestamp if header else await session.now()
-    domain = Domain(session.deployment.chain_id, session.deployment.controller)
-    return issued_at, await sign(Answer(signer.address, machine, challenge, issued_at), domain, signer)
+    operator = None
+    if operator_wallet is not None:
+        operator = LockedWallet(call.keystore, call.known_wallet(operator_wallet), call.password)
+    async with open_session(call, signs=True) as client:
+        plan = await AnswerChallenge(machine, operator).plan(client)
+        challenge = plan.challenge
+        call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(plan.until)}.")
+        await carry_out(
+            call,
+            client,
+            plan,
+            question="Answer it?",
+            document={"machine": machine, "challenge": challenge.id, "until": plan.until},
+            said=lambda done: f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's.",
+        )
 
 
 @shared(SENDS | PROPOSES)
@@ -142,67 +106,65 @@ async def recover(call: Invocation, machine: MachineId) -> None:
 
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
-    async with open_session(call, signs=True) as session:
-        found = await tended(session, machine)
-        if not (found.down or found.stalled):
-            raise MachineNotStalled(machine=machine)
-        faults = await session.pool.faults()
-        running = await faults.running_fault(machine) if found.down else 0
-        if found.down:
-            call.out.say(f"Machine {machine} is down since {utc(found.down_since)} (fault {running}).")
+    async with open_session(call, signs=True) as client:
+        plan = await RecoverMachine(machine).plan(client)
+        if plan.machine.down:
+            since = utc(plan.machine.down_since)
+            call.out.say(f"Machine {machine} is down since {since} (fault {plan.fault}).")
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Does machine {machine} serve leases again?",
+            document={"machine": machine},
+            answer=lambda done: {
+                "machine": machine,
+                **({"fault": None} if done.fault is None else fault_json(done.fault, client.money)),
+            },
+            said=lambda done: _back(client, machine, done),
+        )
 
-        async def send() -> Done:
-            if not found.down:
-                receipt = await session.pool.recover(machine)
-                return Done(receipt, f"Machine {machine} takes leases again.", {"fault": None})
-            receipt = await faults.recover(machine)
-            fault = await session.fault(running)
-            said = f"Machine {machine} is back. The outage costs {costs(fault, session.money)}"
-            may = f"; `leasehold provider appeal {running}` until {utc(fault.deadline)}"
-            said += may if fault.state is FaultState.FILED else ""
-            return Done(receipt, f"{said}.", fault_json(fault, session.money))
 
-        question = f"Does machine {machine} serve leases again?"
-        await carry_out(call, question, {"machine": machine}, send)
+def _back(client: PoolClient, machine: int, done: Recovered) -> str:
+    if (fault := done.fault) is None:
+        return f"Machine {machine} takes leases again."
+    may = f"; `leasehold provider appeal {fault.id}` until {utc(fault.deadline)}"
+    cost = costs(fault, client.money)
+    return (
+        f"Machine {machine} is back. The outage costs {cost}{may if fault.state is FaultState.FILED else ''}."
+    )
 
 
 @shared(SENDS | PROPOSES)
 async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> None:
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
-    async with open_session(call, signs=True) as session:
-        found, money = await session.fault(fault), session.money
-        await session.provider().own(found.machine)
-        if found.state is not FaultState.FILED:
-            raise WrongFaultState(fault=fault, state=found.state)
-        if await session.now() > found.deadline:
-            raise AppealOver(fault=fault, deadline=found.deadline)
-        rules = await session.pool.params(found.rules)
-        if (arbiter := await arbiter_of(session, found)) is None:
-            raise NobodyRules(fault=fault)
-        paid = await pay_in(session, rules.bond, approve=approve or call.dry_run)
+    async with open_session(call, signs=True) as client:
+        plan, money = await Appeal(fault).plan(client), client.money
         call.out.pairs(
-            f"Appeal against fault {fault} of machine {found.machine}",
+            f"Appeal against fault {fault} of machine {plan.fault.machine}",
             (
-                ("when", lasted(found)),
-                ("costs", costs(found, money)),
-                ("bond", paid.said(session)),
-                ("arbiter", arbiter),
+                ("when", lasted(plan.fault)),
+                ("costs", costs(plan.fault, money)),
+                ("bond", payment_said(plan.payment, money)),
+                ("arbiter", plan.arbiter),
                 ("it is dropped", "nothing is slashed, and the bond comes back"),
                 ("it stands", "the bond is lost"),
                 ("nobody rules", "it stands, and the bond comes back"),
             ),
         )
-
-        async def send() -> Done:
-            await paid.send(session)
-            receipt = await (await session.pool.faults()).appeal(fault)
-            after = await session.fault(fault)
-            said = f"{arbiter} may rule until {utc(after.deadline)}."
-            return Done(receipt, said, {"deadline": after.deadline})
-
+        bond = plan.payment.amount
         document: dict[str, Json] = {
             "fault": fault,
-            "bond": format_amount(rules.bond, money.decimals),
+            "bond": format_amount(bond, money.decimals),
             "token": money.symbol,
         }
-        await carry_out(call, f"Appeal, with {money.show(rules.bond)}?", document, send)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Appeal, with {money.show(bond)}?",
+            document=document,
+            answer=lambda done: {**document, "deadline": done.fault.deadline},
+            said=lambda done: f"{plan.arbiter} may rule until {utc(done.fault.deadline)}.",
+            approve=approve,
+        )

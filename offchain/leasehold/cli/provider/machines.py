@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import Machine, Receipt
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import MachineId
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, SIGNS, WALLET, shared
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, terms_json, transaction, utc
-from leasehold.cli.provider._terms import AskedTerms, changed_terms, terms_rows
-from leasehold.client import PoolClient
-from leasehold.market import (
-    MachineUnavailable,
-    check_terms,
-    format_cells,
-    format_duration,
-    parse_cells,
-    unstakable_at,
+from leasehold.cli._output import Json
+from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
+from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, terms_json
+from leasehold.cli.provider._terms import TermsOptions, terms_rows
+from leasehold.client import (
+    Delist,
+    MachineChanged,
+    MachinePlan,
+    PoolClient,
+    Relist,
+    Retire,
+    SetTerms,
+    Unstake,
+    Withhold,
+    own_machines,
 )
-
-Change = Callable[[PoolClient, Machine], Awaitable[Receipt]]
+from leasehold.market import format_cells, format_duration
 
 
 def register(app: typer.Typer) -> None:
@@ -37,41 +39,33 @@ def register(app: typer.Typer) -> None:
 @shared(ANSWERS | WALLET)
 async def list_machines(call: Invocation) -> None:
     """List your machines."""
-    async with open_session(call) as session:
-        index = await session.index()
-        mine = [r for r in await index.machines() if r.machine.provider.lower() == session.account.lower()]
+    async with open_session(call) as client:
+        mine = await own_machines(client)
         with call.out.working("Fetching the machines' documents"):
-            listings = await session.machines().listings(mine)
-        call.out.answer([machine_json(each) for each in listings])
+            listings = await client.machines().listings(mine)
+        call.out.answer([machine_json(listing) for listing in listings])
         call.out.table(
             MACHINE_COLUMNS,
-            [machine_row(each) for each in listings],
+            [machine_row(listing) for listing in listings],
             empty="You have no machine in this pool: join with `leasehold provider join`.",
         )
 
 
 @shared(SENDS | PROPOSES)
-async def terms(call: Invocation, machine: MachineId, asked: AskedTerms) -> None:
+async def terms(call: Invocation, machine: MachineId, asked: TermsOptions) -> None:
     """Change what a machine asks for; what is not given stays. Open leases keep the terms they have.
 
     Without any option it accepts the pool's current parameters with the same terms.
     """
-    async with open_session(call, signs=True) as session:
-        found = await session.provider().own(machine)
-        wanted = changed_terms(found.terms, session.money, asked)
-        check_terms(wanted, await session.now())
-        await session.provider().check_rules()
-        call.out.pairs(f"Machine {machine}, from now on", terms_rows(wanted, session.money))
-        if call.dry_run:
-            call.out.answer({"machine": machine, "terms": terms_json(wanted, session.money), "dry_run": True})
-            return
-        call.out.confirm("Set these terms?")
-        with call.out.working("Waiting for the transaction"):
-            receipt = await session.pool.set_terms(machine, wanted)
-        call.out.answer({"machine": machine, **transaction(receipt)})
+    request = SetTerms(machine, asked.read())
+    async with open_session(call, signs=True) as client:
+        plan, money = await request.plan(client), client.money
+        call.out.pairs(f"Machine {machine}, from now on", terms_rows(plan.terms, money))
+        document: dict[str, Json] = {"machine": machine, "terms": terms_json(plan.terms, money)}
+        await carry_out(call, client, plan, question="Set these terms?", document=document)
 
 
-@shared(SIGNS | PROPOSES)
+@shared(SENDS | PROPOSES)
 async def withhold(
     call: Invocation,
     machine: MachineId,
@@ -80,76 +74,69 @@ async def withhold(
     ],
 ) -> None:
     """Take exactly these cells out of sale, and put the others back. What is leased stays leased."""
-
-    async def change(session: PoolClient, found: Machine) -> Receipt:
-        return await session.pool.withhold(machine, parse_cells(cells, found.gpus))
-
-    def question(found: Machine) -> str:
-        return f"Withhold {format_cells(parse_cells(cells, found.gpus))} of machine {machine} from sale?"
-
-    await _change(call, machine, question, change)
+    async with open_session(call, signs=True) as client:
+        plan = await Withhold(machine, cells).plan(client)
+        await _change(
+            call, client, plan, f"Withhold {format_cells(plan.cells)} of machine {machine} from sale?"
+        )
 
 
-@shared(SIGNS | PROPOSES)
+@shared(SENDS | PROPOSES)
 async def delist(call: Invocation, machine: MachineId) -> None:
     """Take a machine out of sale. Its leases run on and cannot be extended; `relist` undoes it."""
-    await _change(call, machine, f"Take machine {machine} out of sale?", lambda s, m: s.pool.delist(m.id))
+    async with open_session(call, signs=True) as client:
+        await _change(
+            call, client, await Delist(machine).plan(client), f"Take machine {machine} out of sale?"
+        )
 
 
-@shared(SIGNS | PROPOSES)
+@shared(SENDS | PROPOSES)
 async def relist(call: Invocation, machine: MachineId) -> None:
     """Put a machine back on sale."""
-    await _change(call, machine, f"Put machine {machine} back on sale?", lambda s, m: s.pool.relist(m.id))
+    async with open_session(call, signs=True) as client:
+        await _change(
+            call, client, await Relist(machine).plan(client), f"Put machine {machine} back on sale?"
+        )
 
 
-@shared(SIGNS | PROPOSES)
+@shared(SENDS | PROPOSES)
 async def retire(call: Invocation, machine: MachineId) -> None:
     """Take a machine out of the market for good, which starts the delay after which its stake leaves."""
-
-    async def change(session: PoolClient, found: Machine) -> Receipt:
-        delay = (await session.pool.params(found.params)).unstake_delay
-        receipt = await session.pool.retire(found.id)
-        call.out.say(
-            f"In {format_duration(delay)} its stake can leave: `leasehold provider unstake {found.id}`."
+    async with open_session(call, signs=True) as client:
+        plan = await Retire(machine).plan(client)
+        then = (
+            f"In {format_duration(plan.delay)} its stake can leave: `leasehold provider unstake {machine}`.\n"
         )
-        return receipt
-
-    await _change(call, machine, f"Retire machine {machine} for good? This cannot be undone.", change)
+        await _change(call, client, plan, f"Retire machine {machine} for good? This cannot be undone.", then)
 
 
-@shared(SIGNS | PROPOSES)
+@shared(SENDS | PROPOSES)
 async def unstake(call: Invocation, machine: MachineId) -> None:
     """Move a retired machine's stake into your ledger, once its delay has passed."""
-
-    async def change(session: PoolClient, found: Machine) -> Receipt:
-        leaves = unstakable_at(found, await session.pool.params(found.params))
-        if leaves is not None and await session.now() < leaves:
-            raise MachineUnavailable(
-                f"The stake of machine {machine} is locked until {utc(leaves)}: try again then."
-            )
-        return await session.pool.unstake(machine)
-
-    await _change(call, machine, f"Move the stake of machine {machine} into your ledger?", change)
+    async with open_session(call, signs=True) as client:
+        plan = await Unstake(machine).plan(client)
+        await _change(call, client, plan, f"Move the stake of machine {machine} into your ledger?")
 
 
 async def _change(
-    call: Invocation, machine: int, question: str | Callable[[Machine], str], change: Change
+    call: Invocation, client: PoolClient, plan: MachinePlan, question: str, then: str = ""
 ) -> None:
-    """Check that the machine is one's own, ask, send, report."""
-    async with open_session(call, signs=True) as session:
-        found = await session.provider().own(machine)
-        call.out.confirm(question if isinstance(question, str) else question(found))
-        with call.out.working("Waiting for the transaction"):
-            receipt = await change(session, found)
-        after = await session.pool.machine_of(machine)
-        call.out.answer(
-            {
-                "machine": machine,
-                "state": after.status.name.lower(),
-                "delisted": after.delisted,
-                "stalled": after.stalled,
-                "withheld": format_cells(after.withheld),
-                **transaction(receipt),
-            }
-        )
-        call.out.say(f"Done in block {receipt.block_number}.")
+    await carry_out(
+        call,
+        client,
+        plan,
+        question=question,
+        document={"machine": plan.machine.id},
+        answer=_changed_json,
+        said=lambda done: f"{then}Done in block {done.receipt.block_number}.",
+    )
+
+
+def _changed_json(done: MachineChanged) -> dict[str, Json]:
+    return {
+        "machine": done.machine.id,
+        "state": done.machine.status.name.lower(),
+        "delisted": done.machine.delisted,
+        "stalled": done.machine.stalled,
+        "withheld": format_cells(done.machine.withheld),
+    }

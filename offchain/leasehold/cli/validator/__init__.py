@@ -12,12 +12,14 @@ VERBS = {
             "itself."
         ),
         "list": "List the pool's seats, and how many of them make a quorum.",
-        "status": "Show your seats, and what they have to do now: draw, commit, reveal, finalize.",
         "leave": (
             "Begin to leave a seat. It signs no more, and reveals where it was drawn; `exit` brings its "
             "stake in 3 weeks."
         ),
         "exit": "Move the stake of a seat that has left into its validator's ledger. Anyone may send it.",
+    },
+    "status": {
+        "status": "Show your seats, and what they have to do now: draw, commit, reveal, finalize.",
     },
     "rounds": {
         "request": (

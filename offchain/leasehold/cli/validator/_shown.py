@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from leasehold.chain import Round, RoundRecord, RoundState
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
+from leasehold.client import RoundDuty
 
 ROUNDS = {
     RoundState.NONE: "none",
@@ -18,30 +17,16 @@ ROUNDS = {
 }
 
 
-@dataclass(frozen=True)
-class Duty:
-    """What is to be done next. verb: a command, or `None` if it is to wait. until: unix seconds, or `None`."""
-
-    verb: str | None
-    until: int | None
-    said: str
-
-
-def duty_of(round_: RoundRecord, now: int, block: int) -> Duty:
-    """What is to be done next about a verification; `block` is the head's number."""
-    if round_.state is RoundState.REQUESTED:
-        if block < round_.block:
-            return Duty(None, None, f"wait for block {round_.block}")
-        return Duty("draw", None, f"`leasehold validator draw {round_.round}`, for a reward")
-    if round_.state is not RoundState.DRAWN:
-        return Duty(None, None, "nothing more")
-    if now < round_.commit_until:
-        said = f"measure it, and `leasehold validator commit {round_.round}` until {utc(round_.commit_until)}"
-        return Duty("commit", round_.commit_until, said)
-    if now < round_.reveal_until:
-        said = f"`leasehold validator reveal {round_.round}` until {utc(round_.reveal_until)}"
-        return Duty("reveal", round_.reveal_until, said)
-    return Duty("finalize", None, f"`leasehold validator finalize {round_.round}`")
+def duty_said(round_: RoundRecord, duty: RoundDuty) -> str:
+    """What is to be done next about a verification, for people."""
+    if duty.what is None:
+        waits = round_.state is RoundState.REQUESTED
+        return f"wait for block {round_.block}" if waits else "nothing more"
+    command = f"`leasehold validator {duty.what} {round_.round}`"
+    if duty.until is None:
+        return f"{command}, for a reward" if duty.what == "draw" else command
+    measure = "measure it, and " if duty.what == "commit" else ""
+    return f"{measure}{command} until {utc(duty.until)}"
 
 
 def outcome_json(round_: Round) -> dict[str, Json]:

@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import CommitteeDrawn, Round, RoundState, VoteRecord
+from leasehold.chain import VoteRecord
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_rounds
-from leasehold.cli._doing import Done, carry_out, pay_in
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve, MachineId
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli.validator._shown import ROUNDS, duty_of, outcome_json
-from leasehold.client import PoolClient
-from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRound, WrongRoundState
+from leasehold.cli._shown import payment_said
+from leasehold.cli.validator._shown import ROUNDS, duty_said, outcome_json
+from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, duty_of
 from leasehold.market import format_amount
 
 RoundId = Annotated[
@@ -36,42 +36,39 @@ def register(app: typer.Typer) -> None:
 @shared(SENDS | PROPOSES)
 async def request(call: Invocation, machine: MachineId, approve: Approve = False) -> None:
     """Ask for a machine to be measured, as it describes itself now, by a committee of validators. Anyone may."""
-    async with open_session(call, signs=True) as session:
-        money, pool = session.money, session.pool
-        found = await pool.machine_of(machine)
-        if not found.gpus:
-            raise UnknownMachine(machine)
-        rules = await pool.params(found.params)  # which this revision accepts
-        paid = await pay_in(session, rules.verification_fee, approve=approve or call.dry_run)
+    async with open_session(call, signs=True) as client:
+        plan, money = await RequestVerification(machine).plan(client), client.money
+        revision, fee = plan.machine.revision, plan.payment.amount
         call.out.pairs(
-            f"Verification of machine {machine}, revision {found.revision}",
+            f"Verification of machine {machine}, revision {revision}",
             (
-                ("fee", paid.said(session)),
+                ("fee", payment_said(plan.payment, money)),
                 (
                     "committee",
-                    f"{rules.committee_size} seats, drawn by lot; not the provider's nor yours",
+                    f"{plan.rules.committee_size} seats, drawn by lot; not the provider's nor yours",
                 ),
                 ("takes", "4 hours to measure and 2 hours to reveal, after the draw"),
                 ("without an outcome", "what is left of the fee comes back"),
             ),
         )
-
-        async def send() -> Done:
-            await paid.send(session)
-            round_, receipt = await (await pool.committee()).request_verification(machine, found.revision)
-            said = (
-                f"Verification {round_}: `leasehold validator draw {round_}`, as soon as its block is there."
-            )
-            return Done(receipt, said, {"round": round_})
-
         document: dict[str, Json] = {
             "machine": machine,
-            "revision": found.revision,
-            "fee": format_amount(rules.verification_fee, money.decimals),
+            "revision": revision,
+            "fee": format_amount(fee, money.decimals),
             "token": money.symbol,
         }
-        question = f"Pay {money.show(rules.verification_fee)} and ask for it?"
-        await carry_out(call, question, document, send)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Pay {money.show(fee)} and ask for it?",
+            document=document,
+            answer=lambda asked: {**document, "round": asked.round},
+            said=lambda asked: (
+                f"Verification {asked.round}: `leasehold validator draw {asked.round}`, as soon as its block is there."
+            ),
+            approve=approve,
+        )
 
 
 @shared(ANSWERS)
@@ -82,43 +79,44 @@ async def rounds(
     ] = None,
 ) -> None:
     """List verifications, what their committees found, and what is next."""
-    async with open_session(call, account=False) as session:
-        index, now = await session.index(), await session.now()
-        found, block = await index.rounds(machine=machine), await session.rpc.block_number()
-        votes = {each.round: await index.votes(each.round) for each in found}
+    async with open_session(call, account=False) as client:
+        index, now = await client.index(), await client.now()
+        found, block = await index.rounds(machine=machine), await client.rpc.block_number()
+        votes = {record.round: await index.votes(record.round) for record in found}
+        duties = {record.round: duty_of(record, now, block) for record in found}
         call.out.answer(
             [
                 {
-                    "round": each.round,
-                    "machine": each.machine,
-                    "revision": each.revision,
-                    "requester": each.requester,
-                    "state": ROUNDS[each.state],
-                    "seats": list(each.seats),
-                    "commit_until": each.commit_until or None,
-                    "reveal_until": each.reveal_until or None,
-                    "score": each.score,
-                    "spec": each.spec.hex() if any(each.spec) else None,
-                    "agreed": each.agreed,
-                    "next": duty_of(each, now, block).verb,
-                    "votes": [_vote_json(vote) for vote in votes[each.round]],
+                    "round": record.round,
+                    "machine": record.machine,
+                    "revision": record.revision,
+                    "requester": record.requester,
+                    "state": ROUNDS[record.state],
+                    "seats": list(record.seats),
+                    "commit_until": record.commit_until or None,
+                    "reveal_until": record.reveal_until or None,
+                    "score": record.score,
+                    "spec": record.spec.hex() if any(record.spec) else None,
+                    "agreed": record.agreed,
+                    "next": duties[record.round].what,
+                    "votes": [_vote_json(vote) for vote in votes[record.round]],
                 }
-                for each in found
+                for record in found
             ]
         )
         call.out.table(
             (">round", ">machine", "state", "committee", ">revealed", ">score", "next"),
             [
                 (
-                    str(each.round),
-                    str(each.machine),
-                    ROUNDS[each.state],
-                    ", ".join(map(str, each.seats)) or "-",
-                    f"{sum(vote.revealed for vote in votes[each.round])}/{len(each.seats)}",
-                    str(each.score) if each.state.over else "-",
-                    duty_of(each, now, block).said,
+                    str(record.round),
+                    str(record.machine),
+                    ROUNDS[record.state],
+                    ", ".join(map(str, record.seats)) or "-",
+                    f"{sum(vote.revealed for vote in votes[record.round])}/{len(record.seats)}",
+                    str(record.score) if record.state.over else "-",
+                    duty_said(record, duties[record.round]),
                 )
-                for each in found
+                for record in found
             ],
             empty="No verification has been asked for: do it with `leasehold validator request MACHINE`.",
         )
@@ -137,29 +135,35 @@ def _vote_json(vote: VoteRecord) -> dict[str, Json]:
 @shared(SENDS)
 async def draw(call: Invocation, round_: RoundId) -> None:
     """Draw a verification's committee, for a twentieth of its fee, more after each miss. Anyone may."""
-    async with open_session(call, signs=True) as session:
-        found, money = await round_at(session, round_), session.money
-        if found.state is not RoundState.REQUESTED:
-            raise WrongRoundState(round=round_, state=found.state)
-        if await session.rpc.block_number() < found.block_:
-            raise BlockNotMined(block_=found.block_)
-        reward = found.fee * (found.misses + 1) // 20
-        call.out.say(f"Drawing it earns {money.show(reward, places=6)}, if its block is not too old by then.")
+    async with open_session(call, signs=True) as client:
+        plan, money = await DrawCommittee(round_).plan(client), client.money
+        reward = money.show(plan.reward, places=6)
+        call.out.say(f"Drawing it earns {reward}, if its block is not too old by then.")
+        document: dict[str, Json] = {
+            "round": round_,
+            "reward": format_amount(plan.reward, money.decimals),
+        }
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Draw the committee of verification {round_}?",
+            document=document,
+            answer=lambda done: {**document, **_committee_json(done)},
+            said=_committee_said,
+        )
 
-        async def send() -> Done:
-            committee = await session.pool.committee()
-            receipt = await committee.draw(round_)
-            for event in committee.events(receipt):
-                if isinstance(event, CommitteeDrawn):
-                    seats: list[Json] = [*event.seats]
-                    said = f"The committee: seats {', '.join(map(str, event.seats))}."
-                    return Done(receipt, said, {"seats": seats, "commit_until": event.commit_until})
-            after = await round_at(session, round_)
-            said = f"That block led to no committee; verification {round_} is {ROUNDS[after.state]} now."
-            return Done(receipt, said, {"seats": []})
 
-        document: dict[str, Json] = {"round": round_, "reward": format_amount(reward, money.decimals)}
-        await carry_out(call, f"Draw the committee of verification {round_}?", document, send)
+def _committee_json(done: Drawn) -> dict[str, Json]:
+    seats: dict[str, Json] = {"seats": list(done.seats)}
+    return {**seats, "commit_until": done.round.commit_until} if done.seats else seats
+
+
+def _committee_said(done: Drawn) -> str:
+    if done.seats:
+        return f"The committee: seats {', '.join(map(str, done.seats))}."
+    state = ROUNDS[done.round.state]
+    return f"That block led to no committee; verification {done.round.id} is {state} now."
 
 
 @shared(SENDS)
@@ -168,25 +172,15 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
 
     If the committee agreed on other hardware than was declared, `leasehold validator false-hardware` follows.
     """
-    async with open_session(call, signs=True) as session:
-        found = await round_at(session, round_)
-        if found.state is not RoundState.DRAWN:
-            raise WrongRoundState(round=round_, state=found.state)
-        if await session.now() < found.reveal_until:
-            raise RoundOpen(round=round_, until=found.reveal_until)
-
-        async def send() -> Done:
-            receipt = await (await session.pool.committee()).finalize(round_)
-            after = await round_at(session, round_)
-            said = f"Machine {after.machine}: verification {round_} is {ROUNDS[after.state]}."
-            return Done(receipt, said, outcome_json(after))
-
-        await carry_out(call, f"Finalize verification {round_}?", {"round": round_}, send)
-
-
-async def round_at(session: PoolClient, round_: int) -> Round:
-    """A verification at the head of the chain. Raises UnknownRound."""
-    found = await (await session.pool.committee()).round_of(round_)
-    if found.state is RoundState.NONE:
-        raise UnknownRound(round_)
-    return found
+    async with open_session(call, signs=True) as client:
+        await carry_out(
+            call,
+            client,
+            await FinalizeRound(round_).plan(client),
+            question=f"Finalize verification {round_}?",
+            document={"round": round_},
+            answer=lambda done: outcome_json(done.round),
+            said=lambda done: (
+                f"Machine {done.round.machine}: verification {round_} is {ROUNDS[done.round.state]}."
+            ),
+        )
