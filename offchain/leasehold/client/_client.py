@@ -93,6 +93,7 @@ class PoolClient:
     opening: AbstractAsyncContextManager[PoolClient] | None = field(default=None, repr=False)
     _ipfs: Ipfs | None = field(default=None, repr=False)
     _index: SharedIndex | None = field(default=None, repr=False)
+    _outdated: bool = field(default=False, repr=False)
     _params: dict[int, Params] = field(default_factory=dict, repr=False)
     _begun: list[Plan[Step]] = field(default_factory=list, repr=False)
 
@@ -138,13 +139,15 @@ class PoolClient:
         return self._ipfs
 
     async def index(self, *, again: bool = False) -> Indexer:
-        """The pool's index at the head of the chain; the second time as it was, unless it is to look `again`.
+        """The pool's index at the head of the chain; the second time as it was, unless it is to look `again`, or a plan
+        or a search has begun since.
 
         Raises:
             ChainError: the nodes cannot be reached, or keep giving what is on no one chain.
         """
         if self._index is None:
             self._index = SharedIndex(self.home, self.deployment, self.rpc, self.observer, self.stack)
+        again, self._outdated = again or self._outdated, False
         return await self._index.at_head(again=again)
 
     async def now(self) -> int:
@@ -162,6 +165,7 @@ class PoolClient:
 
     async def plan(self, request: Plannable[P]) -> P:
         """What the request would do now, and what it costs. Nothing is sent. Raises LeaseholdError: why it cannot."""
+        self._outdated = True
         return await request.plan(self)
 
     async def steps(self, plan: Plan[Step], *, approve: bool = False) -> AsyncIterator[Step]:
@@ -196,7 +200,7 @@ class PoolClient:
         Raises:
             CannotAct: the client makes a group's proposals: see `steps`.
         """
-        plan = wish if isinstance(wish, Plan) else await wish.plan(self)
+        plan = wish if isinstance(wish, Plan) else await self.plan(wish)
         last: Step | None = None
         async for step in self.steps(plan, approve=approve):
             last = step
@@ -221,7 +225,7 @@ class PoolClient:
         Raises:
             QueryError: it cannot be understood. ChainError.
         """
-        matches = parse_search(query).matches
+        matches, self._outdated = parse_search(query).matches, True
         records = [
             record
             for record in await (await self.index()).machines()
@@ -283,9 +287,12 @@ class PoolClient:
 
     async def params(self, version: int) -> Params:
         """The pool's rules of a version, which never change: asked for once."""
-        if version not in self._params:
-            self._params[version] = await self.pool.params(version)
-        return self._params[version]
+        if (known := self._params.get(version)) is not None:
+            return known
+        params = await self.pool.params(version)
+        if params.start_window:  # none has a window of nothing: this version may yet come
+            self._params[version] = params
+        return params
 
     async def bill(self, lease: Lease, now: int, *, down_since: int = 0) -> Bill:
         """What closing the lease at `now` takes, by the rules that it was opened under. As `leasehold.market.bill`."""

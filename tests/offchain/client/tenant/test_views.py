@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from leasehold import faults_of, leases_of, view_fault, view_lease
-from leasehold.chain import FaultState
+from leasehold.chain import FaultState, Terms
 from leasehold.errors import UnknownFault, UnknownLease
 
-from .conftest import OPERATOR, OTHER, RENTER, UNIT, World
+from .conftest import OPERATOR, OTHER, PROVIDER, RENTER, UNIT, World
 
 
 async def test_leases_and_faults_are_seen_by_whoever_asks(world: World) -> None:
@@ -32,3 +34,23 @@ async def test_leases_and_faults_are_seen_by_whoever_asks(world: World) -> None:
         assert (await view_fault(other, fault.id)).losses == ()
         with pytest.raises(UnknownFault):
             await view_fault(other, 9)
+
+
+async def test_a_search_and_a_plan_look_at_the_chain_as_it_is_now(world: World) -> None:
+    """A client that stays open: what it saw first is not what it plans from."""
+    consent = await world.chain.consent(PROVIDER, world.chain.signer(OTHER))
+    async with world.acting(RENTER, documents_timeout=0.1) as pool:
+        assert [listing.id for listing in await pool.search()] == [world.machine]
+        terms = Terms(UNIT, 0, 60, 30 * 86_400, 300, 60_000)
+        second, _ = await world.chain.pool(PROVIDER).register(
+            terms, 1, 1, b"h" * 32, b"c" * 32, world.address(OTHER), consent
+        )
+        assert [listing.id for listing in await pool.search()] == [second, world.machine]
+
+
+async def test_rules_that_may_yet_come_are_asked_for_again(world: World) -> None:
+    async with world.acting(RENTER) as pool:
+        rules = await pool.params(1)
+        assert (await pool.params(2)).start_window == 0
+        await world.chain.pool(0).propose_params(replace(rules, fee_bps=rules.fee_bps + 1))
+        assert (await pool.params(2)).fee_bps == rules.fee_bps + 1
