@@ -137,7 +137,14 @@ from leasehold.client._owning import (
     rules_with,
 )
 from leasehold.client._plan import Approved, Plan, Request, Sent, Step
-from leasehold.client._powers import QUORUM_VALIDATORS, powers_of, quorum_of
+from leasehold.client._powers import (
+    QUORUM_VALIDATORS,
+    Power,
+    powers_of,
+    quorum_of,
+    quorum_said,
+    table_of_powers,
+)
 from leasehold.client._quorums import (
     Attest,
     Attestation,
@@ -365,6 +372,7 @@ __all__ = [
     "PlanUsed",
     "PoolClient",
     "PoolMade",
+    "Power",
     "ProposalMade",
     "ProposeRules",
     "ProposeRulesPlan",
@@ -463,9 +471,11 @@ __all__ = [
     "provider_status",
     "published_results",
     "quorum_of",
+    "quorum_said",
     "round_at",
     "rules_with",
     "seat_at",
+    "table_of_powers",
     "take_off",
     "tended",
     "unfetched_results",
