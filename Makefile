@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-deep lint format bench halmos mutations slither verify-bytecode clean
+.PHONY: help setup demo demo-live test test-deep lint format docs imports bench halmos mutations slither verify-bytecode clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,12 @@ lint: setup ## formatting, style and types
 
 format: setup ## rewrite Python and Solidity in the house format
 	@$(run) ruff format . && ruff check --fix . && forge fmt
+
+docs: setup ## the documents as a site, with the library's reference, in build/docs
+	@bash scripts/setup sphinx && $(run) python scripts/docs_site.py "$$(tool_home sphinx)"
+
+imports: setup ## who imports whom, drawn from the code
+	@$(run) python scripts/import_map.py
 
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
 	@$(run) python scripts/bench.py

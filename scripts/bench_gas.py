@@ -27,8 +27,8 @@ BOUNDS: dict[str, tuple[int | None, int]] = {
     "pool": (5 * 63_751, 600_000),  # five clones
 }
 
-# What others need for what comes nearest, measured in the same way or published (CONTRACTS.md, "Cost"). LlamaPay's and
-# Flow's are bare streams, and their ends send tokens.
+# What others need for what comes nearest, measured in the same way or published (docs/contracts.md, "Cost"). LlamaPay's
+# and Flow's are bare streams, and their ends send tokens.
 OTHERS: dict[str, str] = {
     "open_new": "LlamaPay 82,443, Sablier Flow 178,667",
     "open_reused": "LlamaPay 54,962",

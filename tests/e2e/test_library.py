@@ -22,51 +22,68 @@ from .test_reorg import another_chain
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alone(world: World) -> Iterator[Site]:
-    """The only machine of its pool: the example takes the cheapest."""
+    """The only machine of its pool: the examples take the cheapest. Its renter's wallet is called as they call it."""
     with another_chain(world) as chain, make_site(chain) as site:
+        keys = site.renter.home / "keys"
+        for suffix in ("json", "age", "pub"):
+            (keys / f"me.{suffix}").write_bytes((keys / f"{site.renter.name}.{suffix}").read_bytes())
         yield site
 
 
+def blocks_of(document: Path) -> list[str]:
+    """Its blocks of Python."""
+    return re.findall(r"^```python\n(.*?)^```$", document.read_text(), re.M | re.S)
+
+
 def the_examples() -> list[str]:
-    """README's blocks of Python, of which the first rents, and the guide's, by which a machine joins."""
-    pages = (ROOT / "README.md", ROOT / "docs/guides/join-from-python.md")
-    return [
-        example
-        for page in pages
-        for example in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
-    ]
+    """README's, of which the first rents, and the guide's, by which a machine joins."""
+    return blocks_of(ROOT / "README.md") + blocks_of(ROOT / "docs/guides/join-from-python.md")
+
+
+def said_by(code: str, site: Site, folder: Path) -> str:
+    """What a process with nothing else says while it runs `code`, as a notebook would."""
+    notebook = (
+        "import ast, asyncio, inspect, sys\n"
+        "cells = compile(sys.argv[1], 'cells', 'exec', flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)\n"
+        "made = eval(cells, {'__name__': '__main__'})\n"
+        "asyncio.run(made) if inspect.iscoroutine(made) else None\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", notebook, code],
+        cwd=folder,
+        env={
+            **os.environ,
+            **site.renter.environment,
+            "LEASEHOLD_PASSWORD": site.renter.password_file.read_text().strip(),
+            "IMAGE": site.tiny,
+        },
+        capture_output=True,
+        text=True,
+        timeout=patient(180),
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    return said.stdout
 
 
 def test_readmes_example(alone: Site, tmp_path: Path) -> None:
-    site = alone
-    keys = site.renter.home / "keys"
-    for suffix in ("json", "age", "pub"):  # the wallet is called as README calls it
-        (keys / f"me.{suffix}").write_bytes((keys / f"{site.renter.name}.{suffix}").read_bytes())
-    try:
-        said = subprocess.run(
-            [sys.executable, "-c", the_examples()[0]],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                **site.renter.environment,
-                "LEASEHOLD_PASSWORD": site.renter.password_file.read_text().strip(),
-                "IMAGE": site.tiny,
-            },
-            capture_output=True,
-            text=True,
-            timeout=patient(180),
-            check=False,
-        )
-    finally:
-        for suffix in ("json", "age", "pub"):
-            (keys / f"me.{suffix}").unlink()
-    assert said.returncode == 0, said.stderr
-    assert "into escrow: " in said.stdout
-    assert "\ncounted\n" in said.stdout
+    said = said_by(the_examples()[0], alone, tmp_path)
+    assert "into escrow: " in said
+    assert "\ncounted\n" in said
     assert int((tmp_path / "build/cores/outputs/cores.txt").read_text()) > 0
-    (closed,) = site.here(LeaseClosed)
-    assert said.stdout.endswith(
-        f"it cost: {Money.of(Deployment.load(site.world.deployment)).show(closed.paid + closed.fee)}\n"
-    )
+    closed = alone.here(LeaseClosed)[-1]
+    money = Money.of(Deployment.load(alone.world.deployment))
+    assert said.endswith(f"it cost: {money.show(closed.paid + closed.fee)}\n")
+
+
+def test_the_tutorial_cell_by_cell(alone: Site, tmp_path: Path) -> None:
+    cells = blocks_of(ROOT / "docs/tutorials/python.md")
+    assert len(cells) == 8
+    said = said_by("\n".join(cells), alone, tmp_path)
+    assert " per GPU-hour\n" in said
+    assert "\ncounted\n" in said
+    cores = (tmp_path / "build/tutorial/outputs/cores.txt").read_text().strip()
+    assert f"\ncores: {cores}\n" in said
+    assert "\nnot-live - " in said

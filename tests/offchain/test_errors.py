@@ -159,6 +159,7 @@ DRAWN = {
     "leasehold.home._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,
     "leasehold.client._validator_errors": lambda kind: True,
+    "leasehold.client._tenant_errors": lambda kind: True,
 }
 
 

@@ -27,6 +27,7 @@ from leasehold.market.wire import (
     LOG_OFFSET,
     MAX_UPLOAD,
     UPLOAD,
+    AgentResults,
     BadCall,
     BodyTooLarge,
     Container,
@@ -40,7 +41,6 @@ from leasehold.market.wire import (
     NotRunning,
     OpenPort,
     Problem,
-    PublishedResults,
     ReceiptMessage,
     SignedReceipt,
 )
@@ -258,7 +258,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         return _status((await api.grant(request, lease, "lease.status"))[1])
 
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
-    async def results(request: Request, lease: LeaseText) -> PublishedResults:
+    async def results(request: Request, lease: LeaseText) -> AgentResults:
         """Where the outputs are in IPFS, once they are packed."""
         _no_body(request)
         _, handle = await api.grant(request, lease, "lease.results")
@@ -266,7 +266,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
             raise NoResults(
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
-        return PublishedResults(cid=handle.result_cid, files=list(handle.outputs))
+        return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:

@@ -72,14 +72,18 @@ VERBS = {
     "results": {
         "results": "Fetch a lease's results, check them, open them, and keep a copy on your IPFS node.",
     },
-    "faults": {
+    "challenge": {
         "challenge": "Ask the operator of a machine that you rent for a sign of life, with a bond.",
         "prove": (
             "Say that nobody answered a challenge in time: the machine is down from then on. Anyone may send "
             "it."
         ),
+    },
+    "faults": {
         "faults": "List the outages and other faults of the pool's machines, and what they cost.",
         "fault": "Show a fault: what happened, what it costs and whom it goes to, and what can be done next.",
+    },
+    "compensate": {
         "compensate": "Settle what outages have done to your leases, as far as it can be settled now.",
     },
 }

@@ -12,7 +12,7 @@ from leasehold.cli._proposing import present_proposal
 from leasehold.cli._shown import transaction
 from leasehold.client import Plan, PoolClient, ProposalMade, Sent, Step
 
-S = TypeVar("S", bound=Sent)
+S = TypeVar("S", bound=Step)
 
 
 async def carry_out(
@@ -20,7 +20,7 @@ async def carry_out(
     client: PoolClient,
     plan: Plan[S],
     *,
-    question: str,
+    question: str | None,
     document: Mapping[str, Json],
     said: Callable[[S], str | None] = lambda outcome: None,
     answer: Callable[[S], Mapping[str, Json]] | None = None,
@@ -30,9 +30,10 @@ async def carry_out(
 ) -> S | None:
     """Carry a plan out once somebody has said yes; `None` if it was for show only.
 
-    question: what is asked. document: the plan for programs; a dry run's whole answer. answer: what the outcome is for
-    programs, in place of the document. said: what the outcome is for people. approve: the pool may be approved.
-    on_step: told each step as it is made. waiting: `None` where the steps say themselves what is being waited for.
+    question: what is asked; `None` where the steps ask. document: the plan for programs; a dry run's whole answer.
+    answer: what the outcome is for programs, in place of the document. said: what the outcome is for people. approve:
+    the pool may be approved. on_step: told each step as it is made. waiting: `None` where the steps say themselves what
+    is being waited for.
     A group's plan ends in a proposal, which is written.
 
     Raises:
@@ -47,7 +48,8 @@ async def carry_out(
         approve = call.out.ask(f"Let the pool take {client.money.show(plan.payment.pulled)} from the wallet?")
     if plan.payment is not None and not approve:
         client.renter().check_allowance(plan.payment)
-    call.out.confirm(question)
+    if question is not None:
+        call.out.confirm(question)
     last: Step | None = None
     with call.out.working(waiting) if waiting else nullcontext():
         async for last in client.steps(plan, approve=approve):
@@ -57,7 +59,7 @@ async def carry_out(
         return None
     outcome = cast("S", last)
     made = {**document} if answer is None else {**answer(outcome)}
-    call.out.answer({**made, **transaction(outcome.receipt)})
+    call.out.answer({**made, **(transaction(outcome.receipt) if isinstance(outcome, Sent) else {})})
     if sentence := said(outcome):
         call.out.say(sentence)
     return outcome

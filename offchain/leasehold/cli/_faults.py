@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from leasehold.chain import (
     Fault,
     FaultKind,
@@ -12,8 +10,8 @@ from leasehold.chain import (
 )
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
-from leasehold.client import ROLL_AFTER, executable
-from leasehold.market import Money, format_amount, format_duration
+from leasehold.client import ROLL_AFTER, Settlement, executable
+from leasehold.market import Money, Payment, format_amount, format_duration
 
 BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
 
@@ -84,7 +82,30 @@ def sink_said(sink: str | None) -> str:
     return "burnt" if sink is None or sink.lower() == BURNT else sink
 
 
-def leases_said(leases: Sequence[int]) -> str:
-    """``lease 1`` or ``leases 1, 2.1``."""
-    shown = ", ".join(format_lease(each) for each in leases)
-    return f"lease {shown}" if len(leases) == 1 else f"leases {shown}"
+def from_ledger_said(payment: Payment, money: Money) -> str:
+    """Where the money comes from that only a ledger can pay, for people."""
+    if not payment.pulled:
+        return f"{money.show(payment.amount)} from your ledger"
+    return (
+        f"{money.show(payment.amount)}: {money.show(payment.pulled)} go from the wallet into the ledger first"
+    )
+
+
+def settlement_said(settlement: Settlement, money: Money) -> str:
+    """What is done to a fault, for people."""
+    fault, shown = settlement.fault, ", ".join(map(format_lease, settlement.leases))
+    leases = f"lease {shown}" if len(settlement.leases) == 1 else f"leases {shown}"
+    if settlement.kind == "roll":
+        return f"file the outage of machine {fault.machine}"
+    if settlement.kind == "apply":
+        return f"take outage {fault.id} off the bill of {leases}, and register what was lost"
+    if settlement.kind == "execute":
+        amount = money.show(fault.amount, places=6)
+        return f"carry out fault {fault.id}: {amount} of machine {fault.machine}'s stake"
+    return f"credit the part that {leases} have in fault {fault.id}"
+
+
+def settlement_json(settlement: Settlement, money: Money) -> dict[str, Json]:
+    """The same in JSON."""
+    said = settlement_said(settlement, money)
+    return {"fault": settlement.fault.id, "step": settlement.kind, "said": said}

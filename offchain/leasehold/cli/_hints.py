@@ -139,6 +139,21 @@ HINTS: Final[dict[str, Hint]] = {
     "signatures-missing": Hint("get {more} more of {listed}, by `leasehold group approve`."),
     "not-of-this-lease": Hint("ask {account} for `leasehold accept-transfer {lease:lease}`."),
     "no-groups": Hint("name one with `leasehold group create`."),
+    "two-actors": Hint("say --as-group or --for-account, not both."),
+    "not-the-tenant": Hint("choose its wallet with --wallet, or --as-group."),
+    "not-a-delegate": Hint("see `leasehold delegate list`."),
+    "nothing-allowed": Hint("name one, or `leasehold delegate revoke`."),
+    "price-not-named": Hint("Say --price in whole tokens per GPU-hour."),
+    "no-running-lease": Hint("see `leasehold leases`."),
+    "lease-not-there": Hint("see `leasehold leases`."),
+    "nothing-to-withdraw": Hint("see `leasehold wallet balance`."),
+    "nothing-strayed": Hint(
+        "rescue what is there. Its ledger is for `leasehold wallet withdraw --as-group`."
+    ),
+    "proposal-expired": Hint("have the same proposed again with `leasehold group renew`."),
+    "proposal-overtaken": Hint("if it is still wanted, make it anew with `leasehold group renew`."),
+    "no-ssh": Hint("use `leasehold exec {lease:lease} sh` instead."),
+    "kept-no-longer": Hint("its tenant can extend it, or raise the cap with `leasehold delegate set`."),
     "no-age-key": Hint("results that were sealed to another key need that one, with --identity."),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from leasehold.chain import KeyInfo, Keystore
+from leasehold.chain import Deployment, KeyInfo, Keystore
 from leasehold.cli._acting import Acting
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
@@ -25,7 +25,7 @@ from leasehold.cli._options import (
 )
 from leasehold.cli._output import Output
 from leasehold.cli._settings import Settings, load_settings
-from leasehold.errors import KeyMissing, WalletError
+from leasehold.errors import KeyMissing, SettingsError, WalletError
 from leasehold.home import AgeKeys, Groups, Home
 
 
@@ -68,6 +68,15 @@ class Invocation:
     @cached_property
     def settings(self) -> Settings:
         return load_settings(self.given)
+
+    @cached_property
+    def deployment(self) -> Deployment:
+        """The pool's file, without asking its chain anything. Raises SettingsError."""
+        if self.settings.deployment is None:
+            raise SettingsError(
+                "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
+            )
+        return Deployment.load(self.settings.deployment)
 
     @cached_property
     def home(self) -> Home:

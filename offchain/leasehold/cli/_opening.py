@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from leasehold.chain import Deployment, Receipt
+from leasehold.chain import Receipt
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Output
 from leasehold.cli._proposing import file_proposal
 from leasehold.client import LockedWallet, Observer, PoolClient, Proposed, Update, connect
-from leasehold.errors import SettingsError
 
 
 class Narrator(Observer):
@@ -59,14 +58,7 @@ async def open_session(
         SettingsError: no deployment is named, or no such group is known. WrongChain, RpcUnavailable. WalletError.
     """
     signs = signs and not call.dry_run
-    settings = call.settings
-    if settings.deployment is None:
-        raise SettingsError(
-            "No pool is named: pass --deployment FILE before the command, or set LEASEHOLD_DEPLOYMENT."
-        )
-    deployment = Deployment.load(settings.deployment)
-    other = call.acting.account_for(call.groups, deployment.accounts)
-    group = call.groups.get(call.acting.group) if call.acting.group is not None else None
+    settings, deployment = call.settings, call.deployment
     wallet = None
     if signs or account:
         wallet = LockedWallet(call.keystore, call.chosen(), call.password)
@@ -76,14 +68,14 @@ async def open_session(
         rpc=settings.rpc,
         ipfs=settings.ipfs,
         home=call.home,
-        group=group,
-        account=other if group is None else None,
+        group=call.acting.group,
+        account=call.acting.account,
         observer=Narrator(call.out),
         sends=signs,
         documents_timeout=settings.documents_timeout,
     )
     async with opening as client:
-        if signs and group is None and wallet is not None:
+        if signs and client.group is None and wallet is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
             await wallet.unlock()
         try:

@@ -12,7 +12,7 @@ from leasehold.cli._hints import said
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
-from leasehold.client import PoolClient
+from leasehold.client import PoolClient, refusal_of
 from leasehold.errors import ContractError
 
 
@@ -23,7 +23,7 @@ async def file_proposal(call: Invocation, session: PoolClient, calls: Sequence[C
 
 async def present_proposal(call: Invocation, session: PoolClient, proposal: Proposal) -> Path:
     """Write a group's proposal, and say whether it would be refused and what comes next."""
-    await warn_of_refusal(call, session, proposal)
+    warn_of_refusal(call, await refusal_of(session, proposal))
     return await write_proposal(call, session, proposal)
 
 
@@ -57,12 +57,7 @@ async def write_proposal(
     return path
 
 
-async def warn_of_refusal(call: Invocation, session: PoolClient, proposal: Proposal) -> None:
-    """Say if the pool would refuse the proposal as things stand. Only a single call can be tried alone."""
-    calls = proposal.execution.calls
-    if len(calls) != 1 or calls[0].target == session.deployment.accounts:
-        return
-    try:
-        await session.rpc.eth_call(calls[0].target, calls[0].data, sender=proposal.account)
-    except ContractError as error:
-        call.out.warn(f"As things stand it would be refused: {said(error.in_money(session.money))}")
+def warn_of_refusal(call: Invocation, refusal: ContractError | None) -> None:
+    """Say if the pool would refuse a proposal as things stand."""
+    if refusal is not None:
+        call.out.warn(f"As things stand it would be refused: {said(refusal)}")

@@ -6,23 +6,21 @@ import asyncio
 import codecs
 import shlex
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leasehold.chain import format_lease, parse_lease
+from leasehold.chain import parse_lease
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._output import plain
 from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
+from leasehold.client import ssh_door
 from leasehold.errors import AgentError
-from leasehold.files import write_private
-from leasehold.market import InvalidInput, Ssh
+from leasehold.market import InvalidInput
 
 
 def register(app: typer.Typer) -> None:
@@ -43,9 +41,9 @@ async def logs(
 ) -> None:
     """Print what the workload has written, on its standard output and error."""
     number = parse_lease(lease)
-    async with open_session(call) as session:
-        await session.index()
-        async with session.agent_of(number) as agent:
+    async with open_session(call) as client:
+        await client.index()
+        async with client.agent_of(number) as agent:
             harmless = Harmless() if sys.stdout.isatty() else None
             async for data in agent.logs(number, tail=tail, follow=follow):
                 sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
@@ -71,9 +69,9 @@ async def execute(
         if not equals:
             raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
         variables[name] = value
-    async with open_session(call) as session:
-        await session.index()
-        async with session.agent_of(number) as agent:
+    async with open_session(call) as client:
+        await client.index()
+        async with client.agent_of(number) as agent:
             return await attach(agent, number, command, variables, terminal)
 
 
@@ -96,23 +94,17 @@ async def ssh(
     ] = False,
 ) -> int:
     """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
-    number = parse_lease(lease)
-    async with open_session(call, account=False) as session:
-        await session.index()
-        record, contact = await session.reach(number)
-    if contact.ssh is None:
-        raise AgentError(
-            f"Machine {record.machine.id} serves no SSH: use `leasehold exec {lease} sh` instead."
-        )
-    known = pin_host(call.home.known_hosts, record.machine.id, contact.ssh)
-    door = Door(format_lease(number), contact.ssh, known, identity, tuple(forward or ()))
+    async with open_session(call, account=False) as client:
+        door = await ssh_door(client, parse_lease(lease), identity=identity, forward=forward or ())
     spelled = door.command(arguments or ())
     if show or call.out.as_json:
         copying = door.copying()
-        call.out.answer({"command": list(spelled), "copy": list(copying), "known_hosts": str(known)})
+        call.out.answer(
+            {"command": list(spelled), "copy": list(copying), "known_hosts": str(door.known_hosts)}
+        )
         if not call.out.as_json:
             call.out.say(shlex.join(spelled))
-            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{contact.ssh.host}:/PATH")
+            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.ssh.host}:/PATH")
         return 0
     try:
         process = await asyncio.create_subprocess_exec(*spelled)
@@ -132,48 +124,3 @@ class Harmless:
     def feed(self, data: bytes) -> bytes:
         """The next bytes; a character that is cut in two waits for its rest. A bar that is redrawn becomes lines."""
         return plain(self._decode(data).replace("\r\n", "\n").replace("\r", "\n")).encode()
-
-
-@dataclass(frozen=True)
-class Door:
-    """How OpenSSH gets to a lease. `user` is the lease as it is shown."""
-
-    user: str
-    ssh: Ssh
-    known_hosts: Path
-    identity: Path | None = None
-    forward: tuple[str, ...] = ()
-
-    def copying(self) -> tuple[str, ...]:
-        """What copies files, up to the names of these."""
-        return ("scp", "-P", *self._options()[1:])
-
-    def command(self, arguments: Sequence[str]) -> tuple[str, ...]:
-        """The command line."""
-        options = self._options()
-        for each in self.forward:
-            options += ["-L", each]
-        return ("ssh", *options, f"{self.user}@{self.ssh.host}", *(("--", *arguments) if arguments else ()))
-
-    def _options(self) -> list[str]:
-        """Nothing but the pinned key is believed, whatever the user's own configuration says."""
-        options = [
-            "-p", str(self.ssh.port),
-            "-o", f'UserKnownHostsFile="{self.known_hosts}"',
-            "-o", "GlobalKnownHostsFile=/dev/null",
-            "-o", "StrictHostKeyChecking=yes",
-            "-o", "UpdateHostKeys=no",
-            "-o", "ForwardAgent=no",  # whoever owns the machine could sign with every key in it
-            "-o", "ForwardX11=no",
-        ]  # fmt: skip
-        if self.identity is not None:
-            options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]
-        return options
-
-
-def pin_host(folder: Path, machine: int, host: Ssh) -> Path:
-    """A known_hosts file with the machine's key from its contact document, and no other."""
-    path = folder / str(machine)
-    name = host.host if host.port == 22 else f"[{host.host}]:{host.port}"
-    write_private(path, f"{name} {host.host_key}\n")
-    return path

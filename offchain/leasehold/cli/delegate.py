@@ -7,16 +7,14 @@ from typing import Annotated
 import typer
 
 from leasehold.chain import DelegateRecord
-from leasehold.cli._doing import Done, carry_out
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.cli._shown import utc
-from leasehold.client import PoolClient, parse_address
-from leasehold.market import InvalidInput, Money, format_amount, format_duration, parse_amount, parse_duration
-
-MAX_PERIOD = (1 << 32) - 1
+from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
+from leasehold.market import Money, format_amount, format_duration, parse_duration
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,63 +45,44 @@ async def set_delegate(
     A delegate may open, extend, close, reject and resize leases and set workloads; never withdraw or transfer. It can
     waste up to the cap (around the border of two periods, two caps): give it as you would give money.
     """
-    delegate, lasting = parse_address(who), parse_duration(expires)
-    seconds = parse_duration(period) if period else 0
-    if seconds > MAX_PERIOD:
-        raise InvalidInput(
-            f"A period lasts at most {format_duration(MAX_PERIOD)}: choose a shorter --period."
-        )
-    async with open_session(call, signs=True) as session:
-        money = session.money
-        units = parse_amount(cap, money.decimals)
-        if units == 0:
-            raise InvalidInput(
-                "A cap of zero lets nothing be rented: name one, or `leasehold delegate revoke`."
-            )
-        if delegate == session.account:
-            raise InvalidInput("That is the account itself, which needs no leave: name another.")
-        expiry = await session.now() + lasting
-        span = f"in each {format_duration(seconds)}" if seconds else "altogether"
+    request = AllowDelegate(who, cap, parse_duration(period) if period else 0, parse_duration(expires))
+    async with open_session(call, signs=True) as client:
+        plan, money = await request.plan(client), client.money
+        span = f"in each {format_duration(plan.period)}" if plan.period else "altogether"
         call.out.say(
-            f"{delegate} may spend {money.show(units)} {span} of the ledger of {session.account}, until "
-            f"{utc(expiry)}."
+            f"{plan.delegate} may spend {money.show(plan.cap)} {span} of the ledger of {client.account}, until "
+            f"{utc(plan.expiry)}."
         )
-
-        async def send() -> Done:
-            receipt = await session.accounts.set_delegate(
-                session.pool.address, delegate, units, seconds, expiry
-            )
-            return Done(receipt, f"{delegate} is a delegate: it acts with --for-account {session.account}.")
-
-        document: dict[str, Json] = {
-            "account": session.account,
-            "delegate": delegate,
-            "cap": format_amount(units, money.decimals),
-            "period": seconds,
-            "expiry": expiry,
-            "token": money.symbol,
-        }
-        await carry_out(call, "Let it?", document, send)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question="Let it?",
+            document={
+                "account": client.account,
+                "delegate": plan.delegate,
+                "cap": format_amount(plan.cap, money.decimals),
+                "period": plan.period,
+                "expiry": plan.expiry,
+                "token": money.symbol,
+            },
+            said=lambda done: f"{plan.delegate} is a delegate: it acts with --for-account {client.account}.",
+        )
 
 
 @app.command("list")
 @shared(ANSWERS | WALLET | AS_GROUP)
 async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
-    async with open_session(call) as session:
-        index, now, money = await session.index(), await session.now(), session.money
-        mine = [
-            each
-            for each in await index.delegates()
-            if session.account in (each.account, each.delegate) and (each.cap or each.expiry)
-        ]
+    async with open_session(call) as client:
+        mine, now, money = await delegates_of(client), await client.now(), client.money
         call.out.answer([_json(each, now, money) for each in mine])
         call.out.table(
             ("for", "delegate", ">cap", "in each", ">left", "until"),
             [
                 (
-                    "you" if each.account == session.account else each.account,
-                    "you" if each.delegate == session.account else each.delegate,
+                    "you" if each.account == client.account else each.account,
+                    "you" if each.delegate == client.account else each.delegate,
                     money.show(each.cap),
                     format_duration(each.period) if each.period else "-",
                     money.show(each.cap - each.spent_at(now)),
@@ -119,23 +98,15 @@ async def list_delegates(call: Invocation) -> None:
 @shared(SENDS | PROPOSES)
 async def revoke(call: Invocation, who: Who) -> None:
     """End a delegate's leave, from the next block on. Leases that it has opened run on."""
-    delegate = parse_address(who)
-    async with open_session(call, signs=True) as session:
-        await _known(session, delegate)
-
-        async def send() -> Done:
-            receipt = await session.accounts.set_delegate(session.pool.address, delegate, 0, 0, 0)
-            return Done(receipt, f"{delegate} is no delegate of {session.account} any more.")
-
-        document: dict[str, Json] = {"account": session.account, "delegate": delegate}
-        await carry_out(call, f"End the leave of {delegate}?", document, send)
-
-
-async def _known(session: PoolClient, delegate: str) -> None:
-    standing = await session.accounts.delegation_of(session.account, session.pool.address, delegate)
-    if standing.since == 0:
-        raise InvalidInput(
-            f"{delegate} is no delegate of {session.account} in this pool: see `leasehold delegate list`."
+    async with open_session(call, signs=True) as client:
+        plan = await RevokeDelegate(who).plan(client)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"End the leave of {plan.delegate}?",
+            document={"account": client.account, "delegate": plan.delegate},
+            said=lambda done: f"{plan.delegate} is no delegate of {client.account} any more.",
         )
 
 

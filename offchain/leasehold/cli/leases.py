@@ -23,7 +23,7 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId
 from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
 from leasehold.cli._shown import lease_json, utc
-from leasehold.client import PoolClient, agents_word
+from leasehold.client import PoolClient, leases_of, view_lease
 from leasehold.errors import LeaseholdError
 from leasehold.market import (
     Bill,
@@ -48,31 +48,24 @@ async def leases(
 ) -> None:
     """List your leases, with what they have cost so far."""
     async with open_session(call) as session:
-        index = await session.index()
-        records = await index.leases(tenant=session.account, live=None if everything else True)
-        now, money = await session.now(), session.money
-        down = {each.machine.id: each.machine.down_since for each in await index.machines()}
-        bills = [
-            (each.lease, await session.bill(each.lease, now, down_since=down.get(each.lease.machine, 0)))
-            for each in records
-        ]
-        call.out.answer([lease_json(lease, account, money) for lease, account in bills])
+        rented, money = await leases_of(session, everything=everything), session.money
+        call.out.answer([lease_json(each.lease, each.bill, money) for each in rented])
         call.out.table(
             ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
             [
                 (
                     format_lease(lease.id),
                     str(lease.machine),
-                    (lease.state.word if account.left or not lease.state.live else "past its end")
+                    (lease.state.word if bill.left or not lease.state.live else "past its end")
                     + (" (notice)" if lease.noticed else "")
-                    + (" (machine down)" if lease.state.live and down.get(lease.machine) else ""),
+                    + (" (machine down)" if lease.state.live and down_since else ""),
                     format_share(lease.cells),
-                    format_duration(account.left),
-                    format_amount(account.used, money.decimals, places=6),
-                    format_amount(account.unused, money.decimals, places=6),
+                    format_duration(bill.left),
+                    format_amount(bill.used, money.decimals, places=6),
+                    format_amount(bill.unused, money.decimals, places=6),
                     format_amount(cost(lease.price, lease.cells, 3_600), money.decimals, places=6),
                 )
-                for lease, account in bills
+                for lease, bill, down_since in ((each.lease, each.bill, each.down_since) for each in rented)
             ],
             empty="You have no running lease: rent with `leasehold rent`, or see old ones with --all.",
         )
@@ -81,17 +74,9 @@ async def leases(
 @shared(ANSWERS | WALLET | OF_GROUP)
 async def show(call: Invocation, lease: LeaseId) -> None:
     """Show a lease: its state on chain, its bill, and what its machine's agent says."""
-    number = parse_lease(lease)
     async with open_session(call) as session:
-        found = await session.lease(number)
-        index = await session.index()
-        record = await index.lease(number)
-        status, silence = await agents_word(session, found)
-        machine = await session.pool.machine_of(found.machine)
-        account, money = (
-            await session.bill(found, await session.now(), down_since=machine.down_since),
-            session.money,
-        )
+        view, money = await view_lease(session, parse_lease(lease)), session.money
+        found, record, account, machine = view.lease, view.record, view.bill, view.machine
         result = cid_from_bytes(record.result) if record and record.result else None
         call.out.answer(
             {
@@ -102,7 +87,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
                 "refunded": format_amount(record.refunded, money.decimals) if record else None,
                 "result": result,
                 "down_since": machine.down_since or None,
-                "agent": status.model_dump(mode="json") if status else None,
+                "agent": view.status.model_dump(mode="json") if view.status else None,
             }
         )
         if call.out.as_json:
@@ -122,9 +107,9 @@ async def show(call: Invocation, lease: LeaseId) -> None:
             ("escrow", f"{money.show(found.deposit)}: {_where(account, money)}"),
             *_outage_rows(found, machine),
             *_record_rows(record, session),
-            *_status_rows(status, silence),
+            *_status_rows(view.status, view.silence),
         ]
-        call.out.pairs(f"Lease {format_lease(number)}", rows)
+        call.out.pairs(f"Lease {format_lease(found.id)}", rows)
 
 
 def _state(lease: Lease, account: Bill) -> str:

@@ -8,24 +8,15 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import UNLIMITED, Receipt
+from leasehold.chain import UNLIMITED
+from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
-from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import transaction
-from leasehold.client import PoolClient, parse_address
+from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
-from leasehold.market import (
-    AllowanceMissing,
-    InvalidAmount,
-    Money,
-    NotEnoughFunds,
-    format_amount,
-    funds_of,
-    parse_amount,
-)
+from leasehold.market import Money, format_amount, funds_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -132,18 +123,19 @@ async def approve(
     ],
 ) -> None:
     """Let the pool take tokens from the wallet when a lease is opened or extended, or a machine staked."""
-    async with open_session(call, signs=True) as session:
-        units = UNLIMITED if amount == "unlimited" else parse_amount(amount, session.money.decimals)
-        what = _allowance(units, session.money)
+    async with open_session(call, signs=True) as client:
+        plan = await Approve(None if amount == "unlimited" else amount).plan(client)
+        what = _allowance(plan.amount, client.money)
         if call.dry_run:
-            call.out.say(f"Would let the pool {session.pool.address} take {what} from the wallet.")
-            call.out.answer({"approved": amount, "dry_run": True})
-            return
-        call.out.confirm(f"Let the pool take {what} from the wallet?")
-        with call.out.working("Waiting for the transaction"):
-            receipt = await session.token.approve(session.pool.address, units)
-        call.out.answer({"approved": amount, **transaction(receipt)})
-        call.out.say(f"The pool may take {what} from the wallet.")
+            call.out.say(f"Would let the pool {client.pool.address} take {what} from the wallet.")
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Let the pool take {what} from the wallet?",
+            document={"approved": amount},
+            said=lambda done: f"The pool may take {what} from the wallet.",
+        )
 
 
 @app.command()
@@ -157,32 +149,21 @@ async def deposit(
     ] = False,
 ) -> None:
     """Move tokens from the wallet into the pool's ledger."""
-    target = parse_address(to) if to else None
-    async with open_session(call, signs=True) as session:
-        money, account = session.money, session.account
-        target = target or account
-        units = _positive(parse_amount(amount, money.decimals))
-        funds = await funds_of(session.pool, session.token, account)
-        if units > funds.wallet:
-            raise NotEnoughFunds(
-                f"The wallet holds {money.show(funds.wallet)}, not {money.show(units)}: deposit less, "
-                "or get more of the token."
-            )
-        if units > funds.allowance and not approve_too:
-            raise AllowanceMissing(
-                f"The pool may not take {money.show(units)} from the wallet yet: run "
-                f"`leasehold wallet approve {format_amount(units, money.decimals)}`, or pass --approve."
-            )
+    async with open_session(call, signs=True) as client:
+        plan, money = await Deposit(amount, to).plan(client), client.money
+        shown = money.show(plan.payment.amount)
         if call.dry_run:
-            call.out.say(f"Would move {money.show(units)} into the ledger of {target}.")
-            call.out.answer(_would(money, units, target))
-            return
-        call.out.confirm(f"Move {money.show(units)} from the wallet into the ledger of {target}?")
-        with call.out.working("Waiting for the transaction"):
-            if units > funds.allowance:
-                await session.token.approve(session.pool.address, units)
-            receipt = await session.pool.deposit(target, units)
-        await _report(call, session, receipt, f"{money.show(units)} are in the ledger of {target}.")
+            call.out.say(f"Would move {shown} into the ledger of {plan.to}.")
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Move {shown} from the wallet into the ledger of {plan.to}?",
+            document={"amount": format_amount(plan.payment.amount, money.decimals), "to": plan.to},
+            answer=lambda done: {"ledger": format_amount(done.ledger, money.decimals)},
+            said=lambda done: f"{shown} are in the ledger of {plan.to}.",
+            approve=approve_too,
+        )
 
 
 @app.command()
@@ -198,41 +179,33 @@ async def withdraw(
 
 async def withdraw_from_ledger(call: Invocation, amount: str, to: str | None) -> None:
     """What both `wallet withdraw` and `provider withdraw` do."""
-    target = parse_address(to) if to else None
-    async with open_session(call, signs=True) as session:
-        money, account = session.money, session.account
-        ledger = await session.pool.balance_of(account)
-        if amount == "all" and ledger == 0:
-            raise NotEnoughFunds("There is nothing in the ledger to pay out: see `leasehold wallet balance`.")
-        units = _positive(ledger if amount == "all" else parse_amount(amount, money.decimals))
-        if units > ledger:
-            raise NotEnoughFunds(
-                f"The ledger holds {money.show(ledger)}, not {money.show(units)}: withdraw less, or `all`."
-            )
-        target = target or account
+    async with open_session(call, signs=True) as client:
+        plan, money = await Withdraw(None if amount == "all" else amount, to).plan(client), client.money
+        shown = money.show(plan.amount)
         if call.dry_run:
-            call.out.say(f"Would pay {money.show(units)} out to {target}.")
-            call.out.answer(_would(money, units, target))
-            return
-        call.out.confirm(f"Pay {money.show(units)} out of the ledger to {target}?")
-        with call.out.working("Waiting for the transaction"):
-            receipt = await session.pool.withdraw(target, units)
-        arrived = session.token.arrived(receipt, target)
-        said = f"{money.show(arrived)} were paid to {target}."
-        if arrived < units:
-            said = f"{money.show(units)} left the ledger and {money.show(arrived)} arrived at {target}: the token kept "
-            said += f"{money.show(units - arrived)}."
-        await _report(call, session, receipt, said, arrived=format_amount(arrived, money.decimals))
+            call.out.say(f"Would pay {shown} out to {plan.to}.")
 
+        def said(paid: PaidFromLedger) -> str:
+            arrived = money.show(paid.arrived)
+            if paid.arrived == plan.amount:
+                return f"{arrived} were paid to {plan.to}."
+            return (
+                f"{shown} left the ledger and {arrived} arrived at {plan.to}: the token kept "
+                f"{money.show(plan.amount - paid.arrived)}."
+            )
 
-def _would(money: Money, units: int, to: str) -> dict[str, Json]:
-    return {"amount": format_amount(units, money.decimals), "to": to, "dry_run": True}
-
-
-async def _report(call: Invocation, session: PoolClient, receipt: Receipt, said: str, **more: Json) -> None:
-    ledger = await session.pool.balance_of(session.account)
-    call.out.answer({"ledger": format_amount(ledger, session.money.decimals), **more, **transaction(receipt)})
-    call.out.say(said)
+        await carry_out(
+            call,
+            client,
+            plan,
+            question=f"Pay {shown} out of the ledger to {plan.to}?",
+            document={"amount": format_amount(plan.amount, money.decimals), "to": plan.to},
+            answer=lambda paid: {
+                "ledger": format_amount(paid.ledger, money.decimals),
+                "arrived": format_amount(paid.arrived, money.decimals),
+            },
+            said=said,
+        )
 
 
 def read_key(path: Path) -> bytes:
@@ -251,12 +224,6 @@ def read_key(path: Path) -> bytes:
         return bytes.fromhex(text.strip().removeprefix("0x"))
     except ValueError:  # without the reason, which would quote the key
         raise WalletError(f"{path} holds no private key: it should be 64 hex digits.") from None
-
-
-def _positive(units: int) -> int:
-    if units == 0:
-        raise InvalidAmount("There is nothing to move: name an amount above zero.")
-    return units
 
 
 def _allowance(units: int, money: Money) -> str:

@@ -200,7 +200,7 @@ class PoolClient:
         last: Step | None = None
         async for step in self.steps(plan, approve=approve):
             last = step
-        if last is None or isinstance(last, ProposalMade):
+        if last is None or (isinstance(last, ProposalMade) and self.group is not None):
             raise CannotAct(
                 "A group sends nothing itself: take the proposal that the last of the steps holds."
             )

@@ -26,9 +26,9 @@ from leasehold.client._client import PoolClient
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
+from leasehold.client._tenant_errors import TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import Home
-from leasehold.market import InvalidInput
 
 DEFAULT_HOME = Path("~/.config/leasehold")
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
@@ -134,6 +134,8 @@ def connect(
         SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. InvalidInput: the
         account is no address, or there is a group besides. WrongChain: the node serves another chain. RpcUnavailable.
     """
+    if group is not None and account is not None:
+        raise TwoActors
     folder = home if isinstance(home, Home) else Home(Path(home).expanduser())
     return Connecting(
         _opened(
@@ -175,8 +177,6 @@ async def _opened(
     sends: bool,
     documents_timeout: float,
 ) -> AsyncIterator[PoolClient]:
-    if group is not None and account is not None:
-        raise InvalidInput("A group is no delegate", "name a group or an account, not both.")
     other = parse_address(account) if account is not None else None
     if group is not None:
         other = group.address(deployment.accounts)

@@ -77,11 +77,11 @@ class Extend(Request["Extended"]):
     async def plan(self, client: PoolClient) -> ExtendPlan:
         lease = await live_lease(client, self.lease)
         payment = await client.renter().extension(lease, self.seconds)
-        cautions = () if lease.tenant == client.account else (_for_a_stranger(lease),)
+        cautions = () if lease.tenant == client.account else (for_a_stranger(lease),)
         return ExtendPlan(client, self, lease, payment, cautions)
 
 
-def _for_a_stranger(lease: Lease) -> str:
+def for_a_stranger(lease: Lease) -> str:
     return (
         f"Lease {format_lease(lease.id)} is {lease.tenant}'s, who may take a larger share before this arrives and "
         "close the lease for himself: keep no more in the ledger, nor approved, than you mean to give."

@@ -11,6 +11,7 @@ from leasehold.home._dataset_keys import DatasetKeys
 from leasehold.home._fetched_results import FetchedResults
 from leasehold.home._groups import Groups
 from leasehold.home._home import Home
+from leasehold.home._offer_book import OfferBook
 from leasehold.home._pending_sessions import PendingSessions
 from leasehold.home._sealed_workloads import SealedWorkloads
 from leasehold.home._votes import Vote, Votes, revealable
@@ -21,6 +22,7 @@ __all__ = [
     "FetchedResults",
     "Groups",
     "Home",
+    "OfferBook",
     "PendingSessions",
     "SealedWorkloads",
     "Vote",

@@ -11,6 +11,7 @@ from leasehold.home._age_keys import AgeKeys
 from leasehold.home._dataset_keys import DatasetKeys
 from leasehold.home._fetched_results import FetchedResults
 from leasehold.home._groups import Groups
+from leasehold.home._offer_book import OfferBook
 from leasehold.home._pending_sessions import PendingSessions
 from leasehold.home._sealed_workloads import SealedWorkloads
 from leasehold.home._votes import Votes
@@ -91,6 +92,10 @@ class Home:
     def fetched_results(self, deployment: Deployment) -> FetchedResults:
         """Which results of a pool's leases were fetched here."""
         return FetchedResults(self.path, deployment)
+
+    def offers(self, deployment: Deployment) -> OfferBook:
+        """Which offers of a pool's machines were signed here."""
+        return OfferBook(self.path, deployment)
 
     def votes(self, deployment: Deployment) -> Votes:
         """A validator's votes in a pool that are to be revealed."""

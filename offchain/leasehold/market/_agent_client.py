@@ -49,6 +49,7 @@ from leasehold.market.wire import (
     MAX_UPLOAD,
     UPLOAD,
     AgentRefusal,
+    AgentResults,
     AgentUnreachable,
     BadReceipt,
     BodyTooLarge,
@@ -57,7 +58,6 @@ from leasehold.market.wire import (
     Health,
     LeaseStatus,
     MachineInfo,
-    PublishedResults,
     SignedReceipt,
     TooManyRequests,
     encode_authorization,
@@ -176,9 +176,9 @@ class AgentClient:
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
 
-    async def results(self, lease: int) -> PublishedResults:
+    async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
-        return await self._of_lease(PublishedResults, lease, "/results", "lease.results")
+        return await self._of_lease(AgentResults, lease, "/results", "lease.results")
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -1,6 +1,6 @@
 """What a provider stakes, earns and can lose: pure functions of a snapshot.
 
-Sources of the formulas: CONTRACTS.md, "Machines", "Leases" and "Faults, slashing, appeals".
+Sources of the formulas: docs/contracts.md, "Machines", "Leases" and "Faults, slashing, appeals".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a lease will cost, what comes back when, and whether the pool would take it: pure functions of a snapshot.
 
-Sources of the formulas: CONTRACTS.md, "Money" and "Leases". The contract decides in the end; this says the
-same before anything is sent, so that a refusal costs no gas and names the next step.
+Sources of the formulas: docs/contracts.md, "Money" and "Leases". The contract decides in the end; this says
+the same before anything is sent, so that a refusal costs no gas and names the next step.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from leasehold.workload._model import (
     WorkloadKind,
     WorkloadOutput,
 )
-from leasehold.workload._results import FetchedResults, Manifest, ManifestEntry, fetch_results, pack_outputs
+from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
 from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "UNSERVED_FIELDS",
     "DatasetMount",
     "Egress",
-    "FetchedResults",
     "HttpProbe",
     "Manifest",
     "ManifestEntry",
@@ -37,6 +36,7 @@ __all__ = [
     "Protocol",
     "Readiness",
     "Restart",
+    "ResultFolder",
     "Runtime",
     "Share",
     "Workload",

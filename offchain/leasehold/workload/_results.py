@@ -68,7 +68,7 @@ class Manifest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedResults:
+class ResultFolder:
     """What was fetched, and into which folder."""
 
     path: Path
@@ -180,7 +180,7 @@ async def fetch_results(
     lease: str | None = None,
     max_bytes: int | None = None,
     timeout: float | None = None,  # noqa: ASYNC109  # limits silence, not the whole
-) -> FetchedResults:
+) -> ResultFolder:
     """Fetches, checks and opens a lease's results into `dest`, each output at its path in the container.
 
     `identity` (age) opens the private ones and may be None where there are none. `lease`: the label that the
@@ -214,7 +214,7 @@ async def fetch_results(
         await asyncio.to_thread(_publish, staging, dest)
     finally:
         await asyncio.to_thread(shutil.rmtree, staging, True)
-    return FetchedResults(dest, manifest)
+    return ResultFolder(dest, manifest)
 
 
 def _check_free(dest: Path) -> None:

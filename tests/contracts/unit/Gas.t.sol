@@ -5,7 +5,7 @@ import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @notice What each operation costs, beside its ceiling in CONTRACTS.md. Every call is a transaction of its own
+/// @notice What each operation costs, beside its ceiling (docs/contracts.md, "Cost"). Each is a transaction of its own
 /// (`isolate`). The figures are in tests/contracts/snapshots/gas.json; one that differs from the committed file fails, and
 /// `FORGE_SNAPSHOT_CHECK=false forge test --match-contract GasTest` writes the new ones.
 /// @dev Through the clone, an 18-decimal OpenZeppelin token, a standing allowance. Nobody has anything in the ledger

@@ -44,7 +44,7 @@ contract GroupGasTest is SafeFixture {
         _record("group_2of3_extra", vm.lastCallGas().gasTotalUsed - plain, 42_000);
     }
 
-    /// @dev The yardstick: CONTRACTS.md has 37,600 and 295,606 as published.
+    /// @dev The yardstick: docs/contracts.md has 37,600 and 295,606 as published.
     function test_safe_2of3_extra() external {
         uint256 plain = _plain();
         _bySafe(abi.encodeCall(IControllerMain.transfer, (PROVIDER, 1)));

@@ -435,7 +435,7 @@ async def test_answers_that_are_not_understood(world: World, monkeypatch: pytest
             await client.health()
         monkeypatch.setattr(_agent_client, "_MOST_ANSWER", 10_000)
         with pytest.raises(AgentError, match="not understood"):
-            await client._document(_agent_client.PublishedResults, "GET", "/v1/health")
+            await client._document(_agent_client.AgentResults, "GET", "/v1/health")
 
 
 @asynccontextmanager

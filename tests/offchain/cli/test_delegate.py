@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold.chain import Lease, LeaseState
-from leasehold.cli.auto_extend import Keeping, decide
+from leasehold.client import Keeping, decide
 
 from .chain_calls import unmined
 from .conftest import Cli, Host, Pool

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from leasehold.agreements import FileRefused, Proposal
-from leasehold.chain import DecodedCall, decode_calls, format_lease
-from leasehold.chain.typed import AcceptTransfer, Execute, Offer, Session, Struct
+from leasehold.agreements import Proposal
+from leasehold.chain import format_lease
+from leasehold.chain.typed import AcceptTransfer, Offer, Session, Struct
 from leasehold.cli._decoded import Reader
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
-from leasehold.client import Outflow, PoolClient, outflow
+from leasehold.client import PoolClient, read_calls
 from leasehold.market import format_duration, format_share
 
 Rows = list[tuple[str, str]]
@@ -49,19 +49,19 @@ async def show_proposal(call: Invocation, session: PoolClient, proposal: Proposa
         "messages": [message_json(each) for each in proposal.messages],
     }
     if proposal.kind == "execute":
-        decoded, leaves = await _read(session, proposal, reader)
-        for number, each in enumerate(decoded, 1):
+        read = await read_calls(session, proposal)
+        for number, each in enumerate(read.calls, 1):
             rows += [(f"call {number}", ""), *reader.rows(each, "  ")]
-        ledger = await session.pool.balance_of(proposal.account)
+        nonce = str(proposal.execution.nonce)
         rows += [
-            ("leaves the ledger", f"{reader.show(leaves)}; it holds {session.money.show(ledger)}"),
-            *(("and besides", each) for each in leaves.besides),
-            ("nonce", await _nonce(session, proposal)),
+            ("leaves the ledger", f"{reader.show(read.leaves)}; it holds {session.money.show(read.ledger)}"),
+            *(("and besides", each) for each in read.leaves.besides),
+            ("nonce", f"{nonce}: {read.ahead} other proposals come first" if read.ahead > 0 else nonce),
         ]
-        document["calls"] = [reader.json(each) for each in decoded]
-        document["leaves_ledger"] = reader.amount(leaves)
-        document["leaves_more"] = leaves.unknown
-        document["besides"] = list(leaves.besides)
+        document["calls"] = [reader.json(each) for each in read.calls]
+        document["leaves_ledger"] = reader.amount(read.leaves)
+        document["leaves_more"] = read.leaves.unknown
+        document["besides"] = list(read.leaves.besides)
     else:
         async for row in _other(session, proposal):
             rows.append(row)
@@ -90,21 +90,6 @@ def message_json(message: Struct) -> Json:
     return found
 
 
-async def _read(session: PoolClient, proposal: Proposal, reader: Reader) -> tuple[list[DecodedCall], Outflow]:
-    decoded = decode_calls(proposal.execution.calls, await session.pool.contracts())
-    leaves = Outflow(0)
-    for each in decoded:
-        leaves += await outflow(session, each)
-    return decoded, leaves
-
-
-async def _nonce(session: PoolClient, proposal: Proposal) -> str:
-    """The nonce, and how many other proposals have to be executed before this one."""
-    nonce = proposal.execution.nonce
-    ahead = nonce - await session.accounts.nonce_of(proposal.account, nonce >> 64)
-    return f"{nonce}: {ahead} other proposals come first" if ahead > 0 else str(nonce)
-
-
 async def _other(session: PoolClient, proposal: Proposal) -> AsyncIterator[tuple[str, str]]:
     money = session.money
     for message in proposal.messages:
@@ -126,25 +111,3 @@ async def _other(session: PoolClient, proposal: Proposal) -> AsyncIterator[tuple
             yield "key", message.key
             yield "may", ", ".join(message.ops)
             yield "on", ", ".join(map(format_lease, message.leases)) or "all leases of the group"
-
-
-async def check_alive(session: PoolClient, proposal: Proposal) -> None:
-    """Refuse a proposal that can never be executed any more.
-
-    Raises:
-        FileRefused: its deadline has passed, or its nonce is used.
-    """
-    if proposal.deadline < await session.now():
-        raise FileRefused(
-            f"It worked until {utc(proposal.deadline)}, which has passed: have the same proposed again with "
-            "`leasehold group renew`."
-        )
-    if proposal.kind != "execute":
-        return
-    execution: Execute = proposal.execution
-    expected = await session.accounts.nonce_of(proposal.account, execution.nonce >> 64)
-    if execution.nonce < expected:
-        raise FileRefused(
-            "It has been executed, or another proposal with its nonce was: if it is still wanted, make it anew with "
-            "`leasehold group renew`."
-        )

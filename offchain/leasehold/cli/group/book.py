@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from typing import Annotated
 
@@ -15,8 +14,7 @@ from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, shared
-from leasehold.client import parse_address
-from leasehold.errors import InvalidSigners, InvalidThreshold, SettingsError
+from leasehold.client import make_group, standing_of
 from leasehold.market import InvalidInput, format_amount
 
 GroupName = Annotated[
@@ -48,27 +46,17 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
 
 
-def make_group(threshold: int, signers: list[str], salt: str | None) -> Group:
-    """The group that options mean. Without a salt it is the one whose salt is zeros.
-
-    Raises:
-        InvalidInput: no such group can be.
-    """
-    addresses = {parse_address(each) for each in signers}
-    if len(addresses) < len(signers):
-        raise InvalidInput("A signer is named twice: each counts once, so name each once.")
+def parse_salt(text: str | None) -> bytes:
+    """The salt that is meant; zeros where none is said. Raises InvalidInput."""
+    if not text:
+        return bytes(32)
     try:
-        chosen = (
-            secrets.token_bytes(32) if salt == "random" else bytes.fromhex((salt or "").removeprefix("0x"))
-        )
+        salt = secrets.token_bytes(32) if text == "random" else bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
-        raise InvalidInput(f"'{salt}' is no salt: it has 64 hex digits, or is the word random.") from None
-    if salt and len(chosen) != 32:
-        raise InvalidInput(f"'{salt}' is no salt: it has 64 hex digits, or is the word random.")
-    try:
-        return Group.of(threshold, addresses, chosen or bytes(32))
-    except (InvalidThreshold, InvalidSigners) as error:
-        raise InvalidInput(str(error)) from error
+        salt = b""
+    if len(salt) != 32:
+        raise InvalidInput(f"'{text}' is no salt: it has 64 hex digits, or is the word random.")
+    return salt
 
 
 def group_json(name: str, group: Group, deployment: Deployment) -> dict[str, Json]:
@@ -94,8 +82,7 @@ async def create(
 
     Its address follows from signers, threshold and salt: every signer should make the group alone and compare.
     """
-    deployment = _deployment(call)
-    group = make_group(threshold, signers, salt)
+    deployment, group = call.deployment, make_group(threshold, signers, parse_salt(salt))
     call.groups.add(name, group)
     call.out.answer(group_json(name, group, deployment))
     call.out.pairs(
@@ -116,7 +103,7 @@ async def create(
 @shared(ANSWERS)
 async def list_groups(call: Invocation) -> None:
     """List the groups that this computer knows."""
-    deployment, groups = _deployment(call), call.groups.all()
+    deployment, groups = call.deployment, call.groups.all()
     call.out.answer([group_json(name, group, deployment) for name, group in groups.items()])
     call.out.table(
         ("name", "signers", "address"),
@@ -132,49 +119,31 @@ async def list_groups(call: Invocation) -> None:
 async def show(call: Invocation, name: GroupName) -> None:
     """Show a group: its signers, its ledger, its leases, and tokens that were sent to its address by mistake."""
     group = call.groups.get(name)
-    async with open_session(call, account=False) as session:
-        account = group.address(session.deployment.accounts)
-        money, index = session.money, await session.index()
-        ledger, strayed, nonce, code = await asyncio.gather(
-            session.pool.balance_of(account),
-            session.token.balance(account),
-            session.accounts.nonce_of(account),
-            session.rpc.call("eth_getCode", [account, "latest"]),
-        )
-        leases = await index.leases(tenant=account, live=True)
+    async with open_session(call, account=False) as client:
+        standing, money = await standing_of(client, group), client.money
         call.out.answer(
             {
-                **group_json(name, group, session.deployment),
-                "ledger": format_amount(ledger, money.decimals),
-                "strayed": format_amount(strayed, money.decimals),
+                **group_json(name, group, client.deployment),
+                "ledger": format_amount(standing.ledger, money.decimals),
+                "strayed": format_amount(standing.strayed, money.decimals),
                 "token": money.symbol,
-                "leases": len(leases),
-                "nonce": str(nonce),
-                "deployed": code != "0x",
+                "leases": len(standing.leases),
+                "nonce": str(standing.nonce),
+                "deployed": standing.deployed,
             }
         )
         if call.out.as_json:
             return
-        stray = [("sent to its address", f"{money.show(strayed)}: see `leasehold group rescue`")]
+        stray = [("sent to its address", f"{money.show(standing.strayed)}: see `leasehold group rescue`")]
         call.out.pairs(
             f"Group {name}",
             (
-                ("address", account),
+                ("address", standing.account),
                 ("signers", f"{group.threshold} of {len(group.signers)}"),
                 *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
                 ("salt", "0x" + group.salt.hex()),
-                ("in the ledger", money.show(ledger)),
-                ("running leases", str(len(leases))),
-                *(stray if strayed else []),
+                ("in the ledger", money.show(standing.ledger)),
+                ("running leases", str(len(standing.leases))),
+                *(stray if standing.strayed else []),
             ),
         )
-
-
-def _deployment(call: Invocation) -> Deployment:
-    """The pool's file, without asking its chain anything. Raises SettingsError."""
-    if call.settings.deployment is None:
-        raise SettingsError(
-            "No pool is named, and a group's address depends on it: pass --deployment FILE before the command, or set "
-            "LEASEHOLD_DEPLOYMENT."
-        )
-    return Deployment.load(call.settings.deployment)

@@ -20,6 +20,7 @@ from ._authorization import (
     params_hash,
 )
 from ._documents import (
+    AgentResults,
     Container,
     Health,
     Kept,
@@ -28,7 +29,6 @@ from ._documents import (
     MachineInfo,
     OpenPort,
     Problem,
-    PublishedResults,
     ReceiptMessage,
     SignedReceipt,
 )
@@ -96,6 +96,7 @@ __all__ = [
     "STDOUT",
     "UPLOAD",
     "AgentRefusal",
+    "AgentResults",
     "AgentUnreachable",
     "BadCall",
     "BadReceipt",
@@ -123,7 +124,6 @@ __all__ = [
     "OpenPort",
     "ParamsMismatch",
     "Problem",
-    "PublishedResults",
     "ReceiptMessage",
     "RequestExpired",
     "RequestReplayed",

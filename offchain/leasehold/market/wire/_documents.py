@@ -107,7 +107,7 @@ class LeaseStatus(WireDocument):
     kept: Kept | None = None
 
 
-class PublishedResults(WireDocument):
+class AgentResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 
     cid: str

@@ -1,0 +1,84 @@
+"""What one rents and what failed, as it stands now: read from the chain, the index and the machines' agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leasehold.chain import Fault, FaultRecord, Lease, LeaseRecord, LossRecord, Machine
+from leasehold.client._faults import arbiter_of, current
+from leasehold.client._tenancy import agents_word
+from leasehold.errors import LeaseholdError
+from leasehold.market import Bill
+from leasehold.market.wire import LeaseStatus
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+
+@dataclass(frozen=True)
+class LeaseBill:
+    """A lease, and what closing it now would take. down_since: unix seconds, where its machine is down; else 0."""
+
+    lease: Lease
+    bill: Bill
+    down_since: int
+
+
+async def leases_of(client: PoolClient, *, everything: bool = False) -> list[LeaseBill]:
+    """The account's leases, as the index has them. everything: those that are over, too."""
+    index, now = await client.index(), await client.now()
+    down = {record.machine.id: record.machine.down_since for record in await index.machines()}
+    found = []
+    for record in await index.leases(tenant=client.account, live=None if everything else True):
+        since = down.get(record.lease.machine, 0)
+        bill = await client.bill(record.lease, now, down_since=since)
+        found.append(LeaseBill(record.lease, bill, since))
+    return found
+
+
+@dataclass(frozen=True)
+class LeaseView:
+    """A lease at the head of the chain, its machine and its bill now.
+
+    record: what the index knows of it. status: what its agent says to its tenant, or `silence`: why it says nothing.
+    """
+
+    lease: Lease
+    machine: Machine
+    bill: Bill
+    record: LeaseRecord | None
+    status: LeaseStatus | None
+    silence: LeaseholdError | None
+
+
+async def view_lease(client: PoolClient, number: int) -> LeaseView:
+    """All that can be known of a lease, anybody's. Raises UnknownLease."""
+    lease = await client.lease(number)
+    record = await (await client.index()).lease(number)
+    status, silence = await agents_word(client, lease)
+    machine = await client.pool.machine_of(lease.machine)
+    bill = await client.bill(lease, await client.now(), down_since=machine.down_since)
+    return LeaseView(lease, machine, bill, record, status, silence)
+
+
+async def faults_of(client: PoolClient, machine: int | None = None) -> list[Fault]:
+    """Outages and other faults, of one machine or of all."""
+    return [await current(client, record) for record in await (await client.index()).faults(machine=machine)]
+
+
+@dataclass(frozen=True)
+class FaultView:
+    """A fault at the head of the chain. record: whom its slash went to. arbiter: who rules on an appeal, if anybody."""
+
+    fault: Fault
+    record: FaultRecord | None
+    losses: tuple[LossRecord, ...]
+    arbiter: str | None
+
+
+async def view_fault(client: PoolClient, number: int) -> FaultView:
+    """All that can be known of a fault. Raises UnknownFault."""
+    fault, index = await client.fault(number), await client.index()
+    losses = tuple(await index.losses(fault=number))
+    return FaultView(fault, await index.fault(number), losses, await arbiter_of(client, fault))

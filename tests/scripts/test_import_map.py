@@ -1,0 +1,65 @@
+"""Who imports whom: no circle, no arrow up, and no room that is most of its house."""
+
+from __future__ import annotations
+
+import pytest
+
+from import_map import AGENT, COMMANDS, LIBRARY, House, build, draw, read
+
+HOUSES = read()
+PART = 1 / 5
+"""No room holds more than such a part of its house's lines."""
+LARGER = {(LIBRARY, AGENT): 0.30, (LIBRARY, "cli"): 0.22}
+"""Rooms that do, which are houses of their own, with the most that they may hold. It only ever falls."""
+
+
+@pytest.mark.parametrize("house", HOUSES.values(), ids=lambda house: house.name)
+def test_the_houses_stand(house: House) -> None:
+    assert house.circles() == []
+    assert house.arrows_up() == []
+
+
+@pytest.mark.parametrize("name", HOUSES)
+def test_no_room_is_most_of_a_house(name: str) -> None:
+    house = HOUSES[name]
+    shares = {room.name: house.share(room) for room in house.rooms}
+    assert {room: share for room, share in shares.items() if share > LARGER.get((name, room), PART)} == {}
+
+
+def test_who_may_be_larger_is() -> None:
+    shares = {(name, room.name): house.share(room) for name, house in HOUSES.items() for room in house.rooms}
+    assert [room for room in LARGER if shares[room] <= PART] == [], "take these out of the table"
+
+
+def test_the_houses_are_those_of_the_tree() -> None:
+    assert {"chain", "client", "cli", AGENT} <= {room.name for room in HOUSES[LIBRARY].rooms}
+    assert {"engine", "reconciling", "__main__"} <= {room.name for room in HOUSES[AGENT].rooms}
+    assert "_lazy" in {room.name for room in HOUSES[COMMANDS].rooms}
+    assert HOUSES[LIBRARY].lines > 40_000
+
+
+LINES = {"roof": 10, "wall": 30, "ground": 60}
+
+
+def test_a_house_is_drawn_from_its_roof() -> None:
+    house = build("A house", LINES, [("roof", "wall"), ("wall", "ground"), ("wall", "wall"), ("wall", "sky")])
+    assert draw(house).splitlines() == [
+        "A house: 100 lines in 3 rooms",
+        "  roof        10   10%  → wall",
+        "  wall        30   30%  → ground",
+        "  ground      60   60%",
+    ]
+    assert not house.circles()
+    assert not house.arrows_up()
+
+
+def test_an_arrow_up_would_be_found() -> None:
+    house = build("A house", LINES, [("wall", "roof")], ["ground", "wall", "roof"])
+    assert house.arrows_up() == ["wall → roof"]
+    assert not house.circles()
+
+
+def test_a_circle_would_be_found() -> None:
+    house = build("A house", LINES, [("wall", "roof"), ("roof", "ground"), ("ground", "wall")])
+    assert sorted(house.circles()) == ["ground", "roof", "wall"]
+    assert house.arrows_up()
