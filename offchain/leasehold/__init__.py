@@ -188,8 +188,12 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
-    from leasehold.errors import LeaseholdError
-    from leasehold.home import Home
+    from leasehold.errors import (
+        LeaseholdError,
+    )
+    from leasehold.home import (
+        Home,
+    )
     from leasehold.market import (
         Listing,
         Money,
@@ -200,12 +204,17 @@ if TYPE_CHECKING:
         parse_duration,
         parse_share,
     )
-    from leasehold.workload import Workload, load_workload
+    from leasehold.workload import (
+        Workload,
+        load_workload,
+    )
 
     __version__: str
 
 _ROOMS = {
-    "chain": ("Deployment", "Lease", "LeaseState", "Machine", "Params", "Receipt", "format_lease", "parse_lease"),
+    "chain": (
+        "Deployment", "Lease", "LeaseState", "Machine", "Params", "Receipt", "format_lease", "parse_lease",
+    ),
     "client": (
         "AcceptLeases", "AcceptPool", "AddStake", "AllowDelegate", "AnswerChallenge", "Appeal",
         "AppealFiled", "Approve", "Approved", "AskForSession", "AskedTerms", "Attest", "Attestation",

@@ -440,30 +440,3 @@ def hook(web3):
         return by.transfer(contract, data=hooks.encode_abi(name, args=list(arguments)))
 
     return call
-
-
-@pytest.fixture
-def worn_out(pool, web3) -> Callable[[int], int]:
-    """Sets the generation of a lease's slot to the last one, which takes 65,535 leases otherwise."""
-
-    def wear(lease: int) -> int:
-        slot = _slot_of(pool, lease) + 1  # the second slot of a lease ends with its generation
-        word = int(pool.extsload([f"0x{slot:064x}"])[0].hex(), 16)
-        worn = word & (2**240 - 1) | 0xFFFF << 240
-        web3.provider.make_request("anvil_setStorageAt", [pool.address, hex(slot), f"0x{worn:064x}"])
-        return lease | 0xFFFF
-
-    return wear
-
-
-def _slot_of(pool: Any, lease: int) -> int:
-    """Where a lease begins in storage: a mapping by slot number, found by the tenant's address in its first word."""
-    tenant = int(pool.leaseOf(lease).dict()["tenant"], 16)
-    for base in range(32):
-        slot = int(
-            brownie.web3.keccak((lease >> 16).to_bytes(32, "big") + base.to_bytes(32, "big")).hex(), 16
-        )
-        word = int(pool.extsload([f"0x{slot:064x}"])[0].hex(), 16)
-        if word & (2**160 - 1) == tenant:
-            return slot
-    raise AssertionError("no mapping of leases found")

@@ -11,9 +11,7 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 OUTAGE = "Outage(address account,uint32 machine,uint64 from,uint64 to)"
-ANSWER = "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)"
 OPERATE = "Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)"
-RECOVER = "Recover(address account,uint32 machine,uint64 issuedAt)"
 
 # Anvil's accounts, whose keys everybody knows.
 MNEMONIC = "test test test test test test test test test test test junk"

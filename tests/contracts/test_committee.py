@@ -7,13 +7,11 @@ from web3.types import RPCEndpoint
 from world import (
     BURNT,
     DAY,
-    HARDWARE,
     HOUR,
     MATURITY,
     SEAT,
     SINK,
     UNIT,
-    UNVERIFIED,
     VERIFIED,
     LeaseRequest,
     Params,
@@ -150,37 +148,6 @@ def test_pausing_keeps_nobody_in_a_seat(pool, committee, owner, neighbour):
     pool.withdraw(neighbour, SEAT, {"from": neighbour})
 
 
-def test_a_seat_judges_by_the_rules_that_ask_no_more_than_it_cost(
-    pool, committee, new_params, neighbour, thief
-):
-    join(pool, committee, neighbour)
-    new_params(Params(seat_stake=2 * LEVEL))
-    for version in (0, 3):
-        with reverts("UnknownVersion", version):
-            committee.join(version, {"from": thief})
-    pool.deposit(thief, 2 * SEAT, {"from": thief})
-    committee.join(2, {"from": thief})
-    mature(MATURITY)
-    assert [committee.seatOf(seat).dict()["level"] for seat in (1, 2)] == [LEVEL, 2 * LEVEL]
-    assert [committee.seatOf(seat).dict()["version"] for seat in (1, 2)] == [1, 2]
-    assert [committee.maturedSeats(version) for version in (1, 2)] == [2, 1]
-    join(pool, committee, thief)  # who would judge old rules joins by them
-    assert committee.seatOf(3).dict()["level"] == LEVEL
-
-
-def test_an_owner_makes_no_more_kinds_of_seats_than_can_be_counted(pool, committee, owner, thief):
-    """Each counts in every quorum and draw, so there are 32 of them. Those that there are can still be joined."""
-    for level in range(33):
-        pool.proposeParams(Params(seat_stake=LEVEL + 10 * level), {"from": owner})
-        later(2 * DAY)
-        pool.deposit(thief, SEAT + 11 * level, {"from": thief})
-        if level < 32:
-            committee.join(level + 2, {"from": thief})
-    with reverts("TooManyLevels"):
-        committee.join(34, {"from": thief})
-    committee.join(33, {"from": thief})
-
-
 # ------------------------------------------------------------------------------------------------------------ requests
 
 
@@ -200,29 +167,6 @@ def test_a_request_is_paid_and_names_the_next_block(pool, committee, validators,
     assert state(committee, 1) == REQUESTED
     with reverts("RoundRunning", 1, 1):
         committee.requestVerification(1, 1, {"from": requester})
-
-
-def test_what_cannot_be_asked_for(pool, committee, provider, requester, people, operator):
-    with reverts("TooFewSeats", 0, 5):
-        committee.requestVerification(1, 1, {"from": requester})
-    with reverts("MachineNotInService", 9):
-        committee.requestVerification(9, 1, {"from": requester})
-    with reverts("WrongRevision", 1):
-        committee.requestVerification(1, 2, {"from": requester})
-    pool.retire(1, {"from": provider})
-    with reverts("MachineNotInService", 1):
-        committee.requestVerification(1, 1, {"from": requester})
-
-
-def test_an_interval_lies_between_two_verifications(pool, committee, drawn, requester, neighbour):
-    round_, seats = drawn
-    asked = committee.roundOf(round_).dict()["requestedAt"]
-    agree(pool, committee, round_, seats)
-    committee.finalize(round_, {"from": neighbour})
-    with reverts("TooSoon", 1, asked + DAY):
-        committee.requestVerification(1, 1, {"from": requester})
-    later(DAY)
-    committee.requestVerification(1, 1, {"from": requester})
 
 
 # --------------------------------------------------------------------------------------------------------------- draws
@@ -245,11 +189,6 @@ def test_a_draw(pool, committee, requested, neighbour):
         committee.draw(7, {"from": neighbour})
 
 
-def test_a_draw_waits_for_its_block(committee, requested, neighbour):
-    with reverts("BlockNotMined", committee.roundOf(requested).dict()["block_"]):
-        committee.draw(requested, {"from": neighbour})
-
-
 def test_a_missed_draw_names_another_block_and_pays_more(pool, committee, requested, neighbour):
     had = pool.balanceOf(neighbour)
     mine(258)
@@ -259,15 +198,6 @@ def test_a_missed_draw_names_another_block_and_pays_more(pool, committee, reques
     mine(2)
     committee.draw(requested, {"from": neighbour})
     assert pool.balanceOf(neighbour) == had + 2 * REWARD
-
-
-def test_five_misses_give_the_fee_back(pool, committee, requested, requester, neighbour):
-    had = pool.balanceOf(requester)
-    for _ in range(5):
-        mine(258)
-        committee.draw(requested, {"from": neighbour})
-    assert state(committee, requested) == INCONCLUSIVE
-    assert pool.balanceOf(requester) == had + FEE
 
 
 # -------------------------------------------------------------------------------------------------- commits and reveals
@@ -307,15 +237,6 @@ def test_commits_and_reveals_have_their_time_and_their_people(pool, committee, d
         committee.reveal(round_, other, True, SPEC, 900, SALT, {"from": holder(committee, other)})
 
 
-def test_a_copied_commitment_cannot_be_opened(pool, committee, drawn):
-    round_, seats = drawn
-    copy = commitment(pool, round_, seats[0], True, SPEC, 900, SALT)
-    committee.commit(round_, seats[1], copy, {"from": holder(committee, seats[1])})
-    mature(COMMIT)
-    with reverts("WrongReveal", round_, seats[1]):
-        committee.reveal(round_, seats[1], True, SPEC, 900, SALT, {"from": holder(committee, seats[1])})
-
-
 # ------------------------------------------------------------------------------------------------------------ outcomes
 
 
@@ -352,62 +273,6 @@ def test_a_machine_passes_and_is_rented_by_the_careful(pool, committee, books, d
     assert committee.seatOf(seats[4]).dict()["stake"] == SEAT
 
 
-def test_another_view_than_the_majority_s_costs_nothing(pool, committee, drawn, neighbour):
-    round_, seats = drawn
-    views = {seat: (seat != seats[4], SPEC if seat != seats[4] else word("a lesser card")) for seat in seats}
-    for seat, view in views.items():
-        sealed = commitment(pool, round_, seat, *view, 900, SALT)
-        committee.commit(round_, seat, sealed, {"from": holder(committee, seat)})
-    mature(COMMIT)
-    for seat, view in views.items():
-        committee.reveal(round_, seat, *view, 900, SALT, {"from": holder(committee, seat)})
-    mature(REVEAL)
-    had = pool.balanceOf(holder(committee, seats[4]))
-    tx = committee.finalize(round_, {"from": neighbour})
-    assert tx.events["RoundFinalized"]["agreed"] == 4
-    assert "SeatFined" not in tx.events
-    assert committee.seatOf(seats[4]).dict()["stake"] == SEAT
-    assert pool.balanceOf(holder(committee, seats[4])) == had
-
-
-def test_a_machine_fails(pool, committee, drawn, neighbour):
-    round_, seats = drawn
-    agree(pool, committee, round_, seats, passes=False, spec=word("a lesser card"))
-    committee.finalize(round_, {"from": neighbour})
-    seen = committee.roundOf(round_).dict()
-    assert (seen["state"], str(seen["spec"])) == (FAILED, word("a lesser card"))
-    assert pool.machineOf(1).dict()["status"] == UNVERIFIED
-    with reverts("WrongRoundState", round_, FAILED):
-        committee.finalize(round_, {"from": neighbour})
-
-
-def test_a_round_is_counted_when_it_is_over(pool, committee, drawn, neighbour):
-    round_, _seats = drawn
-    until = committee.roundOf(round_).dict()["revealUntil"]
-    with reverts("RoundOpen", round_, until):
-        committee.finalize(round_, {"from": neighbour})
-
-
-def test_without_a_majority_nobody_loses(pool, committee, drawn, requester, neighbour):
-    round_, seats = drawn
-    had = pool.balanceOf(requester)
-    agree(pool, committee, round_, seats[:2])
-    committee.finalize(round_, {"from": neighbour})
-    assert state(committee, round_) == INCONCLUSIVE
-    assert pool.balanceOf(requester) == had + FEE - REWARD
-    assert all(committee.seatOf(seat).dict()["stake"] == SEAT for seat in seats)
-    committee.requestVerification(1, 1, {"from": requester})
-
-
-def test_hardware_changed_meanwhile_stays_unverified(pool, committee, drawn, provider, neighbour):
-    round_, seats = drawn
-    agree(pool, committee, round_, seats)
-    pool.setHardware(1, HARDWARE, {"from": provider})
-    committee.finalize(round_, {"from": neighbour})
-    assert state(committee, round_) == PASSED
-    assert pool.machineOf(1).dict()["status"] == UNVERIFIED
-
-
 # ------------------------------------------------------------------------------------------------------------- quorums
 
 
@@ -440,13 +305,3 @@ def test_only_faults_tells_what_became_of_a_word(committee, people, name, argume
     for who in people.values():
         with reverts("NotAuthorized", who):
             getattr(committee, name)(*arguments, {"from": who})
-
-
-# ----------------------------------------------------------------------------------------------------- through Accounts
-
-
-def test_an_account_joins_and_votes_through_accounts(pool, committee, tenant, execute):
-    pool.deposit(tenant, SEAT, {"from": tenant})
-    tx = execute(tenant, (committee, committee.join.encode_input(1)))
-    assert tx.events["SeatJoined"]["validator"] == tenant
-    assert pool.balanceOf(tenant) == 0

@@ -18,20 +18,6 @@ def test_anybody_announces_a_service(directory, neighbour, kind):
     }
 
 
-def test_not_of_any_kind(directory, neighbour):
-    with reverts("UnknownKind", b"taxi"):
-        directory.announce(word("taxi"), word("endpoint"), b"", {"from": neighbour})
-
-
-def test_only_the_owner_licenses(directory, people, owner):
-    for role, who in people.items():
-        if role != "owner":
-            with reverts("NotAuthorized", who):
-                directory.issueLicence(who, PROVIDER, 0, 2**40 - 1, {"from": who})
-    with reverts("UnknownKind"):
-        directory.issueLicence(owner, word(""), 0, 2**40 - 1, {"from": owner})
-
-
 def test_a_gated_pool_asks_for_a_licence(pool, directory, owner, thief, operator, running):
     assert not pool.gated()
     assert pool.setGated(True, {"from": owner}).events["GatedSet"] == {"gated": True}
@@ -56,12 +42,6 @@ def test_a_gated_pool_asks_for_a_licence(pool, directory, owner, thief, operator
             Terms(), 1, 1, HARDWARE, CONTACT, operator, consent(pool, thief, operator), {"from": thief}
         )
     assert pool.machineCount() == 2  # what is in stays in
-
-
-def test_a_licence_is_taken_back(directory, owner, thief):
-    directory.issueLicence(thief, PROVIDER, 0, 2**40 - 1, {"from": owner})
-    directory.issueLicence(thief, PROVIDER, 0, 0, {"from": owner})
-    assert not directory.isLicensed(thief)
 
 
 def test_software_seats_are_a_record(directory, owner, thief):

@@ -1,14 +1,10 @@
 """Machines: a provider stakes, describes and offers them, and gets the stake back when they have retired."""
 
-import pytest
 from brownie import chain
 from signing import OPERATE, consent, typed_digest
 from world import (
     CONTACT,
-    DAY,
     HARDWARE,
-    MINUTE,
-    NOBODY,
     RETIRED,
     STAKE,
     UNIT,
@@ -71,26 +67,6 @@ def test_registering_stakes_for_every_gpu_and_tells_everything(pool, token, prov
     assert pool.machineCount() == 2
 
 
-def test_stake_comes_from_the_ledger_first(pool, token, provider, operator):
-    pool.deposit(provider, 30 * UNIT, {"from": provider})
-    had = token.balanceOf(provider)
-    tx = register(pool, provider, operator)
-    assert tx.events["MachineRegistered"]["pulled"] == GPU_STAKE - 30 * UNIT
-    assert had - token.balanceOf(provider) == GPU_STAKE - 30 * UNIT
-    assert pool.balanceOf(provider) == 0
-
-
-@pytest.mark.parametrize("gpus", [0, 9, 255])
-def test_a_machine_has_one_to_eight_gpus(pool, provider, operator, gpus):
-    with reverts("InvalidGpuCount", gpus):
-        register(pool, provider, operator, gpus=gpus)
-
-
-def test_a_machine_needs_an_operator(pool, provider):
-    with reverts("WrongProof", NOBODY):
-        pool.register(Terms(), 1, 1, HARDWARE, CONTACT, NOBODY, (2**40, b""), {"from": provider})
-
-
 def test_what_an_operator_signs_can_be_asked_for(pool, provider, operator):
     digest = typed_digest(pool, OPERATE, chain.id, str(pool), str(provider), str(operator), 2**40)
     assert bytes(pool.consentDigest(provider, operator, 2**40)) == digest
@@ -105,43 +81,6 @@ def test_nobodys_key_operates_a_stranger_s_machine(pool, provider, operator, thi
         pool.register(Terms(), 1, 1, HARDWARE, CONTACT, operator, old, {"from": provider})
     with reverts("WrongProof", operator):
         pool.setOperator(1, operator, (2**41, signed[1]), {"from": provider})
-
-
-def test_a_machine_leases_no_less_than_its_smallest_share(pool, provider, operator, tenant):
-    pool.register(
-        Terms(), 2, 8, HARDWARE, CONTACT, operator, consent(pool, provider, operator), {"from": provider}
-    )
-    assert pool.machineOf(2).dict()["smallestShare"] == 8
-    with reverts("ShareTooSmall", 4, 8):
-        pool.open(LeaseRequest(2, share=4), {"from": tenant})
-    for share in (0, 3, 16):
-        with reverts("InvalidSmallestShare", share):
-            pool.register(
-                Terms(),
-                1,
-                share,
-                HARDWARE,
-                CONTACT,
-                operator,
-                consent(pool, provider, operator),
-                {"from": provider},
-            )
-
-
-@pytest.mark.parametrize(
-    ("field", "terms"),
-    [
-        ("price", Terms(price=0)),
-        ("minDuration", Terms(min_duration=0)),
-        ("maxDuration", Terms(min_duration=100, max_duration=99)),
-        ("trial", Terms(trial=15 * MINUTE + 1)),
-    ],
-)
-def test_terms_out_of_bounds_are_refused_by_name(pool, provider, operator, field, terms):
-    with reverts("InvalidTerms", field.encode()):
-        register(pool, provider, operator, terms=terms)
-    with reverts("InvalidTerms", field.encode()):
-        pool.setTerms(1, terms, {"from": provider})
 
 
 # --------------------------------------------------------------------------------------------------------- describing
@@ -165,13 +104,6 @@ def test_new_hardware_raises_the_revision_and_keeps_the_terms(pool, provider):
 WORKSTATION = "0x" + 64 * "a"
 
 
-def test_a_contact_is_news_and_no_revision(pool, provider, operator):
-    for who in (provider, operator):
-        tx = pool.setContact(1, CONTACT, {"from": who})
-        assert tx.events["ContactSet"] == {"machine": 1, "digest": CONTACT}
-    assert pool.machineOf(1).dict()["revision"] == 1
-
-
 def test_the_operator_can_be_replaced_and_the_old_one_loses_its_say(pool, provider, operator, neighbour):
     with reverts("NotAuthorized", operator):
         pool.setOperator(1, neighbour, consent(pool, provider, neighbour), {"from": operator})
@@ -180,11 +112,6 @@ def test_the_operator_can_be_replaced_and_the_old_one_loses_its_say(pool, provid
     with reverts("NotAuthorized", operator):
         pool.withhold(1, 1, {"from": operator})
     pool.withhold(1, 1, {"from": neighbour})
-
-
-def test_the_operator_cannot_be_nobody(pool, provider):
-    with reverts("WrongProof", NOBODY):
-        pool.setOperator(1, NOBODY, (2**40, b"\x01" + bytes(65)), {"from": provider})
 
 
 def test_a_machine_that_is_not_there_is_unknown_to_every_call(pool, provider):
@@ -217,20 +144,6 @@ def test_withheld_cells_are_busy_and_not_leased(pool, operator):
     assert pool.machineOf(1).dict()["busy"] == 0
 
 
-def test_only_cells_that_the_machine_has_can_be_withheld(pool, operator):
-    pool.withhold(1, 0xFFFF, {"from": operator})
-    with reverts("InvalidCells", 0x10000):
-        pool.withhold(1, 0x10000, {"from": operator})
-
-
-def test_a_leased_gpu_may_be_withheld_and_stays_busy_when_it_is_freed(pool, tenant, operator, running):
-    pool.withhold(1, 0xFF, {"from": operator})
-    assert pool.machineOf(1).dict()["leased"] == 0xFF
-    pool.close(running, {"from": tenant})
-    machine = pool.machineOf(1).dict()
-    assert (machine["busy"], machine["leased"], machine["withheld"]) == (0xFF, 0, 0xFF)
-
-
 # ------------------------------------------------------------------------------------------------------ delist, relist
 
 
@@ -261,23 +174,6 @@ def test_anyone_may_add_stake_which_only_its_provider_gets_back(pool, token, pro
     assert (pool.balanceOf(provider), pool.balanceOf(neighbour)) == (STAKE + 50 * UNIT, 0)
 
 
-def test_nothing_cannot_be_added_to_a_stake(pool, provider):
-    with reverts("ZeroAmount"):
-        pool.addStake(1, 0, {"from": provider})
-
-
-def test_a_machine_whose_provider_accepts_a_higher_minimum_must_be_topped_up(
-    pool, owner, provider, tenant, new_params
-):
-    new_params(Params(min_stake_per_gpu=150 * UNIT))
-    tx = pool.setTerms(1, Terms(), {"from": provider})
-    assert tx.events["MachineStatusSet"]["underStaked"]
-    with reverts("MachineUnderStaked", 1):
-        pool.open(LeaseRequest(1, revision=2), {"from": tenant})
-    assert not pool.addStake(1, 100 * UNIT, {"from": provider}).events["MachineStatusSet"]["underStaked"]
-    pool.open(LeaseRequest(1, revision=2), {"from": tenant})
-
-
 # ------------------------------------------------------------------------------------------------------ retire, unstake
 
 
@@ -300,53 +196,6 @@ def test_a_retired_machine_gives_its_stake_back_after_the_delay_to_the_second(po
     assert token.balanceOf(provider) == had + STAKE
 
 
-def test_a_machine_in_service_keeps_its_stake(pool, provider):
-    with reverts("MachineNotRetired", 1):
-        pool.unstake(1, {"from": provider})
-
-
-def test_a_machine_with_leases_cannot_retire(pool, provider, tenant, running):
-    with reverts("MachineBusy", 1, 0xFF):
-        pool.retire(1, {"from": provider})
-    pool.close(running, {"from": tenant})
-    pool.retire(1, {"from": provider})
-
-
-def test_a_stake_is_returned_once(pool, provider):
-    pool.retire(1, {"from": provider})
-    later(Params().unstake_delay)
-    pool.unstake(1, {"from": provider})
-    with reverts("ZeroAmount"):
-        pool.unstake(1, {"from": provider})
-
-
-def test_retirement_is_for_good(pool, provider, operator, tenant, neighbour):
-    pool.retire(1, {"from": provider})
-    for call in (
-        lambda: pool.retire(1, {"from": provider}),
-        lambda: pool.setTerms(1, Terms(), {"from": provider}),
-        lambda: pool.setHardware(1, HARDWARE, {"from": provider}),
-        lambda: pool.delist(1, {"from": provider}),
-        lambda: pool.relist(1, {"from": provider}),
-        lambda: pool.addStake(1, 1, {"from": provider}),
-        lambda: pool.open(LeaseRequest(1), {"from": tenant}),
-    ):
-        with reverts("MachineRetiredAlready", 1):
-            call()
-    pool.setOperator(
-        1, neighbour, consent(pool, provider, neighbour), {"from": provider}
-    )  # a leaked key can be replaced even now
-
-
-def test_parameters_that_come_later_do_not_lengthen_the_delay_of_a_machine_that_never_took_them(
-    pool, provider, new_params
-):
-    new_params(Params(unstake_delay=90 * DAY))
-    tx = pool.retire(1, {"from": provider})
-    at(tx.timestamp + Params().unstake_delay)
-    pool.unstake(1, {"from": provider})
-
-
 # ------------------------------------------------------------------------------------------------------------- recover
 
 
@@ -361,11 +210,6 @@ def test_a_stalled_machine_takes_no_leases_until_it_says_that_it_has_recovered(
 
     assert not pool.recover(1, {"from": operator}).events["MachineStatusSet"]["stalled"]
     pool.open(LeaseRequest(1), {"from": tenant})
-
-
-def test_a_machine_that_never_stalled_has_nothing_to_recover_from(pool, operator):
-    with reverts("MachineNotStalled", 1):
-        pool.recover(1, {"from": operator})
 
 
 def test_the_clock_of_these_tests_is_the_chain_s(pool, tenant):

@@ -5,17 +5,13 @@ from brownie import SmartWallet
 from signing import consent, key_proof, typed_digest
 from world import (
     CONTACT,
-    DAY,
-    ENDPOINT,
     HARDWARE,
     HOUR,
-    MINUTE,
     UNIT,
     LeaseRequest,
     Offer,
     Params,
     Terms,
-    at,
     escrow,
     later,
     lease_of,
@@ -65,76 +61,6 @@ def test_a_tenant_pays_what_the_provider_signed(pool, provider, tenant, take):
     assert tx.events["OfferTaken"] == {"provider": provider, "nonce": offer.nonce, "lease": lease}
     assert pool.offersOf(provider, WORD) == 1 << 5
     assert pool.leaseOf(lease).dict()["tenant"] == tenant
-
-
-def test_an_offer_works_once(pool, take, thief):
-    take(Offer(nonce=9))
-    for cheaper in (Offer(nonce=9), Offer(nonce=9, price=1)):
-        with reverts("OfferUsed", 9):
-            take(cheaper, by=thief)
-    take(Offer(nonce=8))
-
-
-def test_an_offer_may_be_beneath_and_above_what_is_listed(pool, take):
-    """Neither the listed durations nor the last day bind what a provider signs; the tenant's own maximum does."""
-    take(Offer(duration=30 * DAY, nonce=1), duration=30 * DAY)
-    take(Offer(duration=MINUTE, nonce=2), duration=1)
-    dear = Offer(price=9 * UNIT, nonce=3)
-    with reverts("PriceTooHigh", 9 * UNIT, 4 * UNIT):
-        take(dear)
-
-
-@pytest.mark.parametrize(
-    ("field", "offer", "wishes"),
-    [
-        ("account", Offer(account="0x" + 40 * "1"), {}),
-        ("machine", Offer(machine=2), {}),
-        ("revision", Offer(revision=2), {}),
-        ("cells", Offer(cells=4), {}),
-        ("duration", Offer(duration=HOUR - 1), {}),
-        ("duration", Offer(), {"duration": 0}),
-        ("spot", Offer(spot=True), {}),
-        ("spot", Offer(), {"spot": True}),
-        ("tenant", Offer(tenant="0x" + 40 * "1"), {}),
-    ],
-)
-def test_what_an_offer_does_not_say_it_does_not_allow(take, field, offer, wishes):
-    with reverts("OfferMismatch", field.encode()):
-        take(offer, **wishes)
-
-
-def test_an_offer_to_one_tenant_is_no_other_s(pool, take, tenant, thief):
-    offer = Offer(tenant=tenant.address)
-    with reverts("OfferMismatch", b"tenant"):
-        take(offer, by=thief)
-    take(offer)
-
-
-def test_an_offer_expires(pool, take):
-    until = now() + HOUR
-    at(until)
-    take(Offer(expires_at=until))
-    at(until + 1)
-    with reverts("OfferExpired", until):
-        take(Offer(expires_at=until, nonce=1))
-
-
-def test_only_the_provider_s_own_word_is_an_offer(pool, hub, keys, people, provider, signed, take):
-    for role in set(people) - {"provider"}:
-        with reverts("WrongProof", provider):
-            take(Offer(), proof=signed(Offer(), people[role]))
-    for other in (Offer(price=1), Offer(nonce=1), Offer(cells=16)):
-        with reverts("WrongProof", provider):
-            take(Offer(), proof=signed(other))
-
-
-def test_an_offer_is_of_one_pool(create_pool, token, keys, provider, operator, tenant, signed):
-    other = create_pool(token)
-    other.register(
-        Terms(), 2, 1, HARDWARE, CONTACT, operator, consent(other, provider, operator), {"from": provider}
-    )
-    with reverts("WrongProof", provider):
-        other.openWithOffer(LeaseRequest(1), Offer(), signed(Offer()), {"from": tenant})
 
 
 def test_a_smart_account_s_offer_is_what_it_says_of_itself(pool, token, keys, operator, tenant, neighbour):
@@ -187,34 +113,3 @@ def test_an_offer_asks_for_all_else_that_opening_does(
     new_params(Params(fee_bps=100))
     with reverts("ParamsOutdated", 1, 2):
         take(Offer(revision=2), revision=2)
-
-
-def test_what_was_signed_for_so_many_seconds_lasts_no_longer(pool, operator, tenant, take):
-    lease = lease_of(take(Offer()))
-    pool.start(lease, ENDPOINT, {"from": operator})
-    later(MINUTE)
-    with reverts("DurationOutOfRange", 2 * HOUR - MINUTE, 0, HOUR - MINUTE):
-        pool.extend(lease, HOUR, {"from": tenant})
-
-
-def test_what_was_signed_for_so_many_cells_takes_no_more(pool, operator, tenant, take):
-    lease = lease_of(take(Offer(cells=4), share=4))
-    pool.start(lease, ENDPOINT, {"from": operator})
-    later(5 * MINUTE)
-    with reverts("OfferMismatch", b"cells"):
-        pool.resize(lease, 8, 0, {"from": tenant})
-    pool.resize(lease, 2, 0, {"from": tenant})
-
-
-def test_an_offer_may_be_spot_where_nothing_is_listed(pool, operator, take):
-    lease = lease_of(take(Offer(spot=True, price=UNIT), spot=True))
-    assert pool.leaseOf(lease).dict()["spot"]
-    pool.start(lease, ENDPOINT, {"from": operator})
-    assert pool.terminate(lease, {"from": operator}).events["LeaseTerminated"]["penalty"] == 0
-
-
-def test_through_accounts_an_offer_is_the_account_s(pool, signed, tenant, thief, execute):
-    pool.deposit(tenant, 10 * UNIT, {"from": tenant})
-    offer = Offer(tenant=tenant.address)
-    tx = execute(tenant, (pool, pool.openWithOffer.encode_input(LeaseRequest(1), offer, signed(offer))))
-    assert pool.leaseOf(lease_of(tx)).dict()["tenant"] == tenant

@@ -1,7 +1,6 @@
 """What is thought of a provider: ratings by those who paid, and a score that lowers its stake."""
 
 import pytest
-from brownie import interface
 from signing import consent
 from world import (
     DAY,
@@ -55,22 +54,6 @@ def test_a_group_s_lease_is_rated_through_accounts(reputation, ended, tenant, ex
     assert tx.events["Rated"]["tenant"] == tenant
 
 
-def test_only_ended_and_paid_leases_are_rated(pool, reputation, opened, operator, tenant):
-    with reverts("NotRateable", opened):
-        reputation.rate(opened, 5, COMMENT, {"from": tenant})
-    pool.decline(opened, word("no-disk"), {"from": operator})
-    with reverts("NotRateable", opened):
-        reputation.rate(opened, 5, COMMENT, {"from": tenant})
-    with reverts("NotRateable", 77 << 16):
-        reputation.rate(77 << 16, 5, COMMENT, {"from": tenant})
-
-
-def test_not_after_the_slot_is_used_again(pool, reputation, ended, tenant):
-    lease_of(pool.open(LeaseRequest(1, reuse=ended), {"from": tenant}))
-    with reverts("NotRateable", ended):
-        reputation.rate(ended, 5, COMMENT, {"from": tenant})
-
-
 def test_fees_lower_the_next_machine_s_stake(pool, token, reputation, provider, operator, tenant, neighbour):
     assert reputation.scoreOf(provider) == 0
     dear = Terms(price=8_000 * UNIT // 10)
@@ -91,17 +74,3 @@ def test_fees_lower_the_next_machine_s_stake(pool, token, reputation, provider, 
     )
     assert tx.events["MachineRegistered"]["stake"] == GPU_STAKE - GPU_STAKE * 5 * score // 10_000
     assert GPU_STAKE // 2 < tx.events["MachineRegistered"]["stake"] < 3 * GPU_STAKE // 4
-
-
-def test_a_pool_without_a_fee_gives_no_discount(create_pool, token, provider, operator, tenant, neighbour):
-    pool = create_pool(token, Params(fee_bps=0))
-    pool.register(
-        Terms(), 1, 1, HARDWARE, HARDWARE, operator, consent(pool, provider, operator), {"from": provider}
-    )
-    lease = lease_of(pool.open(LeaseRequest(1), {"from": tenant}))
-    pool.start(lease, HARDWARE, {"from": operator})
-    later(HOUR)
-    pool.close(lease, {"from": neighbour})
-    reputation = interface.IReputation(pool.companions()[2])
-    assert reputation.discountBpsOf(provider) == 0
-    assert reputation.rate(lease, 5, COMMENT, {"from": tenant}).events["Rated"]["fee"] == 0

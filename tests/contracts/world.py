@@ -181,7 +181,8 @@ def selector(error: str) -> str:
 def reverts(error: str, *values: Any) -> Iterator[None]:
     """Expects the custom error `error`; with `values`, these too.
 
-    Every error of the ABI must be met somewhere: `test_errors.py` looks for `reverts("…")` and `selector("…")`.
+    Every error of the ABI must be met somewhere: `test_errors.py` looks for `reverts("…")` and `selector("…")`, and for
+    `TheError.selector` in forge's tests, which show most refusals.
     """
     try:
         yield

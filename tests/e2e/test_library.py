@@ -39,7 +39,7 @@ def blocks_of(document: Path) -> list[str]:
 
 def the_examples() -> list[str]:
     """README's, of which the first rents, and the guide's, by which a machine joins."""
-    return blocks_of(ROOT / "README.md") + blocks_of(ROOT / "docs/guides/join-from-python.md")
+    return [*blocks_of(ROOT / "README.md"), *blocks_of(ROOT / "docs/guides/join-from-python.md")]
 
 
 def said_by(code: str, site: Site, folder: Path) -> str:

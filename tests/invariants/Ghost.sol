@@ -8,9 +8,9 @@ import {LeaseEvents} from "./ghost/LeaseEvents.sol";
 import {PoolEvents} from "./ghost/PoolEvents.sol";
 import {RoundEvents} from "./ghost/RoundEvents.sol";
 
-/// @notice What an index knows that reads nothing but events, with the arithmetic of the specification done over again. The
-/// invariants hold it against the chain, so an event that lies is found as surely as a sum that is wrong. A sentence of
-/// the specification that an event contradicts is kept in `broken`, under its invariant's number.
+/// @notice What an index knows that reads nothing but events, with the arithmetic of docs/contracts.md done over again. The
+/// invariants hold it against the chain, so an event that lies is found as surely as a sum that is wrong. A sentence that an
+/// event contradicts is kept in `broken`, under its invariant's number.
 abstract contract Ghost is PoolEvents, LeaseEvents, FaultEvents, RoundEvents {
     /// @dev Takes in what happened since `vm.recordLogs`, if it came to pass: forge also records what was reverted.
     /// @return opened how many leases were opened

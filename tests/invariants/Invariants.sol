@@ -17,8 +17,8 @@ import {vm} from "./Cheats.sol";
 import {Ghost} from "./Ghost.sol";
 import {Leaving} from "./Leaving.sol";
 
-/// @notice The invariants of the specification, by their numbers there. `Handler` acts, its ghost reads the events, and
-/// here the two are held against the pool. Each fails when its code is broken: `make mutations` shows it.
+/// @notice The invariants of a pool by their numbers (docs/contracts.md, "Invariants"). `Handler` acts, its ghost reads the
+/// events, and here the two are held against the pool. Each fails when its code is broken: `make mutations` shows it.
 abstract contract ControllerInvariants is Leaving {
     function _holds(uint256 number) private view {
         string memory what = handler.broken(number);

@@ -158,8 +158,8 @@ DRAWN = {
     "leasehold.agreements._errors": lambda kind: True,
     "leasehold.home._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,
-    "leasehold.client._validator_errors": lambda kind: True,
     "leasehold.client._tenant_errors": lambda kind: True,
+    "leasehold.client._validator_errors": lambda kind: True,
 }
 
 

@@ -7,7 +7,9 @@ async with connect("pool.json", wallet="me", password="…") as pool:
 Nothing here prints, asks, or reads the environment: the command line is one face of it.
 """
 
-from leasehold.client._address import parse_address
+from leasehold.client._address import (
+    parse_address,
+)
 from leasehold.client._challenging import (
     ChallengeMachine,
     ChallengePlan,
@@ -16,7 +18,10 @@ from leasehold.client._challenging import (
     ProveSilence,
     SilenceProven,
 )
-from leasehold.client._client import PoolClient, ProposalMade
+from leasehold.client._client import (
+    PoolClient,
+    ProposalMade,
+)
 from leasehold.client._collecting import (
     Claim,
     Claimed,
@@ -95,8 +100,15 @@ from leasehold.client._group_changes import (
     RotateGroup,
     RotatePlan,
 )
-from leasehold.client._groups import GroupStanding, make_group, standing_of, successor
-from leasehold.client._index import alone
+from leasehold.client._groups import (
+    GroupStanding,
+    make_group,
+    standing_of,
+    successor,
+)
+from leasehold.client._index import (
+    alone,
+)
 from leasehold.client._joining import (
     AddStake,
     AddStakePlan,
@@ -120,9 +132,19 @@ from leasehold.client._keeping import (
     Next,
     decide,
 )
-from leasehold.client._lease import TenantLease
-from leasehold.client._ledger import PaidIn, check_ledger, from_ledger, pay_in
-from leasehold.client._locked_wallet import LockedWallet, Password
+from leasehold.client._lease import (
+    TenantLease,
+)
+from leasehold.client._ledger import (
+    PaidIn,
+    check_ledger,
+    from_ledger,
+    pay_in,
+)
+from leasehold.client._locked_wallet import (
+    LockedWallet,
+    Password,
+)
 from leasehold.client._money import (
     Approve,
     ApprovePlan,
@@ -133,8 +155,19 @@ from leasehold.client._money import (
     Withdraw,
     WithdrawPlan,
 )
-from leasehold.client._moving import FailedOver, Failover, FailoverPlan, Move, Moved, MovePlan, workloads_of
-from leasehold.client._observer import Observer, Update
+from leasehold.client._moving import (
+    FailedOver,
+    Failover,
+    FailoverPlan,
+    Move,
+    Moved,
+    MovePlan,
+    workloads_of,
+)
+from leasehold.client._observer import (
+    Observer,
+    Update,
+)
 from leasehold.client._offers import (
     CancelOffers,
     CancelOffersPlan,
@@ -145,9 +178,20 @@ from leasehold.client._offers import (
     quote_request,
     signed_offers,
 )
-from leasehold.client._on_behalf import AsDelegate, Proposed, Proposing
-from leasehold.client._outages import Outages, outages_of, take_off
-from leasehold.client._outflow import Outflow, outflow
+from leasehold.client._on_behalf import (
+    AsDelegate,
+    Proposed,
+    Proposing,
+)
+from leasehold.client._outages import (
+    Outages,
+    outages_of,
+    take_off,
+)
+from leasehold.client._outflow import (
+    Outflow,
+    outflow,
+)
 from leasehold.client._own_machines import (
     ChangeOperator,
     ChangeOperatorPlan,
@@ -192,7 +236,13 @@ from leasehold.client._owning import (
     SetTreasury,
     rules_with,
 )
-from leasehold.client._plan import Approved, Plan, Request, Sent, Step
+from leasehold.client._plan import (
+    Approved,
+    Plan,
+    Request,
+    Sent,
+    Step,
+)
 from leasehold.client._powers import (
     QUORUM_VALIDATORS,
     Power,
@@ -231,7 +281,15 @@ from leasehold.client._quorums import (
     SignOutage,
     SignOutagePlan,
 )
-from leasehold.client._rent import HandedOver, LeasesOpened, Rent, Rented, RentPlan, Started, hand_over
+from leasehold.client._rent import (
+    HandedOver,
+    LeasesOpened,
+    Rent,
+    Rented,
+    RentPlan,
+    Started,
+    hand_over,
+)
 from leasehold.client._results import (
     LeaseResults,
     NoResultsAnyMore,
@@ -281,7 +339,10 @@ from leasehold.client._settling import (
     SettlementDue,
     SettlementMade,
 )
-from leasehold.client._ssh import SshDoor, ssh_door
+from leasehold.client._ssh import (
+    SshDoor,
+    ssh_door,
+)
 from leasehold.client._tenancy import (
     Close,
     ClosePlan,
@@ -307,7 +368,10 @@ from leasehold.client._tenancy import (
     live_lease,
     unfetched_results,
 )
-from leasehold.client._tenant_errors import NotADelegate, NotTheTenant
+from leasehold.client._tenant_errors import (
+    NotADelegate,
+    NotTheTenant,
+)
 from leasehold.client._transfer import (
     AcceptLeases,
     AcceptLeasesPlan,

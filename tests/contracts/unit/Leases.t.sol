@@ -464,6 +464,14 @@ contract RunningTest is LeasesFixture {
         _refused(tenant, abi.encodeCall(pool.reject, (short)), over);
     }
 
+    /// @dev Not even when its window to be started would be over.
+    function test_what_runs_is_neither_declined_nor_cancelled() external {
+        skip(30 minutes + 1);
+        bytes memory runs = abi.encodeWithSelector(WrongState.selector, lease, LeaseState.Active);
+        _refused(OPERATOR, abi.encodeCall(pool.decline, (lease, "no-disk")), runs);
+        _refused(THIEF, abi.encodeCall(pool.cancelUnstarted, (lease)), runs);
+    }
+
     // --------------------------------------------------------------------------------------------------------- close
 
     function test_close_bills_the_seconds_and_no_more() external {
@@ -548,6 +556,19 @@ contract RunningTest is LeasesFixture {
         );
     }
 
+    function test_claim_passes_over_what_has_ended() external {
+        uint256 other = _running(machine, 1, 2 hours);
+        skip(1 hours);
+        _close(other);
+        bytes memory nothing = abi.encodeWithSelector(NothingToClaim.selector, other);
+        _refused(PROVIDER, abi.encodeCall(pool.claim, (_one(other))), nothing);
+        uint256 before = pool.balanceOf(PROVIDER);
+        uint256[] memory leases = new uint256[](2);
+        (leases[0], leases[1]) = (other, lease);
+        pool.claim(leases);
+        vm.assertEq(pool.balanceOf(PROVIDER), before + _net(40 * 60 * CELL_SECOND));
+    }
+
     /// @dev Whoever claims every second pays the pool to the unit what one close would have paid.
     function testFuzz_many_claims_pay_what_one_close_pays(uint80 price, uint256 seed) external {
         price = uint80(1 + price % PRICE);
@@ -604,6 +625,31 @@ contract RunningTest is LeasesFixture {
         _refused(tenant, call, abi.encodeWithSelector(MachineDelisted.selector, machine));
         skip(2 hours);
         _refused(tenant, call, abi.encodeWithSelector(LeaseOver.selector, lease, NOW + 2 hours));
+    }
+
+    function test_extend_reaches_as_far_as_the_longest_lease() external {
+        skip(100);
+        bytes memory call = abi.encodeCall(pool.extend, (lease, uint32(7 days - 2 hours + 101)));
+        _refused(tenant, call, abi.encodeWithSelector(DurationOutOfRange.selector, 7 days + 1, 0, 7 days));
+        vm.prank(tenant);
+        pool.extend(lease, uint32(7 days - 2 hours + 100));
+    }
+
+    /// @dev Three times a little costs what it would have cost at once: each rounds the whole, not the part.
+    function test_extensions_round_as_one_lease_would() external {
+        Terms memory terms = _terms();
+        terms.price = 7;
+        vm.prank(PROVIDER);
+        pool.setTerms(machine, terms);
+        LeaseRequest memory request = _request(machine, 1, 61);
+        request.revision = 2;
+        uint256 cheap = _open(request);
+        _start(cheap);
+        for (uint256 i = 0; i < 3; ++i) {
+            vm.prank(tenant);
+            pool.extend(cheap, 61);
+        }
+        vm.assertEq(pool.leaseOf(cheap).deposit, (uint256(7) * 4 * 61 + 28_799) / 28_800);
     }
 
     function test_extend_keeps_the_last_day() external {
@@ -702,6 +748,11 @@ contract RunningTest is LeasesFixture {
         pool.publishResult(lease, "cid");
         _close(lease);
         vm.prank(OPERATOR);
-        pool.publishResult(lease, "cid of the end"); // until the slot is used again
+        pool.publishResult(lease, "cid of the end");
+        LeaseRequest memory request = _request(machine, 1, 1 hours);
+        request.reuse = lease;
+        _open(request); // the slot is used again
+        bytes memory call = abi.encodeCall(pool.publishResult, (lease, "late"));
+        _refused(OPERATOR, call, abi.encodeWithSelector(UnknownLease.selector, lease));
     }
 }
