@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from leasehold.chain import Lease, Machine, Receipt, Terms, format_lease
 from leasehold.cli._output import Json
-from leasehold.client import QUORUM_VALIDATORS, quorum_of
 from leasehold.market import (
     Bill,
     Listing,
@@ -142,10 +141,3 @@ def lease_json(lease: Lease, account: Bill, money: Money) -> dict[str, Json]:
         "used": format_amount(account.used, money.decimals),
         "unused": format_amount(account.unused, money.decimals),
     }
-
-
-def quorum_said(matured: int) -> str:
-    """What it takes to be a quorum, for people: with too few seats there is none."""
-    if matured < QUORUM_VALIDATORS:
-        return f"none now, for it takes {QUORUM_VALIDATORS} validators and {matured} seats have matured"
-    return f"it takes {quorum_of(matured)} of {matured} matured seats, of {QUORUM_VALIDATORS} validators"

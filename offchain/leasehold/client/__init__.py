@@ -245,8 +245,11 @@ from leasehold.client._plan import (
 )
 from leasehold.client._powers import (
     QUORUM_VALIDATORS,
+    Power,
     powers_of,
     quorum_of,
+    quorum_said,
+    table_of_powers,
 )
 from leasehold.client._proposals import (
     ExecuteProposal,
@@ -573,6 +576,7 @@ __all__ = [
     "PlanUsed",
     "PoolClient",
     "PoolMade",
+    "Power",
     "ProposalExecuted",
     "ProposalMade",
     "ProposalPlan",
@@ -707,6 +711,7 @@ __all__ = [
     "provider_status",
     "published_results",
     "quorum_of",
+    "quorum_said",
     "quote_request",
     "read_calls",
     "refusal_of",
@@ -717,6 +722,7 @@ __all__ = [
     "ssh_door",
     "standing_of",
     "successor",
+    "table_of_powers",
     "take_off",
     "tended",
     "unfetched_results",

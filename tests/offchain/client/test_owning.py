@@ -27,6 +27,8 @@ from leasehold import (
     SetPaused,
     SetTreasury,
     connect,
+    powers_of,
+    table_of_powers,
 )
 from leasehold.chain import FaultState
 from leasehold.client import ChangesNothing, NothingToDo, PlanStale
@@ -124,3 +126,16 @@ async def test_a_pool_of_ones_own(chain: PoolChain, opened: Opening, tmp_path: P
     async with connect(made.deployment, rpc=chain.anvil.url, home=tmp_path / "other") as other:
         assert (await other.pool.owner(), await other.pool.treasury()) == (chain.address(1), chain.address(6))
         assert await other.search() == []
+
+
+async def test_who_has_which_power_is_read_from_the_chain(chain: PoolChain, opened: Opening) -> None:
+    pool = await opened(4)
+    before = table_of_powers(await powers_of(pool), pool.money)
+    assert {power.address for power in before if power.who in ("owner", "arbiter", "treasury")} == {
+        chain.address(0)
+    }
+    owner = await opened(0)
+    await owner.carry_out(HandPoolOver(chain.address(4)))
+    await owner.carry_out(SetGated(True))
+    added = [power.who for power in table_of_powers(await powers_of(pool), pool.money) if power not in before]
+    assert added == ["the next owner", "owner"]

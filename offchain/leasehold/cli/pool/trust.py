@@ -7,8 +7,8 @@ import typer
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
-from leasehold.cli.pool._powers import diff_rows, params_rows, powers, proposal_said, view_json
-from leasehold.client import powers_of
+from leasehold.cli.pool._powers import diff_rows, params_rows, proposal_said, view_json
+from leasehold.client import powers_of, table_of_powers
 
 
 def register(app: typer.Typer) -> None:
@@ -20,21 +20,21 @@ def register(app: typer.Typer) -> None:
 @shared(ANSWERS)
 async def trust(call: Invocation) -> None:
     """Show the table of powers, read from the chain: who can take at most what, how fast, and how to leave first."""
-    async with open_session(call, account=False) as session:
-        view, money = await powers_of(session), session.money
-        rows = powers(view, money)
+    async with open_session(call, account=False) as client:
+        view, money = await powers_of(client), client.money
+        rows = table_of_powers(view, money)
         call.out.answer(
             {
-                **view_json(view, session),
+                **view_json(view, client),
                 "powers": [
                     {
-                        "who": each.who,
-                        "address": each.address,
-                        "takes_at_most": each.takes,
-                        "when": each.when,
-                        "leave_first": each.leave,
+                        "who": power.who,
+                        "address": power.address,
+                        "takes_at_most": power.takes,
+                        "when": power.when,
+                        "leave_first": power.leave,
                     }
-                    for each in rows
+                    for power in rows
                 ],
             }
         )
@@ -42,7 +42,7 @@ async def trust(call: Invocation) -> None:
             return
         own = view.companions
         call.out.pairs(
-            f"Pool {session.pool.address}",
+            f"Pool {client.pool.address}",
             (
                 ("owner", view.owner),
                 ("treasury", view.treasury),
@@ -64,7 +64,7 @@ async def trust(call: Invocation) -> None:
         )
         call.out.table(
             ("who", "can take at most", "how fast", "how to leave first"),
-            [(each.who, each.takes, each.when, each.leave) for each in rows],
+            [(power.who, power.takes, power.when, power.leave) for power in rows],
             empty="",
         )
         call.out.say(proposal_said(view))
@@ -79,13 +79,13 @@ async def trust(call: Invocation) -> None:
 @shared(ANSWERS)
 async def show(call: Invocation) -> None:
     """Show a pool: its token, its size, its rules."""
-    async with open_session(call, account=False) as session:
-        view, money = await powers_of(session), session.money
-        call.out.answer(view_json(view, session))
+    async with open_session(call, account=False) as client:
+        view, money = await powers_of(client), client.money
+        call.out.answer(view_json(view, client))
         if call.out.as_json:
             return
         call.out.pairs(
-            f"Pool {session.pool.address}",
+            f"Pool {client.pool.address}",
             (
                 ("token", f"{money.symbol}, {money.decimals} decimals"),
                 ("owner", view.owner),

@@ -14,7 +14,7 @@ from leasehold.cli._opening import open_session
 from leasehold.cli._options import Approve
 from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._shown import payment_said, quorum_said, utc
+from leasehold.cli._shown import payment_said, utc
 from leasehold.client import (
     LEAVE_DELAY,
     MATURITY,
@@ -26,6 +26,7 @@ from leasehold.client import (
     TopUpSeat,
     full_of,
     quorum_of,
+    quorum_said,
 )
 from leasehold.market import Money, format_amount, format_duration
 
