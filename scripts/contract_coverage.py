@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,17 +16,32 @@ CONTRACTS = Path("contracts")
 LEFT_OUT = ("test", "interfaces")
 # Invariants and gas take long and reach nothing that a unit test should not.
 NOT_RUN = "Invariant|Gas"
+# forge keeps nothing of what it compiles for coverage, which takes most of the time.
+COMPILER = Path("scripts/toolchain/solc_remembered.py")
+MEMORY = Path("build/solc-coverage")
 
 
 def measure() -> None:
     """Writes the coverage report. Test doubles and tests are left out."""
     command = ["forge", "coverage", "--report", "lcov", "--report-file", str(REPORT)]
     command += ["--no-match-coverage", r"(contracts/test|tests)/", "--no-match-contract", NOT_RUN]
-    # forge keeps a cache of signatures under HOME
-    environment = os.environ | {"HOME": str(REPORT.parent.resolve())}
+    environment = os.environ | {
+        "HOME": str(REPORT.parent.resolve()),  # forge keeps a cache of signatures there
+        "FOUNDRY_SOLC": str(COMPILER.resolve()),
+        "SOLC_MEMORY": str(MEMORY.resolve()),
+    }
+    began = time.time()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         sys.exit(done.stdout[-4000:] + done.stderr[-4000:])
+    forget(MEMORY, began)
+
+
+def forget(memory: Path, since: float) -> None:
+    """Removes what the compiler was last asked for before that time: other sources than there are now."""
+    for answer in memory.iterdir():
+        if answer.stat().st_mtime < since:
+            answer.unlink()
 
 
 def sources(root: Path = CONTRACTS) -> list[str]:

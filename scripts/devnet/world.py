@@ -25,6 +25,7 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy, deploy_fast
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.nursery import Child, Nursery
 from devnet.patience import patient
 from devnet.place import own
 
@@ -47,6 +48,7 @@ class Party:
     name: str
     home: Path
     environment: Mapping[str, str]
+    nursery: Nursery | None = None
 
     @property
     def password_file(self) -> Path:
@@ -56,6 +58,8 @@ class Party:
         self, *arguments: str, timeout: float = patient(180), stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """`leasehold arguments…`, whatever its exit code."""
+        if self.nursery is not None:
+            return self.nursery.run("leasehold", [*arguments], self.environment, stdin=stdin, timeout=timeout)
         return subprocess.run(
             [str(BIN / "leasehold"), *arguments],
             env=dict(self.environment),
@@ -120,8 +124,9 @@ class Host:
     name: str
     folder: Path
     environment: Mapping[str, str]
+    nursery: Nursery | None = None
     steps: list[Step] = field(default_factory=list)
-    process: subprocess.Popen[str] | None = None
+    process: subprocess.Popen[str] | Child | None = None
     descriptors: int | None = None
     _since: int = 0
     _seen: threading.Condition = field(default_factory=threading.Condition)
@@ -138,6 +143,8 @@ class Host:
 
     def run(self, *arguments: str, timeout: float = patient(120)) -> subprocess.CompletedProcess[str]:
         """`leasehold-agent arguments…`, whatever its exit code."""
+        if self.nursery is not None:
+            return self.nursery.run("leasehold-agent", [*arguments], self.environment, timeout=timeout)
         return subprocess.run(
             [str(BIN / "leasehold-agent"), *arguments],
             env=dict(self.environment),
@@ -152,8 +159,15 @@ class Host:
         """Start the agent; its log goes to `steps` and to agent.log."""
         assert self.process is None, "the agent runs already"
         self._since = len(self.steps)
+        self.process = self._begun()
+        self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
+        self._reader.start()
+
+    def _begun(self) -> subprocess.Popen[str] | Child:
+        if self.nursery is not None and self.descriptors is None:
+            return self.nursery.popen("leasehold-agent", ["run"], self.environment)
         few = [] if self.descriptors is None else ["prlimit", f"--nofile={self.descriptors}"]
-        self.process = subprocess.Popen(
+        return subprocess.Popen(
             [*few, str(BIN / "leasehold-agent"), "run"],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -162,8 +176,6 @@ class Host:
             text=True,
             bufsize=1,
         )
-        self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
-        self._reader.start()
 
     def serving(self) -> None:
         """Waits until the agent that was started last answers tenants, which a loaded machine takes its time for."""
@@ -213,7 +225,7 @@ class Host:
     def tail(self, lines: int = 40) -> str:
         return "\n".join(json.dumps(step.line) for step in self.steps[-lines:])
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
+    def _read(self, process: subprocess.Popen[str] | Child) -> None:
         assert process.stdout is not None
         with process.stdout, (self.folder / "agent.log").open("a") as log:
             for text in process.stdout:
@@ -257,7 +269,7 @@ class World:
 
     brownie: deploy as a real deployment goes; otherwise from forge's artifacts, which is quicker.
     block_time: seconds from block to block, or None to mine a block with each transaction. chain: another than a new
-    Anvil.
+    Anvil. nursery: where commands and agents are forked; without, each begins as the installed scripts do.
     """
 
     def __init__(
@@ -267,8 +279,10 @@ class World:
         brownie: bool = False,
         block_time: float | None = None,
         chain: Anvil | None = None,
+        nursery: Nursery | None = None,
     ) -> None:
         self.folder = folder
+        self.nursery = nursery
         self._brownie = brownie
         self._undo = contextlib.ExitStack()
         self.anvil = chain or Anvil(block_time=block_time)
@@ -311,7 +325,7 @@ class World:
             "LEASEHOLD_IPFS": (ipfs or self.renter_ipfs).api,
             "LEASEHOLD_PASSWORD": PASSWORD,
         }
-        party = Party(name, home, environment)
+        party = Party(name, home, environment, self.nursery)
         party.password_file.write_text(PASSWORD + "\n")
         return party
 
@@ -344,7 +358,7 @@ class World:
             f"LEASEHOLD_AGENT_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
             for key, value in chosen.items()
         }
-        return Host(name, folder, environment)
+        return Host(name, folder, environment, self.nursery)
 
     @contextlib.contextmanager
     def running(self, host: Host) -> Iterator[Host]:

@@ -3,7 +3,7 @@
 
 forge asks it twice for one test of many: once which tests there are, in all sources and every time, and then for what
 has changed. A question holds all sources, and its answer depends on nothing else, so that the memory cannot be stale.
-It lies under the folder that SOLC_MEMORY names.
+It lies under the folder that SOLC_MEMORY names; a file is as old as its last use.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def main() -> int:
         with tempfile.NamedTemporaryFile(dir=memory, delete=False) as written:
             written.write(done.stdout)
         os.replace(written.name, kept)
+    kept.touch()
     sys.stdout.buffer.write(kept.read_bytes())
     return 0
 

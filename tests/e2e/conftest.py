@@ -7,13 +7,21 @@ from collections.abc import Iterator
 import pytest
 
 from devnet import images
+from devnet.nursery import Nursery
 from devnet.site import Site, make_site
 from devnet.world import World
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with World(tmp_path_factory.mktemp("e2e") / "world") as made:
+def nursery() -> Iterator[Nursery]:
+    """Where commands and agents begin in no time, each in a process of its own."""
+    with Nursery() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[World]:
+    with World(tmp_path_factory.mktemp("e2e") / "world", nursery=nursery) as made:
         images.load(made.engine.url, images.tiny())
         yield made
 

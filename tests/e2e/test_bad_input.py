@@ -161,7 +161,7 @@ def restarted(site: Site, **environment: str) -> Iterator[None]:
     """The site's agent, started again with other settings; afterwards with its own."""
     usual = site.host
     usual.kill()
-    changed = Host(usual.name, usual.folder, {**usual.environment, **environment})
+    changed = Host(usual.name, usual.folder, {**usual.environment, **environment}, usual.nursery)
     try:
         with site.world.running(changed):
             site.host = changed

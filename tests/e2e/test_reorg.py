@@ -235,4 +235,4 @@ def moved(site: Site, world: World) -> Site:
 def with_settings(host: Host, **settings: str) -> Host:
     """The same host, whose agent is told something else."""
     changed = {f"LEASEHOLD_AGENT_{name.upper()}": value for name, value in settings.items()}
-    return Host(host.name, host.folder, {**host.environment, **changed})
+    return Host(host.name, host.folder, {**host.environment, **changed}, host.nursery)

@@ -1,5 +1,6 @@
 """The gates of the contracts see what they are there to see."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,11 @@ def test_a_row_of_the_gas_table() -> None:
     assert (row["name"], row["ratio"], row["ok"]) == ("gas.open_new", 1.1, True)
     assert not bench_gas.row("open_new", 121, 100, 120)["ok"]
     assert bench_gas.row("close_warm", 1, None, 1)["ratio"] is None
+
+
+def test_what_the_compiler_is_no_longer_asked_is_forgotten(tmp_path: Path) -> None:
+    for name, used in (("before", 100), ("now", 200)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (used, used))
+    contract_coverage.forget(tmp_path, 200)
+    assert [kept.name for kept in tmp_path.iterdir()] == ["now"]
