@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leasehold.chain import (
+        UNLIMITED,
+        ZERO_ADDRESS,
         Deployment,
+        FaultKind,
+        FaultState,
         Lease,
         LeaseState,
         Machine,
         Params,
         Receipt,
+        RoundState,
         format_lease,
         parse_lease,
     )
@@ -213,7 +218,8 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "chain": (
-        "Deployment", "Lease", "LeaseState", "Machine", "Params", "Receipt", "format_lease", "parse_lease",
+        "UNLIMITED", "ZERO_ADDRESS", "Deployment", "FaultKind", "FaultState", "Lease", "LeaseState",
+        "Machine", "Params", "Receipt", "RoundState", "format_lease", "parse_lease",
     ),
     "client": (
         "AcceptLeases", "AcceptPool", "AddStake", "AllowDelegate", "AnswerChallenge", "Appeal",
@@ -253,6 +259,8 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "UNLIMITED",
+    "ZERO_ADDRESS",
     "AcceptLeases",
     "AcceptPool",
     "AddStake",
@@ -294,7 +302,9 @@ __all__ = [
     "FailedOver",
     "Failover",
     "FaultChanged",
+    "FaultKind",
     "FaultOpened",
+    "FaultState",
     "FaultsSettled",
     "FileFalseHardware",
     "FinalizeRound",
@@ -373,6 +383,7 @@ __all__ = [
     "RevokeDelegate",
     "RotateGroup",
     "RoundDuty",
+    "RoundState",
     "RuleOnFault",
     "RulesProposed",
     "SeatChanged",

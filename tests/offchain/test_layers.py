@@ -86,3 +86,27 @@ def test_an_upward_import_would_be_found(tmp_path: Path) -> None:
     assert behind_a_door("leasehold_agent.api._app", "leasehold.chain._ids.cid_of_digest")
     assert not behind_a_door("leasehold.chain._pool", "leasehold.chain._ids")
     assert len(list(modules())) > 20
+
+
+def test_the_command_line_has_no_part_of_the_chain_in_hand() -> None:
+    """It imports `leasehold.chain` for types alone: what is decided there is decided in the library."""
+    wrong = []
+    for path in (SOURCES["leasehold"] / "leasehold/cli").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        for_types = {
+            id(inside)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for inside in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Import | ast.ImportFrom) or id(node) in for_types:
+                continue
+            names = (
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [each.name for each in node.names]
+            )
+            if any(name == "leasehold.chain" or name.startswith("leasehold.chain.") for name in names):
+                wrong.append(path.name)
+    assert wrong == []

@@ -36,19 +36,23 @@ from leasehold.agreements._terms import (
     check_place,
     pool_domain,
 )
+from leasehold.chain.typed import AcceptTransfer, Offer, Session
 
 __all__ = [
     "LIFETIME",
+    "AcceptTransfer",
     "AcceptanceFile",
     "Address",
     "Document",
     "FileRefused",
     "GroupTerms",
     "Hex",
+    "Offer",
     "OfferFile",
     "Proposal",
     "ProposalFile",
     "QuoteRequestFile",
+    "Session",
     "SignatureFile",
     "accounts_domain",
     "check_place",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from leasehold.chain._ids import cid_from_bytes
 from leasehold.chain._types import FaultKind, FaultState, Lease, Machine, Params, RoundState
 
 
@@ -36,6 +37,11 @@ class LeaseRecord:
     refunded: int
     backup_lease: int = 0
     author: str = ""
+
+    @property
+    def result_cid(self) -> str | None:
+        """The CID of what it left behind, once that is published."""
+        return cid_from_bytes(self.result) if self.result else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,6 +242,16 @@ class Lease:
     segment_settled: int = 0
 
     @property
+    def hourly(self) -> int:
+        """What an hour of it costs, token units."""
+        return cost(self.price, self.cells, 3_600)
+
+    @property
+    def has_standby(self) -> bool:
+        """Whether another machine takes over while its own is down."""
+        return self.backup != ZERO_DIGEST
+
+    @property
     def cells(self) -> int:
         """How many cells the lease holds."""
         return (self.placement >> 8).bit_count() * (self.placement & 0xFF).bit_count()

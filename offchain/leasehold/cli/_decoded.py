@@ -6,12 +6,16 @@ Names of arguments say what they are: the same name means the same thing in ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from leasehold.chain import UNLIMITED, DecodedCall, format_lease
+from leasehold import UNLIMITED, format_lease
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import Outflow, PoolClient
 from leasehold.market import format_amount, format_duration, format_share
+
+if TYPE_CHECKING:
+    from leasehold.chain import DecodedCall
 
 _AMOUNTS = {"amount", "cap", "max_price", "price", "spot_price"}
 _TIMES = {"deadline", "expiry", "expires_at"}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from leasehold.chain import (
-    Fault,
-    FaultKind,
-    FaultState,
-    format_lease,
-)
+from typing import TYPE_CHECKING
+
+from leasehold import FaultKind, FaultState, format_lease
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import ROLL_AFTER, Settlement, executable
 from leasehold.market import Money, Payment, format_amount, format_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import Fault
 
 BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
 

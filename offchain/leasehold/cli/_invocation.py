@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from leasehold.chain import Deployment, KeyInfo, Keystore
+from leasehold import Deployment
 from leasehold.cli._acting import Acting
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
@@ -27,6 +28,9 @@ from leasehold.cli._output import Output
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, SettingsError, WalletError
 from leasehold.home import AgeKeys, Groups, Home
+
+if TYPE_CHECKING:
+    from leasehold.chain import KeyInfo, Keystore
 
 
 @dataclass

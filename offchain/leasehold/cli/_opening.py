@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
 
-from leasehold.chain import Receipt
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Output
 from leasehold.cli._proposing import file_proposal
 from leasehold.client import LockedWallet, Observer, PoolClient, Proposed, Update, connect
+
+if TYPE_CHECKING:
+    from leasehold.chain import Receipt
 
 
 class Narrator(Observer):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leasehold.agreements import Proposal, write_file
-from leasehold.chain import Call, decode_calls
 from leasehold.cli._decoded import Reader
 from leasehold.cli._hints import said
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
-from leasehold.client import PoolClient, refusal_of
+from leasehold.client import PoolClient, calls_of, refusal_of
 from leasehold.errors import ContractError
+
+if TYPE_CHECKING:
+    from leasehold.chain import Call
 
 
 async def file_proposal(call: Invocation, session: PoolClient, calls: Sequence[Call]) -> Path:
@@ -45,8 +48,7 @@ async def write_proposal(
     }
     if proposal.kind == "execute":
         reader = Reader(session)
-        decoded = decode_calls(proposal.execution.calls, await session.pool.contracts())
-        answer["calls"] = [reader.json(each) for each in decoded]
+        answer["calls"] = [reader.json(each) for each in await calls_of(session, proposal)]
     call.out.answer(answer)
     need, of = proposal.group.threshold, len(proposal.group.signers)
     call.out.say(f"Proposed in {path}, until {utc(proposal.deadline)}: nothing was sent.")

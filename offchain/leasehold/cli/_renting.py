@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leasehold.chain import format_lease
+from leasehold import format_lease
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leasehold.chain import Lease, Machine, Receipt, Terms, format_lease
+from typing import TYPE_CHECKING
+
+from leasehold import format_lease
 from leasehold.cli._output import Json
 from leasehold.market import (
     Bill,
@@ -16,6 +18,9 @@ from leasehold.market import (
     format_time,
     rentable_cells,
 )
+
+if TYPE_CHECKING:
+    from leasehold.chain import Lease, Machine, Receipt, Terms
 
 utc = format_time
 

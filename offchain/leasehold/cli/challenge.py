@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import format_lease, parse_lease
+from leasehold import format_lease, parse_lease
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._faults import (
     from_ledger_said,

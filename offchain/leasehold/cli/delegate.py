@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import DelegateRecord
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -15,6 +14,9 @@ from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, sh
 from leasehold.cli._shown import utc
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
 from leasehold.market import Money, format_amount, format_duration, parse_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import DelegateRecord
 
 app = typer.Typer(
     no_args_is_help=True,

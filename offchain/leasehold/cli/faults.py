@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import FaultState, format_lease
+from leasehold import FaultState, format_lease
 from leasehold.cli._faults import (
     costs,
     fault_json,

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import (
-    ZERO_DIGEST,
-    Lease,
-    LeaseRecord,
-    LeaseState,
-    Machine,
-    cid_from_bytes,
-    cost,
-    format_lease,
-    parse_lease,
-)
+from leasehold import LeaseState, format_lease, parse_lease
 from leasehold.cli._hints import said, why_declined
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -33,6 +23,9 @@ from leasehold.market import (
     format_share,
 )
 from leasehold.market.wire import LeaseStatus
+
+if TYPE_CHECKING:
+    from leasehold.chain import Lease, LeaseRecord, Machine
 
 
 def register(app: typer.Typer) -> None:
@@ -63,7 +56,7 @@ async def leases(
                     format_duration(bill.left),
                     format_amount(bill.used, money.decimals, places=6),
                     format_amount(bill.unused, money.decimals, places=6),
-                    format_amount(cost(lease.price, lease.cells, 3_600), money.decimals, places=6),
+                    format_amount(lease.hourly, money.decimals, places=6),
                 )
                 for lease, bill, down_since in ((each.lease, each.bill, each.down_since) for each in rented)
             ],
@@ -77,7 +70,7 @@ async def show(call: Invocation, lease: LeaseId) -> None:
     async with open_session(call) as session:
         view, money = await view_lease(session, parse_lease(lease)), session.money
         found, record, account, machine = view.lease, view.record, view.bill, view.machine
-        result = cid_from_bytes(record.result) if record and record.result else None
+        result = record.result_cid if record else None
         call.out.answer(
             {
                 **lease_json(found, account, money),
@@ -133,11 +126,7 @@ def _outage_rows(lease: Lease, machine: Machine) -> list[tuple[str, str]]:
     if not lease.state.live or not machine.down:
         return []
     shown = format_lease(lease.id)
-    do = (
-        f"`leasehold failover {shown}`"
-        if lease.backup != ZERO_DIGEST
-        else f"`leasehold move {shown} MACHINE`"
-    )
+    do = f"`leasehold failover {shown}`" if lease.has_standby else f"`leasehold move {shown} MACHINE`"
     return [
         (
             "machine is down",
@@ -157,8 +146,8 @@ def _record_rows(record: LeaseRecord | None, session: PoolClient) -> list[tuple[
         rows.append(
             ("settled", f"{money.show(record.paid + record.fee)} paid, {money.show(record.refunded)} back")
         )
-    if record.result:
-        rows.append(("results", cid_from_bytes(record.result)))
+    if (cid := record.result_cid) is not None:
+        rows.append(("results", cid))
     return rows
 
 

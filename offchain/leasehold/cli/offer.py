@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leasehold import ZERO_ADDRESS
 from leasehold.agreements import OfferFile, QuoteRequestFile, read_file, write_file
-from leasehold.chain import ZERO_ADDRESS
-from leasehold.chain.typed import Offer
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -27,6 +26,9 @@ from leasehold.market import (
     parse_duration,
     parse_share,
 )
+
+if TYPE_CHECKING:
+    from leasehold.chain.typed import Offer
 
 app = typer.Typer(
     no_args_is_help=True,

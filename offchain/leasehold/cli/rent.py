@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from leasehold import parse_lease
 from leasehold.agreements import OfferFile, read_file
-from leasehold.chain import parse_lease
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session

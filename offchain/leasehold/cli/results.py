@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import format_lease, parse_lease
+from leasehold import format_lease, parse_lease
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import LeaseId

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import Lease, LeaseState, cid_of_digest, format_lease, parse_lease
+from leasehold import LeaseState, format_lease, parse_lease
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -47,6 +47,9 @@ from leasehold.market import (
     parse_duration,
     parse_share,
 )
+
+if TYPE_CHECKING:
+    from leasehold.chain import Lease
 
 
 def register(app: typer.Typer) -> None:
@@ -249,7 +252,7 @@ async def rate(
                 "lease": shown,
                 "stars": stars,
                 "provider": plan.provider,
-                "comment": cid_of_digest(request.digest) if comment else None,
+                "comment": request.cid,
             },
             said=lambda done: f"Lease {shown} is rated.",
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leasehold import format_lease, parse_lease
 from leasehold.agreements import LIFETIME, AcceptanceFile, read_file, write_file
-from leasehold.chain import Lease, format_lease, parse_lease
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -18,6 +18,9 @@ from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
 from leasehold.cli._shown import utc
 from leasehold.client import AcceptLeases, LeasesAccepted, Transfer
 from leasehold.market import Bill, Money, format_share, parse_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import Lease
 
 
 def register(app: typer.Typer) -> None:

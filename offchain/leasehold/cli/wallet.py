@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import UNLIMITED
+from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session

@@ -45,10 +45,15 @@ class ProposedCalls:
     ahead: int
 
 
+async def calls_of(client: PoolClient, proposal: Proposal) -> tuple[DecodedCall, ...]:
+    """Every call of an `execute`; none of another kind. Raises ChainError: what cannot be read."""
+    calls = proposal.execution.calls if proposal.kind == "execute" else ()
+    return tuple(decode_calls(calls, await client.pool.contracts()))
+
+
 async def read_calls(client: PoolClient, proposal: Proposal) -> ProposedCalls:
     """Every call of an `execute`, and what can leave the ledger by it. Raises ChainError: what cannot be read."""
-    execution = proposal.execution
-    calls = tuple(decode_calls(execution.calls, await client.pool.contracts()))
+    execution, calls = proposal.execution, await calls_of(client, proposal)
     leaves = Outflow(0)
     for call in calls:
         leaves += await outflow(client, call)
@@ -94,11 +99,8 @@ class SignProposal(Request["ProposalSigned"]):
 
     async def plan(self, client: PoolClient) -> SignProposalPlan:
         await check_alive(client, self.proposal)
-        calls = self.proposal.execution.calls if self.proposal.kind == "execute" else ()
-        decoded = decode_calls(calls, await client.pool.contracts())  # nobody signs what cannot be read
-        return SignProposalPlan(
-            client, self.proposal, tuple(decoded), await refusal_of(client, self.proposal)
-        )
+        calls = await calls_of(client, self.proposal)  # nobody signs what cannot be read
+        return SignProposalPlan(client, self.proposal, calls, await refusal_of(client, self.proposal))
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class ExecuteProposalPlan(Plan[Step]):
 
     async def _execute(self) -> AsyncIterator[Step]:
         client, execution = self.client, self.proposal.execution
-        calls = decode_calls(execution.calls, await client.pool.contracts())
+        calls = await calls_of(client, self.proposal)
         async for step in _bring_workloads(client, calls):
             yield step
         with client.observer.working("Waiting for the transaction"):

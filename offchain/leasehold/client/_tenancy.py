@@ -17,6 +17,7 @@ from leasehold.chain import (
     Machine,
     Receipt,
     cid_from_bytes,
+    cid_of_digest,
     format_lease,
 )
 from leasehold.client._errors import NotLive
@@ -365,6 +366,11 @@ class Rate(Request["Rated"]):
     def digest(self) -> bytes:
         """What the chain has of the comment; zeros where there is none."""
         return sha256(self.comment.encode()).digest() if self.comment else ZERO_DIGEST
+
+    @property
+    def cid(self) -> str | None:
+        """Where the comment is found on IPFS; `None` where there is none."""
+        return cid_of_digest(self.digest) if self.comment else None
 
     async def plan(self, client: PoolClient) -> RatePlan:
         lease = await client.lease(self.lease)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-from leasehold.agreements import Proposal
-from leasehold.chain import format_lease
-from leasehold.chain.typed import AcceptTransfer, Offer, Session, Struct
+from leasehold import format_lease
+from leasehold.agreements import AcceptTransfer, Offer, Proposal, Session
 from leasehold.cli._decoded import Reader
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import PoolClient, read_calls
 from leasehold.market import format_duration, format_share
+
+if TYPE_CHECKING:
+    from leasehold.chain.typed import Struct
 
 Rows = list[tuple[str, str]]
 

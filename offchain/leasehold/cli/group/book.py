@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import Deployment
-from leasehold.chain.typed import Group
 from leasehold.cli._completion import known_groups
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -16,6 +14,10 @@ from leasehold.cli._output import Json
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.client import make_group, standing_of
 from leasehold.market import InvalidInput, format_amount
+
+if TYPE_CHECKING:
+    from leasehold.chain import Deployment
+    from leasehold.chain.typed import Group
 
 GroupName = Annotated[
     str,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leasehold import format_lease, parse_lease
 from leasehold.agreements import AcceptanceFile, read_file
-from leasehold.chain import format_lease, parse_lease
-from leasehold.chain.typed import Group
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
 from leasehold.cli._options import AmountOrAll
@@ -18,6 +17,9 @@ from leasehold.cli._shared import ANSWERS, PROPOSAL, shared
 from leasehold.cli.group.book import GroupName, Salt, parse_salt
 from leasehold.client import AskForSession, RescueTokens, RotateGroup, successor
 from leasehold.market import InvalidInput, parse_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain.typed import Group
 
 
 def register(app: typer.Typer) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
-from leasehold.chain import format_lease
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session

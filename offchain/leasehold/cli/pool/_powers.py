@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
-from leasehold.chain import ZERO_ADDRESS, Params, PoolView
+from leasehold import ZERO_ADDRESS, Params
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import QUORUM_VALIDATORS, PoolClient, quorum_of
 from leasehold.market import Money, changes, format_param, param_json
+
+if TYPE_CHECKING:
+    from leasehold.chain import PoolView
 
 
 def _account(account: str) -> str | None:

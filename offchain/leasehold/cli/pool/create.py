@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import Deployment
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session
@@ -20,6 +19,9 @@ from leasehold.cli.pool.params import ParamsFile, Values, given_values
 from leasehold.client import CreatePool, PoolMade, Step
 from leasehold.files import write_whole
 from leasehold.market import InvalidInput
+
+if TYPE_CHECKING:
+    from leasehold.chain import Deployment
 
 
 def register(app: typer.Typer) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import PoolView
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_params
 from leasehold.cli._invocation import Invocation
@@ -20,6 +19,9 @@ from leasehold.cli._shown import utc
 from leasehold.cli.pool._powers import diff_json, diff_rows, params_json, params_rows, proposal_said
 from leasehold.client import CancelRules, ProposeRules, powers_of
 from leasehold.market import TIMELOCK, InvalidInput, Money, format_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import PoolView
 
 Values = Annotated[
     list[str] | None,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import Terms
 from leasehold.client import AskedTerms
 from leasehold.market import InvalidInput, Money, format_duration, parse_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import Terms
 
 EPOCH = date(1970, 1, 1)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leasehold.chain import FaultState
+from leasehold import FaultState
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_wallets
 from leasehold.cli._faults import costs, fault_json, lasted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from leasehold.chain import format_lease
+from leasehold import format_lease
 from leasehold.cli._faults import costs
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._opening import open_session

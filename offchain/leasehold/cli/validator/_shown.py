@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from leasehold.chain import Round, RoundRecord, RoundState
+from typing import TYPE_CHECKING
+
+from leasehold import RoundState
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import RoundDuty
+
+if TYPE_CHECKING:
+    from leasehold.chain import Round, RoundRecord
 
 ROUNDS = {
     RoundState.NONE: "none",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import VoteRecord
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_rounds
 from leasehold.cli._invocation import Invocation
@@ -18,6 +17,9 @@ from leasehold.cli._shown import payment_said
 from leasehold.cli.validator._shown import ROUNDS, duty_said, outcome_json
 from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, duty_of
 from leasehold.market import format_amount
+
+if TYPE_CHECKING:
+    from leasehold.chain import VoteRecord
 
 RoundId = Annotated[
     int,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leasehold.chain import SeatRecord
 from leasehold.cli._carrying_out import carry_out
 from leasehold.cli._completion import known_seats
 from leasehold.cli._invocation import Invocation
@@ -29,6 +28,9 @@ from leasehold.client import (
     quorum_said,
 )
 from leasehold.market import Money, format_amount, format_duration
+
+if TYPE_CHECKING:
+    from leasehold.chain import SeatRecord
 
 SeatId = Annotated[
     int,
