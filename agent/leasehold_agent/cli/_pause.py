@@ -28,7 +28,8 @@ async def _pause(settings: AgentSettings, as_json: bool) -> None:
         for machine in machines:
             await pool.withhold(machine.id, all_cells(machine))
         leases = await leases_here(pool, settings)
-        costs = [(lease, await _penalty(pool, lease)) for lease in leases]
+        now = await pool.now()
+        costs = [(lease, await _penalty(pool, lease, now)) for lease in leases]
         symbol, decimals = pool.deployment.token_symbol, pool.deployment.token_decimals
     if as_json:
         shown = [{"lease": format_lease(lease.id), "end": lease.end, "penalty": p} for lease, p in costs]
@@ -50,12 +51,12 @@ async def _pause(settings: AgentSettings, as_json: bool) -> None:
     console.print(f"To end them, where the owner's key is:  leasehold provider terminate {named}")
 
 
-async def _penalty(pool: Pool, lease: Lease) -> int:
+async def _penalty(pool: Pool, lease: Lease, now: int) -> int:
     """What `terminate` takes from the provider's ledger: price × the lesser of penaltySeconds and the
     time cut off.
     """
     if lease.spot or lease.state is not LeaseState.ACTIVE or lease.noticed:
         return 0
     params = await pool.params(lease.params)
-    cut = max(0, lease.end - int(time.time()) - params.notice_seconds)
+    cut = max(0, lease.end - now - params.notice_seconds)
     return cost(lease.price, lease.cells, min(params.penalty_seconds, cut))

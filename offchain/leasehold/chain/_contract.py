@@ -28,6 +28,10 @@ class Contract:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.address})"
 
+    async def now(self) -> int:
+        """Unix seconds by which the next block will judge, as `Rpc.now`."""
+        return await self._rpc.now()
+
     @classmethod
     def encode(cls, function: str, *values: object) -> bytes:
         """The calldata of a function, named as in Solidity, for `multicall`."""

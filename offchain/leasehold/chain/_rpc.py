@@ -172,6 +172,11 @@ class Rpc:
             raw = await self.call("eth_getBlockByNumber", [tag, False])
         return None if raw is None else BlockHeader.of(raw)
 
+    async def now(self) -> int:
+        """Unix seconds by which the next block will judge: the head's, or the clock's if that is later."""
+        header = await self.header()
+        return max(int(time.time()), header.timestamp if header else 0)
+
     async def headers(self, blocks: Sequence[int | str], *, prove: bool = False) -> list[BlockHeader | None]:
         """Several blocks' headers at once; see `batch` for `prove`."""
         tags = [hex(block) if isinstance(block, int) else block for block in blocks]

@@ -152,8 +152,7 @@ class PoolClient:
 
     async def now(self) -> int:
         """Unix seconds by which the next block will judge: the head's, or the clock's if that is later."""
-        header = await self.rpc.header()
-        return max(int(time.time()), header.timestamp if header else 0)
+        return await self.rpc.now()
 
     async def close(self) -> None:
         """Ends the connection, for who did not enter it with `async with`. A second time it does nothing."""
