@@ -27,15 +27,15 @@ def known_groups(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def known_wallets(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of wallets that begin so."""
-    from leasehold.chain import Keystore
+    from leasehold import Home
 
-    names = (each.name for each in Keystore(_home(ctx) / "keys").list())
+    names = (wallet.name for wallet in Home(_home(ctx)).keystore.list())
     return [name for name in names if name.startswith(incomplete)]
 
 
 def known_leases(ctx: typer.Context, incomplete: str) -> list[str]:
     """Leases that the index has, the newest first."""
-    from leasehold.chain import format_lease
+    from leasehold import format_lease
 
     return [text for text in map(format_lease, _newest(ctx, "lease")) if text.startswith(incomplete)]
 
@@ -62,7 +62,7 @@ def known_seats(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
     """What `pool propose` sets, up to the equals sign."""
-    from leasehold.chain import Params
+    from leasehold import Params
 
     return [f"{field.name}=" for field in fields(Params) if field.name.startswith(incomplete)]
 
