@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from leasehold.chain import LeaseState
 from leasehold_agent.documents import read_status, write_status
 from leasehold_agent.engine import ContainerFacts, how_it_ended
 from leasehold_agent.host._netns import socket_in
+from leasehold_agent.reconciling import HostFacts
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -103,6 +105,18 @@ async def test_an_engine_that_begins_anew_while_it_is_looked_at_has_ended_what_w
     await rig.until(lambda: restarts)
     await began(rig, lease, 2)
     assert not rig.host.leases.folder(lease).load().published
+
+
+async def test_an_engine_that_never_stays_is_waited_for_and_not_looked_at_for_ever(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await rig.open(rig.workload(grace=0))
+    before = await running(rig, lease)
+    runs = itertools.count()
+    with monkeypatch.context() as patched:
+        patched.setattr(HostFacts, "boot", property(lambda facts: str(next(runs))))
+        assert await rig.reconciler.tick() == []
+    assert (await running(rig, lease)).pid == before.pid
 
 
 async def test_killed_from_outside_it_runs_again(rig: Rig, docker_engine: Engine) -> None:

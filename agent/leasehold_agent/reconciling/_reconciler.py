@@ -17,7 +17,7 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold.workload import Restart
 from leasehold_agent._backoff import Backoff
-from leasehold_agent._errors import Declined, LimitNotHeld
+from leasehold_agent._errors import Declined, EngineDown, LimitNotHeld
 from leasehold_agent.chain import Duties, Told
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._bring_up import bring_up
@@ -48,6 +48,7 @@ from leasehold_agent.reconciling._start_or_decline import Starting
 from leasehold_agent.store import read_notice
 
 _log = structlog.get_logger("leasehold_agent")
+_LOOKS = 3
 _HEALTHY_SECONDS = 10
 """A command that ran so long is started again at once when it ends."""
 _MORE = 64 << 20
@@ -165,12 +166,13 @@ class Reconciler:
         """What is here, and the run of the engine that all of it was seen under: an engine that began anew meanwhile
         has ended what ran when it was seen.
         """
-        while True:
+        for _ in range(_LOOKS):
             boot = self.host.facts.boot
             await self._look()
             await self._judge(boot)
             if self.host.facts.boot == boot:
                 return boot
+        raise EngineDown("The Docker engine begins anew again and again.")
 
     async def _look(self) -> None:
         """Which containers of the pool are here. Those of a machine that this agent neither has nor had belong to

@@ -147,8 +147,9 @@ class PoolClient:
         """
         if self._index is None:
             self._index = SharedIndex(self.home, self.deployment, self.rpc, self.observer, self.stack)
-        again, self._outdated = again or self._outdated, False
-        return await self._index.at_head(again=again)
+        index = await self._index.at_head(again=again or self._outdated)
+        self._outdated = False  # not before: a look that failed is none
+        return index
 
     async def now(self) -> int:
         """Unix seconds by which the next block will judge: the head's, or the clock's if that is later."""
