@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,21 @@ def test_type_checkers_see_the_same_names() -> None:
     }
     assert seen == {(room, name) for room, names in leasehold._ROOMS.items() for name in names}
     assert {name for _, name in seen} | {"__version__"} == set(leasehold.__all__)
+
+
+@pytest.mark.parametrize("door", ["provider", "validator", "owner", "groups"])
+def test_a_name_is_behind_one_door(door: str) -> None:
+    names = import_module(f"leasehold.{door}").__all__
+    assert names
+    assert len(set(names)) == len(names)
+    others = {"provider", "validator", "owner", "groups"} - {door}
+    behind_others = {name for other in others for name in import_module(f"leasehold.{other}").__all__}
+    assert not set(names) & (behind_others | set(leasehold.__all__))
+
+
+def test_the_front_door_is_for_renters() -> None:
+    """httpx has some ninety names."""
+    assert len(leasehold.__all__) <= 96
 
 
 def test_a_name_that_is_not_there() -> None:

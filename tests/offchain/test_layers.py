@@ -11,7 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-ROOMS = ("chain", "datasets", "workload", "market", "agreements", "home", "client", "cli")
+DOORS = ("groups", "owner", "provider", "validator")
+"""What the front door keeps apart by who needs it: they show what `client` has."""
+
+ROOMS = ("chain", "datasets", "workload", "market", "agreements", "home", "client", *DOORS, "cli")
 """Of the library, from the ground up; what lies beside them (errors, files, fields) is below all."""
 
 
@@ -82,6 +85,8 @@ def test_an_upward_import_would_be_found(tmp_path: Path) -> None:
     assert "leasehold.client" in forbidden_to("leasehold.home._home")
     assert "leasehold.cli" in forbidden_to("leasehold.market.query")
     assert "leasehold.chain" in forbidden_to("leasehold.errors")
+    assert "leasehold.owner" in forbidden_to("leasehold.client._rent")
+    assert "leasehold.cli" in forbidden_to("leasehold.owner")
     assert behind_a_door("leasehold.market._bill", "leasehold.chain._ids")
     assert behind_a_door("leasehold_agent.api._app", "leasehold.chain._ids.cid_of_digest")
     assert not behind_a_door("leasehold.chain._pool", "leasehold.chain._ids")

@@ -17,7 +17,6 @@ import pytest
 from devnet.kubo import Kubo
 from devnet.patience import patient
 from devnet.pool import PoolChain
-from leasehold import AddStake, AskedTerms, Join, Joined
 from leasehold.chain import Keystore, LocalSigner
 from leasehold.client import (
     Approved,
@@ -38,6 +37,7 @@ from leasehold.market import (
     SomebodyElses,
     StakeNotCovered,
 )
+from leasehold.provider import AddStake, AskedTerms, Join, Joined
 
 from .conftest import Opening, described
 

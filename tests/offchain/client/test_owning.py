@@ -8,28 +8,7 @@ from pathlib import Path
 import pytest
 
 from devnet.pool import PoolChain
-from leasehold import (
-    AcceptPool,
-    Appeal,
-    AskedTerms,
-    CancelRules,
-    CollectFees,
-    CreatePool,
-    ExecuteFault,
-    HandPoolOver,
-    IssueLicence,
-    Join,
-    ProposeRules,
-    RecoverMachine,
-    ReportOutage,
-    RuleOnFault,
-    SetGated,
-    SetPaused,
-    SetTreasury,
-    connect,
-    powers_of,
-    table_of_powers,
-)
+from leasehold import connect
 from leasehold.chain import FaultState
 from leasehold.client import ChangesNothing, NothingToDo, PlanStale
 from leasehold.errors import (
@@ -41,6 +20,23 @@ from leasehold.errors import (
     WrongFaultState,
 )
 from leasehold.market import InvalidInput
+from leasehold.owner import (
+    AcceptPool,
+    CancelRules,
+    CollectFees,
+    CreatePool,
+    ExecuteFault,
+    HandPoolOver,
+    IssueLicence,
+    ProposeRules,
+    RuleOnFault,
+    SetGated,
+    SetPaused,
+    SetTreasury,
+    powers_of,
+    table_of_powers,
+)
+from leasehold.provider import Appeal, AskedTerms, Join, RecoverMachine, ReportOutage
 
 from .conftest import Opening
 

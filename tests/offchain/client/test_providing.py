@@ -10,7 +10,21 @@ from pathlib import Path
 import pytest
 
 from devnet.pool import PoolChain
-from leasehold import (
+from leasehold.chain import LeaseRequest, LocalSigner, MachineStatus
+from leasehold.client import (
+    DescribesAnother,
+    LedgerNotCovered,
+    NothingToDo,
+    NotItsKeeper,
+    OperatorOnly,
+    PaidIn,
+    PlanStale,
+    PoolClient,
+    StakeStillLocked,
+)
+from leasehold.errors import AlreadyDown, ContractError
+from leasehold.market import AlreadyJoined, PenaltyNotCovered, SomebodyElses
+from leasehold.provider import (
     AddStake,
     Appeal,
     AskedTerms,
@@ -29,20 +43,6 @@ from leasehold import (
     Withhold,
     provider_status,
 )
-from leasehold.chain import LeaseRequest, LocalSigner, MachineStatus
-from leasehold.client import (
-    DescribesAnother,
-    LedgerNotCovered,
-    NothingToDo,
-    NotItsKeeper,
-    OperatorOnly,
-    PaidIn,
-    PlanStale,
-    PoolClient,
-    StakeStillLocked,
-)
-from leasehold.errors import AlreadyDown, ContractError
-from leasehold.market import AlreadyJoined, PenaltyNotCovered, SomebodyElses
 
 from .conftest import Opening, described
 

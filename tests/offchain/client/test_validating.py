@@ -7,26 +7,6 @@ from pathlib import Path
 import pytest
 
 from devnet.pool import PoolChain
-from leasehold import (
-    AskedTerms,
-    Attest,
-    CollectReward,
-    CommitVotes,
-    DrawCommittee,
-    ExitSeat,
-    FileFalseHardware,
-    FinalizeRound,
-    FineQuorum,
-    Join,
-    LeaveSeat,
-    RequestVerification,
-    RevealVotes,
-    SetTerms,
-    SignOutage,
-    StakeSeat,
-    TopUpSeat,
-    validator_status,
-)
 from leasehold.chain import RoundState
 from leasehold.client import (
     BadOutage,
@@ -48,6 +28,23 @@ from leasehold.errors import (
     WrongRoundState,
 )
 from leasehold.market import InvalidInput
+from leasehold.provider import AskedTerms, Join, RequestVerification, SetTerms
+from leasehold.validator import (
+    Attest,
+    CollectReward,
+    CommitVotes,
+    DrawCommittee,
+    ExitSeat,
+    FileFalseHardware,
+    FinalizeRound,
+    FineQuorum,
+    LeaveSeat,
+    RevealVotes,
+    SignOutage,
+    StakeSeat,
+    TopUpSeat,
+    validator_status,
+)
 
 from .conftest import Opening
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold import RoundState
 from leasehold.cli._output import Json
 from leasehold.cli._shown import utc
 from leasehold.client import RoundDuty
+from leasehold.validator import RoundState
 
 if TYPE_CHECKING:
     from leasehold.chain import Round, RoundRecord

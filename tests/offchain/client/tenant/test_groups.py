@@ -7,29 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold import (
-    AcceptLeases,
+from leasehold import AcceptLeases, Deposit, LeaseholdError, ProposalMade, Transfer, Withdraw
+from leasehold.agreements import FileRefused, Proposal
+from leasehold.chain.typed import Group
+from leasehold.client import CannotAct, LeasesAccepted, PlanUsed
+from leasehold.errors import ContractError
+from leasehold.groups import (
     AskForSession,
-    Deposit,
     ExecuteProposal,
-    LeaseholdError,
     ProposalExecuted,
-    ProposalMade,
     RenewProposal,
     RescueTokens,
     RotateGroup,
     SessionKept,
     SignProposal,
-    Transfer,
-    Withdraw,
     make_group,
     standing_of,
     successor,
 )
-from leasehold.agreements import FileRefused, Proposal
-from leasehold.chain.typed import Group
-from leasehold.client import CannotAct, LeasesAccepted, PlanUsed
-from leasehold.errors import ContractError
 from leasehold.market import InvalidInput, NotEnoughFunds
 
 from .conftest import OTHER, PROVIDER, RENTER, UNIT, World

@@ -1,0 +1,42 @@
+"""Groups of keys that spend by several signatures: proposals, signatures, changes of keys.
+
+    from leasehold.groups import SignProposal, make_group
+
+A `connect(…, group=…)` sends nothing: its steps end in `leasehold.ProposalMade`.
+"""
+
+from leasehold.client import (
+    AskForSession,
+    ExecuteProposal,
+    GroupStanding,
+    ProposalExecuted,
+    ProposalSigned,
+    ProposedCalls,
+    RenewProposal,
+    RescueTokens,
+    RotateGroup,
+    SessionKept,
+    SignProposal,
+    make_group,
+    read_calls,
+    standing_of,
+    successor,
+)
+
+__all__ = [
+    "AskForSession",
+    "ExecuteProposal",
+    "GroupStanding",
+    "ProposalExecuted",
+    "ProposalSigned",
+    "ProposedCalls",
+    "RenewProposal",
+    "RescueTokens",
+    "RotateGroup",
+    "SessionKept",
+    "SignProposal",
+    "make_group",
+    "read_calls",
+    "standing_of",
+    "successor",
+]
