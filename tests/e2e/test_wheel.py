@@ -7,9 +7,13 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from email import message_from_bytes
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from devnet.patience import patient
 
@@ -51,8 +55,40 @@ def environment(wheel: Path) -> Path:
     """One that has the wheel and what it asks for, and not this tree."""
     made = wheel.parent / "environment"
     uv("venv", "--python", sys.executable, str(made))
-    uv("pip", "install", str(wheel), "--constraint", "requirements.lock", environment=made)
+    install(wheel, made)
     return made
+
+
+def install(wheel: Path, environment: Path, extra: str = "") -> None:
+    """Install the wheel with what it asks for, as the lock pins that.
+
+    Nothing is resolved: setup fetches what the lock names, and its cache need not have the metadata by which uv would
+    choose among versions. What the wheel asks for is followed through what is installed here.
+    """
+    pins = wheel.parent / "pins.txt"
+    pins.write_text("".join(f"{name}=={version(name)}\n" for name in sorted(asked_for(wheel, extra))))
+    uv("pip", "install", "--no-deps", str(wheel), "--requirement", str(pins), environment=environment)
+    uv("pip", "check", environment=environment)
+
+
+def asked_for(wheel: Path, extra: str) -> set[str]:
+    """The distributions that the wheel requires, with that extra too, and those that they require."""
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        own = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
+    asked, followed = set[str](), set[tuple[str, str]]()
+    ahead = [(Requirement(line), wanted) for line in own for wanted in {"", extra}]
+    while ahead:
+        requirement, extra = ahead.pop()
+        key = canonicalize_name(requirement.name)
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        for wanted in {"", *requirement.extras}:
+            if (key, wanted) not in followed:
+                followed.add((key, wanted))
+                ahead += [(Requirement(line), wanted) for line in requires(key) or []]
+        asked.add(key)
+    return asked
 
 
 def test_what_is_not_python_is_inside(wheel: Path) -> None:
@@ -99,5 +135,5 @@ def test_it_stands_alone(wheel: Path, environment: Path, tmp_path: Path) -> None
     assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold", cwd=tmp_path).startswith(str(environment))
     version = ran(python, "-I", "-c", "import leasehold; print(leasehold.__version__)", cwd=tmp_path).strip()
     assert version in ran(python.with_name("leasehold"), "--version", cwd=tmp_path)
-    uv("pip", "install", f"{wheel}[agent]", "--constraint", "requirements.lock", environment=environment)
+    install(wheel, environment, "agent")
     assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold_agent", cwd=tmp_path).startswith(str(environment))
