@@ -18,8 +18,8 @@ _part_ends() {
   [ ${#part_names[@]} = 0 ] || part_seconds+=($((SECONDS - part_began)))
 }
 
-_parts_told() {
-  local code=$? index
+_parts_told() { # _parts_told [CODE]: for a trap that has more to do at the end
+  local code=${1:-$?} index
   [ ${#part_names[@]} = 0 ] && return
   _part_ends
   printf '\n'
