@@ -4,7 +4,7 @@
         Rpc([chain.url])
 
 It listens on a free port of the loopback, keeps its state in memory and its files in a folder that goes
-with it.
+with it. It ends with the process that started it.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from devnet.patience import patient
+from devnet.steward import steward
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ANVIL = _ROOT / "node_modules/.bin/anvil"
@@ -95,6 +96,7 @@ class Anvil:
     def start(self, state: Path | None = None) -> None:
         """Starts the chain, from a dumped `state` if one is named, and returns when it answers."""
         self._folder = Path(tempfile.mkdtemp(prefix="leasehold-anvil-"))
+        steward().folder(self._folder)
         command = [str(_binary()), "--host", self._host, "--port", str(self._port)]
         command += ["--cache-path", str(self._folder / "cache")]
         command += self._args
@@ -109,6 +111,7 @@ class Anvil:
             stderr=subprocess.STDOUT,
             env=environment,
         )
+        steward().process(self._process.pid)
         try:
             self._port, banner = _read_banner(
                 self._process, f"Listening on {self._host}:".encode(), deadline=time.monotonic() + patient(30)

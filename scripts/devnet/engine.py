@@ -7,22 +7,24 @@ namespace takes its bridges, rules and addresses with it when it goes. A veth pa
 namespace, so containers and published ports answer at `Engine.address` from the host.
 
 Needs root. Leaves nothing behind: `Engine` removes daemon, containers, mounts, loop device, control groups,
-namespace and files when its `with` block ends, and `reap()` those of a process that was killed before it
-could.
+namespace and files when its `with` block ends, a process's steward (`devnet.steward`) when the process is killed
+before it could, and `reap()` where the steward was killed too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -32,6 +34,7 @@ import requests
 from docker.errors import APIError, DockerException
 
 from devnet.patience import patient
+from devnet.steward import steward
 
 CGROUPS = Path("/sys/fs/cgroup")
 NAMESPACES = Path("/run/netns")
@@ -105,6 +108,7 @@ class Engine:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        steward().process(self._process.pid)
         deadline = time.monotonic() + self._start_seconds
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -164,6 +168,7 @@ class Engine:
     def _make_folder(self, undo: contextlib.ExitStack) -> None:
         if self._given is None:
             self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-engine-"))
+            steward().folder(self.folder)
         else:
             self.folder = self._given.absolute()
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -190,6 +195,7 @@ class Engine:
         self._bridge, self._pool = f"10.{number}.1.1/24", f"10.{number}.16.0/20"
         name = f"{PREFIX}-{os.getpid()}-{number}"
         self.netns = NAMESPACES / name
+        steward().engine(name)
         _run("ip", "netns", "add", name)
         undo.callback(_run, "ip", "netns", "delete", name, check=False)
         inside = ("ip", "-netns", name)
@@ -258,25 +264,49 @@ class Engine:
 
 
 def reap() -> None:
-    """Remove what engines left behind whose process was killed."""
-    if not NAMESPACES.is_dir():
-        return
+    """Remove what engines left behind whose process was killed, and its steward with it."""
     for space in NAMESPACES.glob(f"{PREFIX}-*-*"):
-        _, owner, number = space.name.split("-")
-        if Path("/proc", owner).exists():
-            continue
-        for process in _pids_in(space):
-            _end_process(process, signal.SIGKILL)
-        folders = _engine_folders(space.name)
+        _, owner, _ = space.name.split("-")
+        if not Path("/proc", owner).exists():
+            remove(space.name)
+
+
+def remove(name: str) -> None:
+    """Remove all of an engine whose process is gone, found by its namespace's name; nothing where that is gone."""
+    _, _, number = name.split("-")
+    if not (NAMESPACES / name).exists():
+        return
+    with _one_at_a_time():
+        _end_processes(_pids_in(NAMESPACES / name))
+        folders = _engine_folders(name)
         for folder in folders:
             _end_processes_of(folder)
-        _end_containers_of(space.name)
+        _end_containers_of(name)
         for folder in folders:
             _unmount_below(folder)
             shutil.rmtree(folder, ignore_errors=True)
-        _remove_cgroups(space.name)
-        _run("ip", "netns", "delete", space.name, check=False)
-        _run("ip", "link", "delete", f"lhe{number}", check=False)
+        _remove_cgroups(name)
+        _run(
+            "ip", "link", "delete", f"lhe{number}", check=False
+        )  # first, or another engine may have the number
+        _run("ip", "netns", "delete", name, check=False)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """A steward and a new engine may come upon the same remains."""
+    with _opened(NAMESPACES) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _engine_folders(cgroup: str) -> list[Path]:
@@ -308,17 +338,26 @@ def _forget_dead_containerd(pidfile: Path) -> None:
 def _end_processes_of(folder: Path) -> None:
     """End containerd and the shims: they name the engine's folder on their command lines."""
     marker = str(folder / "exec").encode()
+    theirs = []
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
         with contextlib.suppress(OSError):
-            if marker in (entry / "cmdline").read_bytes():
-                _end_process(int(entry.name), signal.SIGKILL)
+            if entry.name.isdigit() and marker in (entry / "cmdline").read_bytes():
+                theirs.append(int(entry.name))
+    _end_processes(theirs)
 
 
-def _end_process(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
+def _end_processes(pids: Iterable[int]) -> None:
+    """Kill them all and wait until they have let go of what they held, though not for ever."""
+    with contextlib.ExitStack() as undo:
+        handles = []
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                handle = os.pidfd_open(pid)
+                undo.callback(os.close, handle)
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                handles.append(handle)
+        for handle in handles:
+            select.select([handle], [], [], patient(10))
 
 
 def _unmount_below(folder: Path) -> None:
@@ -339,8 +378,7 @@ def _end_containers_of(name: str) -> None:
     for top in _cgroups_of(name):
         for procs in top.rglob("cgroup.procs"):
             with contextlib.suppress(OSError):
-                for pid in procs.read_text().split():
-                    _end_process(int(pid), signal.SIGKILL)
+                _end_processes(map(int, procs.read_text().split()))
 
 
 def _remove_cgroups(name: str) -> None:

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from devnet.anvil import Anvil, DevAccount
+from devnet.steward import steward
 
 CHAIN_ID = 1337
 _UP_SECONDS = 60.0
@@ -44,6 +45,7 @@ class Geth(Anvil):
         assert found is not None, "run `scripts/setup geth` first"
         assert state is None, "geth takes no dumped state"
         self._folder = Path(tempfile.mkdtemp(prefix="leasehold-geth-"))
+        steward().folder(self._folder)
         self._port, self._ws_port = _free_port(), _free_port()
         command = [str(found), "--dev", "--dev.period", str(self._period), "--dev.gaslimit", "30000000"]
         command += ["--datadir", str(self._folder), "--ipcdisable", "--verbosity", "1"]
@@ -63,6 +65,7 @@ class Geth(Anvil):
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment
             )
+        steward().process(self._process.pid)
         try:
             self._await()
             self.accounts = [DevAccount(account, "") for account in self.request("eth_accounts")]

@@ -6,7 +6,7 @@
 
 Nodes with the same `swarm_key` can talk to one another and to nobody else. All ports are the kernel's choice,
 at `host`, and stay the same when the node starts again; the folder holds everything, survives `stop()`, and
-is the caller's to remove.
+is the caller's to remove. A node ends with the process that started it.
 """
 
 import json
@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from devnet.patience import patient
+from devnet.steward import steward
 
 _READY = b"Daemon is ready"
 SWARM_KEY = secrets.token_hex(32)
@@ -94,6 +95,7 @@ class Kubo:
                 stderr=log,
                 start_new_session=True,
             )
+        steward().process(self._process.pid)
         try:
             self._wait_ready(self._process)
         except BaseException:

@@ -4,11 +4,14 @@
 test runs a dozen of them. A `Nursery` is a process that has imported all of both and does nothing but fork: a child has
 the environment, the arguments and the pipes that it was given, and is otherwise what `bin/leasehold` would be. That
 the installed scripts begin well is shown by what is started beside it (`Party.popen`, the demo).
+
+A nursery ends with whom it was made for, whose end closes its standard input, and its children end with it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -27,9 +30,11 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from devnet.patience import patient
+from devnet.steward import steward
 
 _SCRIPTS = Path(__file__).parents[1]
 _SERVE = "import sys; from devnet.nursery import serve; serve(sys.argv[1])"
+_PR_SET_PDEATHSIG = 1
 # command: the package whose modules it may import, and where it begins
 COMMANDS = {
     "leasehold": ("leasehold", "leasehold.cli"),
@@ -82,6 +87,7 @@ class Nursery:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as undo:
             folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="leasehold-nursery-"))
+            steward().folder(Path(folder))
             self._address = str(Path(folder, "socket"))
             process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, self._address],
@@ -198,6 +204,7 @@ def _import_all(package: str) -> None:
 
 def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
     """Forks for each who asks. Returns where a child's command begins, and None in the server at its end."""
+    server = os.getpid()
     running: dict[int, tuple[int, socket.socket]] = {}  # by the descriptor that becomes ready when it ends
     with selectors.DefaultSelector() as ready:
         ready.register(listener, selectors.EVENT_READ)
@@ -214,6 +221,7 @@ def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
                 request, files = _received(connection)
                 pid = os.fork()
                 if pid == 0:
+                    _end_with(server)
                     for handle, (_, other) in running.items():
                         os.close(handle)
                         other.close()
@@ -225,6 +233,13 @@ def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
                 handle = os.pidfd_open(pid)
                 running[handle] = (pid, connection)
                 ready.register(handle, selectors.EVENT_READ)
+
+
+def _end_with(server: int) -> None:
+    """The kernel kills this child when the nursery's one thread ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:  # it has ended already
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:

@@ -28,6 +28,7 @@ from devnet.kubo import Kubo
 from devnet.nursery import Child, Nursery
 from devnet.patience import patient
 from devnet.place import own
+from devnet.steward import steward
 
 BIN = Path(sys.executable).parent
 PASSWORD = "correct horse battery staple"
@@ -89,7 +90,7 @@ class Party:
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         """`leasehold arguments…` in the background; output is to be read from `stdout`."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [str(BIN / "leasehold"), *arguments],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -100,6 +101,8 @@ class Party:
             # What runs in the background ignores Ctrl-C and hands that on: a terminal does not.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        steward().process(process.pid)
+        return process
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ class Host:
         if self.nursery is not None and self.descriptors is None:
             return self.nursery.popen("leasehold-agent", ["run"], self.environment)
         few = [] if self.descriptors is None else ["prlimit", f"--nofile={self.descriptors}"]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*few, str(BIN / "leasehold-agent"), "run"],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -176,6 +179,8 @@ class Host:
             text=True,
             bufsize=1,
         )
+        steward().process(process.pid)
+        return process
 
     def serving(self) -> None:
         """Waits until the agent that was started last answers tenants, which a loaded machine takes its time for."""

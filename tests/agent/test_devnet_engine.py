@@ -14,14 +14,16 @@ from devnet import engine as devnet_engine
 from devnet import images
 
 _SCRIPT = """
-import sys, time
+import os, signal, sys, time
 from devnet import images
 from devnet.engine import Engine
+from devnet.steward import steward
 engine = Engine(size_gib=2).__enter__()
 images.load(engine.url, images.tiny())
 with engine.client() as client:
     made = client.containers.run("leasehold/tiny:1", ["sleep", "600"], detach=True)
     made.reload()
+    os.kill(steward().pid, signal.SIGKILL)
     print(engine.netns.name, engine.folder, made.attrs["State"]["Pid"], flush=True)
 time.sleep(600)
 """
@@ -43,7 +45,7 @@ def test_an_image_that_was_given_up_leaves_nothing_mounted(
     assert Path("/proc/self/mounts").read_text().count("leasehold-debian-") == before
 
 
-def test_what_a_killed_engine_left_is_reaped() -> None:
+def test_what_a_killed_engine_left_is_reaped_where_its_steward_was_killed_too() -> None:
     scripts = str(Path(devnet_engine.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": scripts}
     with subprocess.Popen(

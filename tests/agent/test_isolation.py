@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from devnet.engine import Engine
+from devnet.steward import steward
 from leasehold.chain import LeaseState, format_lease
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _run(*command: str) -> None:
 @contextlib.contextmanager
 def _serving(enter: list[str]) -> Iterator[None]:
     with subprocess.Popen([*enter, sys.executable, "-c", _SERVER], stdout=subprocess.PIPE) as process:
+        steward().process(process.pid)
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"up\n"

@@ -18,6 +18,7 @@ import pytest
 from devnet.account import TOKEN, Account
 from devnet.patience import patient
 from devnet.site import Site, make_site
+from devnet.steward import steward
 from devnet.tenant import Tenant
 from devnet.world import World
 from leasehold.chain import (
@@ -105,6 +106,7 @@ def validators(site: Site, accounts: dict[int, Account]) -> Iterator[list[Proces
                     text=True,
                 )
             )
+            steward().process(popen.pid)
             stack.callback(popen.send_signal, signal.SIGKILL)
             started.append(Process(seat, account, popen))
         yield started

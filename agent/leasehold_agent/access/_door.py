@@ -332,17 +332,17 @@ class StreetDoor:
         when all places are taken half of them.
         """
         places, is_tenant = self.limits.places, self.is_known(visitor.network)
-        tenants = [each for each in self._inside if self.is_known(each.network)]
-        others = [each for each in self._inside if not self.is_known(each.network)]
+        tenants = [guest for guest in self._inside if self.is_known(guest.network)]
+        others = [guest for guest in self._inside if not self.is_known(guest.network)]
         if len(self._inside) < places and (is_tenant or len(others) < places - places // 4):
             return 0.0
         crowd = tenants if tenants and 2 * (len(tenants) + is_tenant) > places else others
         until = self._now() - self.limits.fair_seconds
-        if due := [each for each in crowd if each.let_in_at <= until]:
-            of_address = Counter(each.network for each in crowd)
-            self._cut(max(due, key=lambda each: of_address[each.network]))
+        if due := [guest for guest in crowd if guest.let_in_at <= until]:
+            of_address = Counter(guest.network for guest in crowd)
+            self._cut(max(due, key=lambda guest: of_address[guest.network]))
             return 0.0
-        return max(_LEAST_WAIT, min(each.let_in_at for each in crowd) - until)
+        return max(_LEAST_WAIT, min(guest.let_in_at for guest in crowd) - until)
 
     def _welcome(self, visitor: Visitor) -> None:
         task = asyncio.create_task(self._greet(visitor))

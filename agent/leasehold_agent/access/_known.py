@@ -31,8 +31,8 @@ class Known:
             self._forget(lease, addresses.popitem(last=False)[0])
         if len(self._of) > MOST_LEASES:
             old, forgotten = self._of.popitem(last=False)
-            for each in forgotten:
-                self._forget(old, each)
+            for address in forgotten:
+                self._forget(old, address)
 
     def _forget(self, lease: int, address: str) -> None:
         del self._seen[address][lease]

@@ -72,7 +72,7 @@ class Silent:
         return next(iter(self._all), None)
 
     def came_before(self, moment: float) -> list[Visitor]:
-        return list(takewhile(lambda each: each.came_at <= moment, self._all))
+        return list(takewhile(lambda visitor: visitor.came_at <= moment, self._all))
 
     def discard(self, visitor: Visitor) -> None:
         if visitor in self._all:

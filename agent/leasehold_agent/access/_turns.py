@@ -39,8 +39,8 @@ class Turns:
         """One of them was let in."""
         if self._now() - self._faded > FADE_SECONDS or len(self._had) > MOST_COUNTED:
             self._fade()
-        for each in networks:
-            self._had[each] = self._had.get(each, 0) + 1
+        for counted in networks:
+            self._had[counted] = self._had.get(counted, 0) + 1
 
     def _fade(self) -> None:
         self._faded = self._now()

@@ -113,11 +113,11 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
 
 def _seconds(text: str) -> float:
     """The engine's RFC 3339 with nanoseconds as unix seconds; 0 for what has not happened (the year 1)."""
-    found = _TIME.match(text)
-    if found is None or text.startswith("0001"):
+    parts = _TIME.match(text)
+    if parts is None or text.startswith("0001"):
         return 0.0
-    whole = datetime.fromisoformat(found[1] + "+00:00").timestamp()
-    return whole + float("0." + (found[2] or "0"))
+    whole = datetime.fromisoformat(parts[1] + "+00:00").timestamp()
+    return whole + float("0." + (parts[2] or "0"))
 
 
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:

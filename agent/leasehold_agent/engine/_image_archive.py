@@ -70,7 +70,7 @@ class Surveyed:
                     yield bytes(-member.size % tarfile.BLOCKSIZE)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
         named = [
-            {"Config": str(self.config), "RepoTags": None, "Layers": [str(each) for each in self.layers]}
+            {"Config": str(self.config), "RepoTags": None, "Layers": [str(layer) for layer in self.layers]}
         ]
         manifest = json.dumps(named).encode()
         yield _header(_MANIFEST, len(manifest)) + manifest + bytes(-len(manifest) % tarfile.BLOCKSIZE)
@@ -84,15 +84,15 @@ def survey(path: Path, limit: int, given_up: Callable[[], bool] = lambda: False)
     if not path.is_file():
         raise FileNotFoundError(path)
     count = _Count(limit, given_up)
-    found = _Found()
+    contents = _Found()
     try:
         with _outer(path, count.spend) as archive:
             for place, member in enumerate(archive):
                 if place >= _MOST_MEMBERS:
                     raise EngineRefused(f"the archive holds more than {_MOST_MEMBERS} files")
-                found.take(place, member, archive, count)
+                contents.take(place, member, archive, count)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
-        return found.image(path, count)
+        return contents.image(path, count)
     except _WRONG as error:
         raise EngineRefused(f"it cannot be read as `docker save` writes it ({error})") from error
 

@@ -18,7 +18,7 @@ _OVERLAPS = "overlaps"
 
 def find_network(client: Any, name: str) -> dict[str, Any] | None:
     """The engine itself takes a part of a name for the whole."""
-    return next((found for found in client.networks(names=[name]) if found["Name"] == name), None)
+    return next((network for network in client.networks(names=[name]) if network["Name"] == name), None)
 
 
 def make_network(
@@ -48,8 +48,8 @@ def make_network(
 def _given_out(client: Any) -> Iterator[IPv4Network]:
     for network in client.networks():
         for pool in (network.get("IPAM") or {}).get("Config") or ():
-            if isinstance(found := ip_network(pool.get("Subnet") or "::/128", strict=False), IPv4Network):
-                yield found
+            if isinstance(subnet := ip_network(pool.get("Subnet") or "::/128", strict=False), IPv4Network):
+                yield subnet
 
 
 def join(client: Any, name: str, network: str) -> None:

@@ -60,10 +60,10 @@ def _is_plain(registry: str) -> bool:
 async def _addresses(registry: str) -> Collection[str]:
     host = _HUB_SERVES if registry == _HUB else registry
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, 443, type=socket.SOCK_STREAM)
+        endpoints = await asyncio.get_running_loop().getaddrinfo(host, 443, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ImageDelayed(registry) from error
-    return {str(address[0]).partition("%")[0] for *_, address in found}
+    return {str(address[0]).partition("%")[0] for *_, address in endpoints}
 
 
 def _is_private(address: str) -> bool:

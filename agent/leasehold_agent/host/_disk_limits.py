@@ -86,10 +86,10 @@ class DiskLimits:
     async def settle(self) -> None:
         """Return once every limit is held, counting anew if it must. Raises LimitNotHeld."""
         deadline, pause = self._clock() + self._seconds, _FIRST_PAUSE
-        while (found := await self.mend()) is not Count.RIGHT:
+        while (count := await self.mend()) is not Count.RIGHT:
             if self._clock() >= deadline:
                 raise LimitNotHeld(
-                    f"The file system of {self._root} holds no disk limit (its count is {found.value}), so no "
+                    f"The file system of {self._root} holds no disk limit (its count is {count.value}), so no "
                     f"container starts; on the host, `btrfs quota rescan -w {self._root}` counts anew."
                 )
             await self._sleep(pause)
@@ -104,14 +104,14 @@ class DiskLimits:
             return Count.RIGHT
         async with self._one_at_a_time:  # or one of two would start a count that the other has just ended
             try:
-                found = await asyncio.to_thread(_look, self._root)
-                if found in (Count.OFF, Count.WRONG) and not self._making:
-                    await asyncio.to_thread(_count, self._root, found)
+                count = await asyncio.to_thread(_look, self._root)
+                if count in (Count.OFF, Count.WRONG) and not self._making:
+                    await asyncio.to_thread(_count, self._root, count)
             except OSError as error:
                 self._tell(str(error))
                 raise LimitNotHeld(f"The disk limits below {self._root} cannot be mended: {error}") from error
-        self._tell(None if found in (Count.RIGHT, Count.RUNNING) else f"the count is {found.value}")
-        return found
+        self._tell(None if count in (Count.RIGHT, Count.RUNNING) else f"the count is {count.value}")
+        return count
 
     def _tell(self, problem: str | None) -> None:
         if problem not in (None, self._told):
@@ -142,9 +142,9 @@ def _look(root: Path) -> Count:
     return Count.RIGHT
 
 
-def _count(root: Path, found: Count) -> None:
+def _count(root: Path, count: Count) -> None:
     with _opened(root) as descriptor:
-        if found is Count.OFF:  # starts the first count as well; no error where it is on already
+        if count is Count.OFF:  # starts the first count as well; no error where it is on already
             fcntl.ioctl(descriptor, _QUOTA_CTL, bytearray(_ENABLE))
             return
         try:

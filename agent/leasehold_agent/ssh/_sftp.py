@@ -224,8 +224,8 @@ class ContainerSftp(asyncssh.SFTPServer):
     # Attributes
 
     async def _stat(self, word: bytes, option: bytes) -> asyncssh.SFTPAttrs:
-        found = await self._run(b"stat " + option + b"-c " + _STAT + b" -- " + word)
-        return _attributes(found.split(b" ./", 1)[0])
+        answer = await self._run(b"stat " + option + b"-c " + _STAT + b" -- " + word)
+        return _attributes(answer.split(b" ./", 1)[0])
 
     async def stat(self, path: bytes) -> asyncssh.SFTPAttrs:
         return await self._stat(await self._word(path), b"-L ")
@@ -260,10 +260,10 @@ class ContainerSftp(asyncssh.SFTPServer):
     async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
         word = await self._word(path)
         with self._listing(await self._own_lease()):
-            found = await self._list(word)
+            listing = await self._list(word)
             start = 0
-            while (end := found.find(b"/\n", start)) >= 0:
-                numbers, mark, name = found[start:end].partition(b" ./")
+            while (end := listing.find(b"/\n", start)) >= 0:
+                numbers, mark, name = listing[start:end].partition(b" ./")
                 start = end + 2
                 if mark:
                     yield asyncssh.SFTPName(name, attrs=_attributes(numbers))
@@ -318,10 +318,10 @@ class ContainerSftp(asyncssh.SFTPServer):
 
     async def readlink(self, path: bytes) -> bytes:
         word = await self._word(path)
-        found = await self._run(
+        target = await self._run(
             b"[ -L " + word + b" ] || [ -e " + word + b" ] || echo No such file; readlink -- " + word
         )
-        return found.removesuffix(b"\n")
+        return target.removesuffix(b"\n")
 
     async def symlink(self, oldpath: bytes, newpath: bytes) -> None:
         if b"\0" in oldpath:
@@ -352,9 +352,9 @@ class ContainerSftp(asyncssh.SFTPServer):
         raise asyncssh.SFTPOpUnsupported("Files cannot be locked here.")
 
     async def statvfs(self, path: bytes) -> asyncssh.SFTPVFSAttrs:
-        found = await self._run(b"stat -f -c '%S %b %f %a %c %d %l' -- " + await self._word(path))
+        answer = await self._run(b"stat -f -c '%S %b %f %a %c %d %l' -- " + await self._word(path))
         size, blocks, free, available, files, free_files, longest = (
-            _whole(part) for part in found.split()[:7]
+            _whole(part) for part in answer.split()[:7]
         )
         return asyncssh.SFTPVFSAttrs(
             bsize=size,

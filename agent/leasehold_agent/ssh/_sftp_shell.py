@@ -122,9 +122,9 @@ class Shell:
                 self._rest += data
             if len(self._rest) > MOST_ANSWER:
                 raise ShellFailed("There is too much here to be listed.")
-        found = bytes(self._rest[:at])
+        answer = bytes(self._rest[:at])
         del self._rest[: at + len(mark)]
-        return found
+        return answer
 
     async def _drop(self) -> None:
         stream, self._stream, self._chunks = self._stream, None, None
@@ -183,10 +183,10 @@ class Reading:
                 self._ahead += data
             else:
                 self._complaint = (self._complaint + data)[:MOST_COMPLAINT]
-        found = bytes(self._ahead[:size])
-        del self._ahead[: len(found)]
-        self._at += len(found)
-        return found
+        piece = bytes(self._ahead[:size])
+        del self._ahead[: len(piece)]
+        self._at += len(piece)
+        return piece
 
     async def close(self) -> None:
         async with self._lock:

@@ -120,7 +120,7 @@ class Proposal:
             raise OfAnotherPool("proposal", file.pool, file.chain)
         struct = _STRUCTS[file.kind]
         try:
-            messages = tuple(struct.from_json(each) for each in file.messages)
+            messages = tuple(struct.from_json(message) for message in file.messages)
         except TypedDataError as error:
             raise FileRefused(f"The proposal is damaged ({error}): ask for it again.") from error
         proposal = cls(file.kind, deployment, file.group.group(), messages)
@@ -237,7 +237,7 @@ def gather_signatures(proposal: Proposal, paths: Iterable[Path]) -> dict[str, tu
     Raises:
         FileRefused: one is of something else, or does not hold.
     """
-    found: dict[str, tuple[bytes, ...]] = {}
+    proofs_by: dict[str, tuple[bytes, ...]] = {}
     for path in paths:
         if kind_in(path) == "proposal":
             other, signatures = load_proposal(path, proposal.deployment)
@@ -248,8 +248,8 @@ def gather_signatures(proposal: Proposal, paths: Iterable[Path]) -> dict[str, tu
             more = {file.signer: tuple(map(unhex, file.proofs))}
         if digests != proposal.digests:
             raise FileRefused(f"{path} signs something else than this proposal: have this one signed.")
-        found |= {signer: proposal.checked(signer, proofs) for signer, proofs in more.items()}
-    return found
+        proofs_by |= {signer: proposal.checked(signer, proofs) for signer, proofs in more.items()}
+    return proofs_by
 
 
 async def propose_calls(

@@ -74,12 +74,12 @@ def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) ->
         return []
     registers = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
     done = set(applied)
-    found = []
+    owed = []
     for lease in leases:
         begin = max(lease.start, lease.segment_start)
         touched = min(fault.to, lease.end) > max(fault.from_, begin)
         pauses = lease.state is LeaseState.ACTIVE and fault.kind is not FaultKind.FALSE_HARDWARE
         counts = lease.state in (LeaseState.ACTIVE, LeaseState.ENDED) and lease.machine == fault.machine
         if counts and touched and (registers or pauses) and lease.id not in done:
-            found.append(lease.id)
-    return found
+            owed.append(lease.id)
+    return owed

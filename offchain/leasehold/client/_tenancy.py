@@ -248,8 +248,8 @@ class Ended(Sent):
 
 
 async def _ended(client: PoolClient, lease: Lease, receipt: Receipt) -> Ended:
-    told = (each for each in client.pool.events(receipt) if isinstance(each, LeaseClosed | LeaseRejected))
-    cost = sum(each.paid + each.fee for each in told if each.lease == lease.id)  # cancelled, it costs nothing
+    told = (event for event in client.pool.events(receipt) if isinstance(event, LeaseClosed | LeaseRejected))
+    cost = sum(event.paid + event.fee for event in told if event.lease == lease.id)  # nothing where cancelled
     index = await client.index(again=True)
     return Ended(receipt, lease, cost, await index.lease(lease.id))
 

@@ -166,7 +166,7 @@ class IpfsNode:
 
         Raises DatasetUnavailable(cid), IpfsUnreachable, IpfsError; while reading too.
         """
-        query = [("arg", each) for each in (cid, *others)] + list(options.items())
+        query = [("arg", argument) for argument in (cid, *others)] + list(options.items())
         with self._connected(timeout, cancellation, cid) as connection:
             connection.request("POST", f"{self._base}/{command}?{urlencode(query)}")
             with contextlib.closing(connection.getresponse()) as response:

@@ -58,9 +58,9 @@ class Groups:
         if known.get(name, group) != group:
             raise SettingsError(f"'{name}' is another group already: choose another name.")
         known[name] = group
-        book = AddressBook(groups={each: GroupTerms.of(known[each]) for each in sorted(known)})
+        book = AddressBook(groups={title: GroupTerms.of(known[title]) for title in sorted(known)})
         write_file(self.path, book, private=True)
 
     def name_of(self, group: Group) -> str | None:
         """The name it has here."""
-        return next((name for name, each in self.all().items() if each == group), None)
+        return next((name for name, known in self.all().items() if known == group), None)

@@ -76,12 +76,12 @@ class Votes:
         """Adds the vote, on disk when this returns. Returns where it is."""
         rows = [
             {
-                "passed": each.passed,
-                "spec": each.spec.hex(),
-                "score": each.score,
-                "salt": each.salt.hex(),
+                "passed": kept.passed,
+                "spec": kept.spec.hex(),
+                "score": kept.score,
+                "salt": kept.salt.hex(),
             }
-            for each in (*self.load(vote.round, vote.seat), vote)
+            for kept in (*self.load(vote.round, vote.seat), vote)
         ]
         path = self.path(vote.round, vote.seat)
         write_private(path, json.dumps(rows, indent=2) + "\n")
@@ -89,12 +89,12 @@ class Votes:
 
     def known(self, vote: Vote) -> Vote:
         """The same vote with the salt that it was kept with before, if it was; else itself."""
-        for each in reversed(self.load(vote.round, vote.seat)):
-            if (each.passed, each.spec, each.score) == (vote.passed, vote.spec, vote.score):
-                return each
+        for kept in reversed(self.load(vote.round, vote.seat)):
+            if (kept.passed, kept.spec, kept.score) == (vote.passed, vote.spec, vote.score):
+                return kept
         return vote
 
 
 def revealable(votes: Sequence[Vote], committed: bytes, deployment: Deployment) -> Vote | None:
     """The vote whose commitment the chain has."""
-    return next((each for each in votes if each.commitment(deployment) == committed), None)
+    return next((vote for vote in votes if vote.commitment(deployment) == committed), None)

@@ -64,9 +64,9 @@ class SessionCache:
         self, account: str, domain: Domain, *, now: int, ops: Sequence[str] = OPS
     ) -> SessionKey | None:
         """The kept session of `account` if it covers `ops` and does not end in the next minutes."""
-        found = await asyncio.to_thread(self._load, account, domain)
-        if found and found.session.expires_at > now + _RENEW_BEFORE and set(ops) <= set(found.session.ops):
-            return found
+        kept = await asyncio.to_thread(self._load, account, domain)
+        if kept and kept.session.expires_at > now + _RENEW_BEFORE and set(ops) <= set(kept.session.ops):
+            return kept
         return None
 
     async def keep(self, key: SessionKey, domain: Domain) -> None:

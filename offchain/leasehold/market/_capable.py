@@ -29,7 +29,7 @@ def lists_image(listing: Listing, workload: Workload) -> bool:
     """Whether the machine says that it has the image. What a registry or IPFS serves, any machine can get."""
     if not workload.image.startswith("sha256:"):
         return True
-    return listing.contact is not None and workload.image in {each.id for each in listing.contact.images}
+    return listing.contact is not None and workload.image in {image.id for image in listing.contact.images}
 
 
 def _hardware(listing: Listing, workload: Workload, cells: int) -> str | None:

@@ -62,38 +62,39 @@ class DocumentCache:
 
     async def get_all(self, digests: Sequence[bytes]) -> list[bytes | DocumentUnavailable]:
         """Each document, or why it could not be had, in order. Takes no longer than `timeout`."""
-        found: dict[bytes, bytes | DocumentUnavailable] = {}
+        documents: dict[bytes, bytes | DocumentUnavailable] = {}
         for digest in digests:
-            if digest not in found and (kept := self._kept(digest)) is not None:
-                found[digest] = kept
-        wanted = [digest for digest in dict.fromkeys(digests) if digest not in found]
-        missed = {digest for digest in wanted if self._missed(digest)}
+            if digest not in documents and (kept := self._kept(digest)) is not None:
+                documents[digest] = kept
+        wanted = [digest for digest in dict.fromkeys(digests) if digest not in documents]
+        missed = dict.fromkeys(digest for digest in wanted if self._missed(digest))
+        hopeful = [digest for digest in wanted if digest not in missed]
         try:
             async with asyncio.timeout(self._timeout):
-                await self._gather([each for each in wanted if each not in missed], _MOMENT, found)
-                await self._gather([each for each in wanted if each in missed], _MOMENT, found)
-                late = [each for each in wanted if each not in missed and not isinstance(found[each], bytes)]
-                await self._gather(late, self._timeout, found)
+                await self._gather(hopeful, _MOMENT, documents)
+                await self._gather(list(missed), _MOMENT, documents)
+                late = [digest for digest in hopeful if not isinstance(documents[digest], bytes)]
+                await self._gather(late, self._timeout, documents)
         except TimeoutError:
             pass
         for digest in wanted:
-            if isinstance(found.get(digest), DocumentUnavailable):
+            if isinstance(documents.get(digest), DocumentUnavailable):
                 self._miss(digest)  # what was not even asked for comes first the next time
-        return [found[digest] if digest in found else self._unavailable(digest) for digest in digests]
+        return [documents[digest] if digest in documents else self._unavailable(digest) for digest in digests]
 
     async def _gather(
-        self, digests: Sequence[bytes], seconds: float, found: dict[bytes, bytes | DocumentUnavailable]
+        self, digests: Sequence[bytes], seconds: float, documents: dict[bytes, bytes | DocumentUnavailable]
     ) -> None:
-        """Asks for some at a time, each for so long, and puts what came of it into `found`."""
+        """Asks for some at a time, each for so long, and puts what came of it into `documents`."""
         slots = asyncio.Semaphore(self._parallel)
 
         async def one(digest: bytes) -> None:
             async with slots:
-                found[digest] = self._unavailable(digest)  # which it stays if the limit comes first
+                documents[digest] = self._unavailable(digest)  # which it stays if the limit comes first
                 try:
-                    found[digest] = await self._fetch(digest, min(seconds, self._timeout))
+                    documents[digest] = await self._fetch(digest, min(seconds, self._timeout))
                 except DocumentUnavailable as error:
-                    found[digest] = error
+                    documents[digest] = error
 
         async with asyncio.TaskGroup() as tasks:
             for digest in digests:

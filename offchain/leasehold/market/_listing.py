@@ -197,12 +197,12 @@ def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
     field = MACHINES.fields.get(name)
     if field is None or field.kind is FieldKind.SET:
         known = ", ".join(
-            sorted(each.name for each in MACHINES.fields.values() if each.kind is not FieldKind.SET)
+            sorted(field.name for field in MACHINES.fields.values() if field.kind is not FieldKind.SET)
         )
         raise InvalidInput(f"Machines cannot be sorted by '{name}'", f"use one of {known}.")
     have: list[tuple[str | Decimal, Listing]] = []
     lack: list[Listing] = []
-    for listing in sorted(listings, key=lambda each: each.id):
+    for listing in sorted(listings, key=lambda listing: listing.id):
         fact = field.get(listing)
         if isinstance(fact, str):
             have.append((fact.casefold(), listing))

@@ -31,10 +31,10 @@ class Machines:
         """
         left = deque(records)
         digests = [digest for record in left for digest in (record.hardware, record.contact)]
-        found = deque(await self._documents.get_all(digests))
+        documents = deque(await self._documents.get_all(digests))
         listings = []
         while left:
-            listing = self._listing(left.popleft(), found.popleft(), found.popleft())
+            listing = self._listing(left.popleft(), documents.popleft(), documents.popleft())
             if keep(listing):
                 listings.append(listing)
         return listings

@@ -95,7 +95,7 @@ def _span(text: str, limit: int, whole: str) -> range:
     first, dash, last = text.partition("-")
     ends = (first, last) if dash else (first, first)
     if (
-        not all(each.isascii() and each.isdigit() for each in ends)
+        not all(number.isascii() and number.isdigit() for number in ends)
         or not int(ends[0]) <= int(ends[1]) < limit
     ):
         raise InvalidInput(

@@ -175,12 +175,12 @@ class Provider:
         Raises:
             SomebodyElses: it is another provider's. UnknownMachine.
         """
-        found = await self._pool.machine_of(machine)
-        if found.status is MachineStatus.NONE:
+        record = await self._pool.machine_of(machine)
+        if record.status is MachineStatus.NONE:
             raise UnknownMachine(machine)
-        if found.provider.lower() != self.account.lower():
-            raise SomebodyElses(machine, found.provider, self.account)
-        return found
+        if record.provider.lower() != self.account.lower():
+            raise SomebodyElses(machine, record.provider, self.account)
+        return record
 
     async def due(self, leases: Sequence[Lease]) -> Due:
         """What can be collected of these leases (the provider's own) now."""

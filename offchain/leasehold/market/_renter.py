@@ -150,10 +150,10 @@ def choose_gang(
     ordered = sort(listings)
     if not ordered:
         raise NoneMatches()
-    obstacles = [obstacle(each.machine, current_params, wish, now, each.money) for each in ordered]
-    fit = [each for each, problem in zip(ordered, obstacles, strict=True) if problem is None]
+    obstacles = [obstacle(listing.machine, current_params, wish, now, listing.money) for listing in ordered]
+    fit = [listing for listing, problem in zip(ordered, obstacles, strict=True) if problem is None]
     if len(fit) >= count:
-        fit.sort(key=lambda each: (wish.price_on(each.machine), each.machine.free_cells, each.id))
+        fit.sort(key=lambda listing: (wish.price_on(listing.machine), listing.machine.free_cells, listing.id))
         return tuple(fit[:count])
     first = next((problem for problem in obstacles if problem is not None), None)
     if fit or first is None:
@@ -171,7 +171,7 @@ def settleable(
     Only as many are chosen as the wish needs to fit, none where it fits without or not even then.
     """
     busy, chosen = machine.busy, []
-    for lease in sorted(leases, key=lambda each: each.end):
+    for lease in sorted(leases, key=lambda lease: lease.end):
         if fits(busy, machine.gpus, wish.share):
             break
         if lease.machine == machine.id and lease.state is LeaseState.ACTIVE and lease.end <= now:
@@ -266,7 +266,7 @@ class Renter:
 
     async def total(self, quotes: Sequence[Quote]) -> Payment:
         """What opening several leases at once takes together."""
-        funds, amount = await self.funds(), sum(each.deposit for each in quotes)
+        funds, amount = await self.funds(), sum(quote.deposit for quote in quotes)
         pulled = max(0, amount - funds.ledger)
         return Payment(amount, pulled, max(0, pulled - funds.allowance))
 
@@ -333,7 +333,7 @@ class Renter:
 
     async def open_all(self, openings: Sequence[Opening], digest: bytes) -> tuple[Opened, ...]:
         """Open all of them with the workload of `digest`, or none: one transaction. Raises as `open`."""
-        requests = [each.request(digest) for each in openings]
+        requests = [opening.request(digest) for opening in openings]
         if len(openings) == 1:
             signed = openings[0].signed
             if signed is None:
@@ -344,13 +344,15 @@ class Renter:
         receipt = await self._pool.multicall(
             [
                 self._pool.encode("open", request)
-                if each.signed is None
-                else self._pool.encode("openWithOffer", request, each.signed.offer, each.signed.proof)
-                for each, request in zip(openings, requests, strict=True)
+                if opening.signed is None
+                else self._pool.encode("openWithOffer", request, opening.signed.offer, opening.signed.proof)
+                for opening, request in zip(openings, requests, strict=True)
             ]
         )
         leases = [event.lease for event in self._pool.events(receipt) if isinstance(event, LeaseOpened)]
-        return tuple(Opened(lease, each.quote, receipt) for each, lease in zip(openings, leases, strict=True))
+        return tuple(
+            Opened(lease, opening.quote, receipt) for opening, lease in zip(openings, leases, strict=True)
+        )
 
     async def started(self, opened: Opened, report: Callable[[Lease], Awaitable[None]]) -> Lease:
         """Wait until the lease has started; `report` is awaited at every look.

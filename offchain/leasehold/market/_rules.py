@@ -113,7 +113,9 @@ def changed_params(params: Params, given: Mapping[str, str], money: Money) -> Pa
     names = {field.name for field in fields(Params)}
     values: dict[str, int | str] = {}
     for written, text in given.items():
-        name = re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), written).replace("-", "_")
+        name = re.sub(r"(?<=[a-z])([A-Z])", lambda capital: "_" + capital[1].lower(), written).replace(
+            "-", "_"
+        )
         if name not in names:
             raise InvalidInput(f"'{written}' is no parameter of a pool", f"use {', '.join(sorted(names))}.")
         values[name] = parse_param(name, text, money)

@@ -66,21 +66,21 @@ def _size(value: object) -> object:
     """Bytes of `16GiB`, `500 MB` or a number."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]*)", value.strip())
-    factor = (_UNITS | _UNITS_DECIMAL).get(found[2].lower()) if found else None
-    if found is None or factor is None:
+    parts = re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]*)", value.strip())
+    factor = (_UNITS | _UNITS_DECIMAL).get(parts[2].lower()) if parts else None
+    if parts is None or factor is None:
         raise _refuse("is not a size such as 16GiB or a number of bytes")
-    return int(Decimal(found[1]) * factor)
+    return int(Decimal(parts[1]) * factor)
 
 
 def _seconds(value: object) -> object:
     """Seconds of `90`, `90s`, `10m` or `1h`."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"([0-9]{1,20})\s*([smh]?)", value.strip())
-    if found is None:
+    parts = re.fullmatch(r"([0-9]{1,20})\s*([smh]?)", value.strip())
+    if parts is None:
         raise _refuse("is not a time such as 90s, 10m or a number of seconds")
-    return int(found[1]) * _SECONDS[found[2]]
+    return int(parts[1]) * _SECONDS[parts[2]]
 
 
 def _container_path(value: str) -> str:
@@ -146,12 +146,12 @@ def _ssh_key(value: str) -> str:
 
 def _address_rule(value: str) -> str:
     """`10.1.2.3`, `203.0.113.0/24` or `[2001:db8::]/32`, with `:port` behind where only one port is meant."""
-    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:]+)\]|([0-9.]+))(/[0-9]{1,3})?(?::([0-9]{1,5}))?", value)
+    parts = re.fullmatch(r"(?:\[([0-9A-Fa-f:]+)\]|([0-9.]+))(/[0-9]{1,3})?(?::([0-9]{1,5}))?", value)
     try:
-        if found is None:
+        if parts is None:
             raise ValueError(value)
-        network = ipaddress.ip_network((found[1] or found[2]) + (found[3] or ""))
-        port = int(found[4]) if found[4] else None
+        network = ipaddress.ip_network((parts[1] or parts[2]) + (parts[3] or ""))
+        port = int(parts[4]) if parts[4] else None
         if port is not None and not 1 <= port <= 65535:
             raise ValueError(value)
     except ValueError as error:

@@ -66,13 +66,13 @@ class Schema(Generic[Subject]):
 
     @classmethod
     def of(cls, fields: Iterable[SearchField[Subject]], text: tuple[str, ...]) -> Schema[Subject]:
-        return cls({each.name: each for each in fields}, text)
+        return cls({field.name: field for field in fields}, text)
 
     def field(self, name: str, column: int) -> SearchField[Subject]:
         """The field of that name; raises `QueryError` with the nearest one when there is none."""
-        found = self.fields.get(name.lower())
-        if found is not None:
-            return found
+        field = self.fields.get(name.lower())
+        if field is not None:
+            return field
         near = difflib.get_close_matches(name.lower(), self.fields, n=1)
         hint = f"did you mean '{near[0]}'?" if near else f"the fields are {', '.join(sorted(self.fields))}."
         raise QueryError(column, f"unknown field '{name}'; {hint}")
@@ -187,11 +187,11 @@ class _Scanner:
         if self.text[self.position : self.position + 1] == '"':
             return self.quoted(), column
         # A value may hold ':' (sha256:…), never an operator that somebody mistyped.
-        found = self.bare(_SPECIAL - {":"})
-        if not found or found.startswith(":"):
+        value = self.bare(_SPECIAL - {":"})
+        if not value or value.startswith(":"):
             what = self.text[column - 1 : column]
             raise QueryError(column, f"unexpected '{what}'." if what else "a value is missing.")
-        return found, column
+        return value, column
 
 
 def _term(scanner: _Scanner, schema: Schema[Subject]) -> Clause:
@@ -257,15 +257,15 @@ def _compare(fact: Fact, operator: str, operands: tuple[Operand, ...]) -> bool:
     if isinstance(fact, str):
         fact = frozenset((fact,))
     if isinstance(fact, frozenset):
-        have = [each.casefold() for each in fact]
-        wanted = [each for each in operands if isinstance(each, str)]
+        have = [word.casefold() for word in fact]
+        wanted = [operand for operand in operands if isinstance(operand, str)]
         if operator == "=":
-            return any(want == each for want in wanted for each in have)
-        return any(want in each for want in wanted for each in have)
+            return any(want == word for want in wanted for word in have)
+        return any(want in word for want in wanted for word in have)
     if isinstance(fact, bool):
         return fact in operands
     number = Decimal(fact)
-    return any(_ordered(number, operator, each) for each in operands if isinstance(each, Decimal))
+    return any(_ordered(number, operator, operand) for operand in operands if isinstance(operand, Decimal))
 
 
 def _ordered(fact: Decimal, operator: str, operand: Decimal) -> bool:
