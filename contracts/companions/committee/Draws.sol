@@ -121,9 +121,12 @@ abstract contract Draws is Seats {
     }
 
     function _inconclusive(uint256 round, Stored storage held) internal {
+        // Effect
         uint256 fee = held.fee;
         held.state = RoundState.Inconclusive;
         held.fee = 0;
+
+        // Interact, Log
         _pay(held.requester, fee);
         emit RoundFinalized(round, held.machine, RoundState.Inconclusive, 0, 0, 0);
     }

@@ -42,14 +42,19 @@ abstract contract Quorums is Seats {
     /// @inheritdoc ICommittee
     /// @dev By stake, not by seats or names: ten cheap ones earn what one does for whose price they were bought.
     function payQuorum(Signer[] calldata signers) external {
+        // Check
         bytes32 quorum = keccak256(abi.encode(signers));
         uint96 due = _dues[quorum];
         if (due == 0) revert NothingForQuorum(quorum);
+
+        // Effect
         _dues[quorum] = 0;
         uint256 all;
         for (uint256 i = 0; i < signers.length; ++i) {
             all += signers[i].level;
         }
+
+        // Interact, Log
         uint256 left = due;
         for (uint256 i = 0; i < signers.length && all != 0; ++i) {
             uint256 part = uint256(due) * signers[i].level / all;
@@ -63,15 +68,20 @@ abstract contract Quorums is Seats {
     /// @inheritdoc ICommittee
     /// @dev Who signed has held the seat since before the word was taken back, unless he has left meanwhile.
     function fineQuorum(Signer[] calldata signers, address arbiter) external {
+        // Check
         bytes32 quorum = keccak256(abi.encode(signers));
         uint256 time = _disowned[quorum][arbiter];
         if (time == 0) revert NothingForQuorum(quorum);
+
+        // Effect
         _disowned[quorum][arbiter] = 0;
         uint256 fines;
         for (uint256 i = 0; i < signers.length; ++i) {
             uint32 seat = signers[i].seat;
             if (_seats[seat].validator == signers[i].validator) fines += _fineUnder(arbiter, seat, time);
         }
+
+        // Interact, Log
         _pay(BURNT, fines);
         emit QuorumFined(quorum, arbiter, fines);
     }

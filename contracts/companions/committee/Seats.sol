@@ -19,12 +19,14 @@ abstract contract Seats is CommitteeStorage {
 
     /// @inheritdoc ICommittee
     function join(uint16 version) external returns (uint32 seat) {
+        // Check
         if (version == 0 || version > _controller().paramsVersion()) revert UnknownVersion(version);
         Level storage level = _levelAt(_priceUnder(version));
         uint96 price = level.price;
         uint96 stake = price + _fineOf(price);
         uint32 now_ = SafeCast.toUint32(block.timestamp);
 
+        // Effect
         uint256 before = level.joins.latest();
         uint256 places = uint32(before);
         if (level.free.length != 0) {
@@ -37,18 +39,21 @@ abstract contract Seats is CommitteeStorage {
         _seats[seat] = Seat(_actor(), stake, price, now_, 0, 0, version);
         level.joins.push(now_, SafeCast.toUint224(((before >> 32) + 1) << 32 | places));
 
+        // Interact, Log
         _charge(stake);
         emit SeatJoined(seat, _actor(), price, stake);
     }
 
     /// @inheritdoc ICommittee
     function topUp(uint32 seat, uint96 amount) external {
+        // Check
         Seat storage held = _seat(seat);
         if (held.leavesAt != 0) revert SeatLeavingAlready(seat);
         uint96 level = held.level;
         uint96 missing = level + _fineOf(level) - held.stake;
         if (amount > missing) amount = missing;
 
+        // Effect, Interact, Log
         held.stake += amount;
         _charge(amount);
         emit SeatToppedUp(seat, held.stake);
@@ -66,14 +71,18 @@ abstract contract Seats is CommitteeStorage {
 
     /// @inheritdoc ICommittee
     function exit(uint32 seat) external {
+        // Check
         Seat memory held = _seat(seat);
         if (held.leavesAt == 0) revert SeatNotLeaving(seat);
         if (block.timestamp < held.leavesAt) revert SeatLocked(seat, held.leavesAt);
 
+        // Effect
         delete _seats[seat];
         Level storage level = _levelAt(held.level);
         level.free.push(seat);
         if (held.stake >= held.level) ++level.gone;
+
+        // Interact, Log
         _pay(held.validator, held.stake);
         emit SeatExited(seat, held.validator, held.stake);
     }

@@ -77,15 +77,20 @@ abstract contract Votes is Draws {
 
     /// @inheritdoc ICommittee
     function overturn(uint256 round, address arbiter) external onlyFaults {
+        // Check. Faults has seen that the round had an outcome.
         Stored storage held = _rounds[round];
         (uint256 agreeing,,) = _count(round, held);
         uint256 votes = held.votes;
+
+        // Effect
         uint256 others;
         uint256 fines;
         for (uint256 i = 0; i < held.size; ++i) {
             if (agreeing & (1 << i) != 0) fines += _fineUnder(arbiter, held.drawn[i], held.requestedAt);
             else if (_wasRevealed(votes, i)) ++others;
         }
+
+        // Interact, Log. No more than the fines.
         uint256 each = others == 0 ? 0 : Billing.min(held.fee, fines / others);
         for (uint256 i = 0; each != 0 && i < held.size; ++i) {
             Seat storage other = _seats[held.drawn[i]];

@@ -24,8 +24,11 @@ abstract contract Attesting is Filing {
         uint32[] calldata seats,
         bytes[] calldata proofs
     ) external returns (uint256) {
+        // Check
         (uint256 after_, uint256 begin, uint16 version) = _gap(machine, next, from, to);
         bytes32 quorum = _committee().witness(version, machine, from, to, seats, proofs);
+
+        // Check, Effect, Interact, Log
         if (to == 0) return _attestRunning(machine, from, version, quorum);
         return _attestPast(machine, after_, begin, to, version, quorum);
     }
@@ -62,13 +65,14 @@ abstract contract Attesting is Filing {
         private
         returns (uint256 id)
     {
-        // From after the outage before, so that no word given before a recovery is good after it.
+        // Check. From after the outage before, so that no word given before a recovery is good after it.
         uint256 most = Billing.min(ATTESTATION, _rules(version).filingWindow);
         Stake memory seen = _seen(machine);
         uint256 until = _inService(block.timestamp, seen.retiredAt);
         bool late = from > until || from == seen.retiredAt;
         if (late || from <= _lastEnd(machine) || from + most < block.timestamp) revert OutageOutOfRange(from, until);
 
+        // Effect, Interact, Log
         id = _watches[machine].running;
         if (id == 0) {
             // Whoever waits for an answer was right.
@@ -83,7 +87,7 @@ abstract contract Attesting is Filing {
         Fault storage fault = _faults[id];
         FaultKind kind = fault.kind;
         if (kind == FaultKind.SelfReported || (kind == FaultKind.Attested && from >= fault.from)) {
-            _notDown(machine); // it is, and so reverts
+            _requireNotDown(machine); // it is, and so reverts
         }
         fault.kind = FaultKind.Attested;
         fault.reporter = reporter;
@@ -99,6 +103,7 @@ abstract contract Attesting is Filing {
         private
         returns (uint256 id)
     {
+        // Check
         Stake memory seen = _seen(machine);
         Watch storage watch = _watches[machine];
         uint256 end = _pastEnd(machine, next, to);
@@ -106,6 +111,7 @@ abstract contract Attesting is Filing {
             revert OutageOutOfRange(begin, end);
         }
 
+        // Effect, Interact, Log
         id = _create(machine, FaultKind.Attested, begin, version, reporter);
         Fault storage after_ = _faults[next];
         _faults[id].previous = next == 0 ? watch.last : after_.previous;

@@ -26,8 +26,8 @@ abstract contract Challenging is Filing {
         if (seen.tenant != actor || seen.state != LeaseState.Active || block.timestamp >= seen.end) {
             revert NotATenant(lease, actor);
         }
-        _notDown(machine);
-        _noChallenge(machine);
+        _requireNotDown(machine);
+        _requireNoChallenge(machine);
 
         // Effect
         uint16 version = _seen(machine).params;
@@ -58,7 +58,7 @@ abstract contract Challenging is Filing {
         Stake memory seen = _seen(machine);
         if (_actor() != seen.operator) {
             bytes32 hash = keccak256(abi.encode(ANSWER_TYPE, seen.operator, machine, standing.id, issuedAt));
-            _issued(seen.operator, issuedAt, standing.at, hash, proof);
+            _requireIssued(seen.operator, issuedAt, standing.at, hash, proof);
         }
 
         // Effect
@@ -77,7 +77,7 @@ abstract contract Challenging is Filing {
     function prove(uint32 machine) external returns (uint256 fault) {
         // Check
         Standing memory standing = _standing(machine);
-        if (block.timestamp <= standing.until) _stands(machine, standing);
+        if (block.timestamp <= standing.until) _revertStanding(machine, standing);
         if (_isOver(standing)) {
             _dismiss(machine, standing);
             return 0;
@@ -127,22 +127,25 @@ abstract contract Challenging is Filing {
         return block.timestamp > standing.until + PROVE_TIME;
     }
 
-    function _stands(uint32 machine, Standing memory standing) private pure {
+    function _revertStanding(uint32 machine, Standing memory standing) private pure {
         revert ChallengeStands(machine, standing.until);
     }
 
     function _dismiss(uint32 machine, Standing memory standing) private {
+        // Effect
         delete _challenges[machine];
+
+        // Interact, Log
         _hold(machine);
         _pay(standing.challenger, standing.bond);
         emit ChallengeEnded(machine, standing.id);
     }
 
     /// @dev None that stands: one that is over goes.
-    function _noChallenge(uint32 machine) internal {
+    function _requireNoChallenge(uint32 machine) internal {
         Standing memory standing = _asked(machine);
         if (standing.at == 0) return;
-        if (!_isOver(standing)) _stands(machine, standing);
+        if (!_isOver(standing)) _revertStanding(machine, standing);
         _dismiss(machine, standing);
     }
 }

@@ -79,12 +79,12 @@ abstract contract FaultsStorage is Companion, IFaults {
         if (fault.state == FaultState.None) revert UnknownFault(id);
     }
 
-    function _in(uint256 id, FaultState state) internal view returns (Fault storage fault) {
+    function _faultIn(uint256 id, FaultState state) internal view returns (Fault storage fault) {
         fault = _fault(id);
-        if (fault.state != state) _wrong(id, fault.state);
+        if (fault.state != state) _revertState(id, fault.state);
     }
 
-    function _wrong(uint256 id, FaultState state) internal pure {
+    function _revertState(uint256 id, FaultState state) internal pure {
         revert WrongFaultState(id, state);
     }
 
@@ -93,7 +93,7 @@ abstract contract FaultsStorage is Companion, IFaults {
         if (id == 0) revert NotDown(machine);
     }
 
-    function _notDown(uint32 machine) internal view {
+    function _requireNotDown(uint32 machine) internal view {
         uint256 id = runningFault(machine);
         if (id != 0) revert AlreadyDown(machine, id);
     }
@@ -146,7 +146,7 @@ abstract contract FaultsStorage is Companion, IFaults {
         return a > b ? a : b;
     }
 
-    function _issued(address operator, uint256 issuedAt, uint256 since, bytes32 structHash, bytes calldata proof)
+    function _requireIssued(address operator, uint256 issuedAt, uint256 since, bytes32 structHash, bytes calldata proof)
         internal
         view
     {

@@ -83,13 +83,13 @@ abstract contract Filing is FaultsStorage {
         fault.deadline = deadline;
 
         (uint16 bps, uint256 charged) = _price(fault, watch, _today(seen.retiredAt), rules.maxSlashBps);
-        // Of 96 bits. A stake is never less than what is put aside: while any is, nothing else takes from it.
+        // Effect. Of 96 bits. A stake is never less than what is put aside: while any is, nothing else takes from it.
         uint96 amount = uint96(Slashing.amount(seen.amount - watch.reserved, bps, charged));
         fault.bps = bps;
         fault.amount = amount;
         fault.state = FaultState.Filed;
         watch.reserved += amount;
-        // What others say of a machine may be appealed whatever it costs: it is taken off the bills, and they answer for it.
+        // Effect, Interact, Log. What others say of a machine may be appealed whatever it costs: it is taken off the bills, and they answer for it.
         if (amount == 0 && kind < FaultKind.Attested) _conclude(fault, FaultState.Executed);
         if (kind != FaultKind.FalseHardware) {
             uint32 from = fault.from;

@@ -13,11 +13,14 @@ import {Filing} from "./Filing.sol";
 abstract contract Paying is Filing {
     /// @inheritdoc IFaults
     function applyOutage(uint256 id, uint256[] calldata leases) external {
+        // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        if (state == FaultState.Running || state == FaultState.Dropped) _wrong(id, state);
+        if (state == FaultState.Running || state == FaultState.Dropped) _revertState(id, state);
         bool registers = state < FaultState.Executed;
         uint256 cells = 8 * uint256(_seen(fault.machine).gpus);
+
+        // Effect, Interact, Log of each lease
         bool any;
         for (uint256 i = 0; i < leases.length; ++i) {
             if (_apply(id, fault, leases[i], registers, cells)) any = true;
@@ -30,7 +33,7 @@ abstract contract Paying is Filing {
         // Check
         Fault storage fault = _fault(id);
         FaultState state = fault.state;
-        if (state < FaultState.Filed || state > FaultState.Upheld) _wrong(id, state);
+        if (state < FaultState.Filed || state > FaultState.Upheld) _revertState(id, state);
         if (block.timestamp <= fault.deadline) revert AppealOpen(id, fault.deadline);
 
         // Effect
@@ -47,7 +50,10 @@ abstract contract Paying is Filing {
 
     /// @inheritdoc IFaults
     function compensate(uint256 id, uint256[] calldata leases) external {
-        Fault storage fault = _in(id, FaultState.Executed);
+        // Check
+        Fault storage fault = _faultIn(id, FaultState.Executed);
+
+        // Effect, Interact, Log of each part. Only inside the pool's ledger.
         for (uint256 i = 0; i < leases.length; ++i) {
             Loss storage loss = _losses[id][leases[i]];
             uint96 part = loss.part;
@@ -72,6 +78,7 @@ abstract contract Paying is Filing {
         private
         returns (bool applied)
     {
+        // Check
         Loss storage loss = _losses[id][lease];
         if (loss.tenant != address(0)) return false;
         // Nothing is known of a lease that is no more: nobody spoils a batch by using its slot again.
@@ -83,6 +90,7 @@ abstract contract Paying is Filing {
         bool pauses = active && fault.kind != FaultKind.FalseHardware;
         if (time == 0 || !(registers || pauses)) return false;
 
+        // Effect, Interact, Log
         uint96 part;
         if (registers) part = _register(fault, Cells.count(seen.placement), time, cells);
         (loss.tenant, loss.part) = (seen.tenant, part);
@@ -113,6 +121,8 @@ abstract contract Paying is Filing {
         to[2] = attested ? address(committee) : address(uint160(uint256(reporter)));
         (amounts[0], amounts[1], amounts[2]) = (slash - pot - reported, pot, reported);
         if (reporter == 0) to[2] = to[0]; // nobody gets nothing
+
+        // Interact, Log
         _hooks().moveStake(fault.machine, to, amounts);
         if (attested) committee.credit(reporter, reported);
         emit FaultExecuted(id, fault.machine, slash, pot, reported, amounts[0], to[0]);

@@ -16,12 +16,15 @@ abstract contract Reporting is Challenging {
 
     /// @inheritdoc IFaults
     function reportOutage(uint32 machine) external returns (uint256 fault) {
+        // Check
         Stake memory seen = _seen(machine);
         _only(seen.operator);
-        _notDown(machine);
+        _requireNotDown(machine);
         // What is not in service cannot fail; and an operator's key must not hold up a stake on its way out.
         if (seen.retiredAt != 0) revert IControllerErrors.MachineRetiredAlready(machine);
-        _noChallenge(machine);
+        _requireNoChallenge(machine);
+
+        // Effect, Interact, Log
         fault = _begin(machine, FaultKind.SelfReported, block.timestamp, seen.params, 0, seen);
     }
 
@@ -44,24 +47,30 @@ abstract contract Reporting is Challenging {
 
     /// @inheritdoc IFaults
     function recover(uint32 machine, uint64 issuedAt, bytes calldata proof) external {
+        // Check
         uint256 id = _running(machine);
         Stake memory seen = _seen(machine);
         address actor = _actor();
         if (actor != seen.operator && actor != seen.provider) {
             bytes32 hash = keccak256(abi.encode(RECOVER_TYPE, seen.operator, machine, issuedAt));
-            _issued(seen.operator, issuedAt, _faults[id].from, hash, proof);
+            _requireIssued(seen.operator, issuedAt, _faults[id].from, hash, proof);
         }
+
+        // Effect, Interact, Log
         _end(id, seen);
     }
 
     /// @inheritdoc IFaults
     function roll(uint32 machine) external {
+        // Check
         uint256 id = _running(machine);
         Stake memory seen = _seen(machine);
         if (seen.retiredAt != 0) return _end(id, seen);
         Fault storage fault = _faults[id];
         uint256 until = fault.from + ROLL_AFTER;
         if (block.timestamp <= until) revert OutageTooShort(until);
+
+        // Effect, Interact, Log
         _file(id, block.timestamp, seen);
         _begin(machine, fault.kind, block.timestamp, fault.rules, fault.reporter, seen);
     }

@@ -15,7 +15,7 @@ abstract contract Ruling is Filing {
     /// @inheritdoc IFaults
     function appeal(uint256 id) external {
         // Check
-        Fault storage fault = _in(id, FaultState.Filed);
+        Fault storage fault = _faultIn(id, FaultState.Filed);
         _only(_seen(fault.machine).provider);
         Judging memory rules = _rules(fault.rules);
         if (rules.arbiter == address(0)) revert NobodyRules(id);
@@ -35,7 +35,7 @@ abstract contract Ruling is Filing {
     /// @inheritdoc IFaults
     function rule(uint256 id, bool stands) external {
         // Check
-        Fault storage fault = _in(id, FaultState.Appealed);
+        Fault storage fault = _faultIn(id, FaultState.Appealed);
         Judging memory rules = _rules(fault.rules);
         _only(rules.arbiter);
         if (block.timestamp > fault.deadline) revert RulingOver(id, fault.deadline);
