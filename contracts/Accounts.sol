@@ -232,9 +232,12 @@ contract Accounts is IAccounts, EIP712 {
 
     /// @inheritdoc IAccounts
     function rescue(address token, address to, uint256 amount) external {
+        // Check
         if (msg.sender != address(this)) revert NotAuthorized(msg.sender);
         address account = _actor;
         if (account.codehash != _groupCodeHash) revert NotDeployed(account);
+
+        // Interact
         GroupAccount(payable(account)).send(token, to, amount);
     }
 

@@ -61,14 +61,18 @@ contract Controller is Machines, Leases {
         external
         nonReentrant
     {
+        // Interact. Before all else, and nothing that follows relies on it.
         try IERC20Permit(address(_token())).permit(msg.sender, address(this), amount, deadline, v, r, s) {} catch {}
         _deposit(to, amount);
     }
 
     /// @inheritdoc IControllerMain
     function transfer(address to, uint256 amount) external nonReentrant {
-        _receiver(to);
+        // Check
+        _requireReceiver(to);
         address from = _actor();
+
+        // Effect, Log
         _debit(from, amount);
         _credit(to, amount);
         emit Transferred(from, to, amount);
@@ -76,19 +80,29 @@ contract Controller is Machines, Leases {
 
     /// @inheritdoc IControllerMain
     function withdraw(address to, uint256 amount) external nonReentrant {
-        _receiver(to);
+        // Check
+        _requireReceiver(to);
         if (amount == 0) revert ZeroAmount();
+
+        // Effect, Log
         address account = _actor();
         uint256 left = _debit(account, amount);
         emit Withdrawn(account, to, amount, left);
+
+        // Interact
         _token().safeTransfer(to, amount);
     }
 
     function _deposit(address to, uint256 amount) private {
-        _receiver(to);
+        // Check
+        _requireReceiver(to);
         if (amount == 0) revert ZeroAmount();
+
+        // Effect, Log
         _credit(to, amount);
         emit Deposited(to, msg.sender, amount, _balance(to));
+
+        // Interact. Reverts all of it if less arrives.
         _pull(msg.sender, amount);
     }
 }

@@ -21,7 +21,16 @@ import {
     Terms
 } from "./interfaces/IControllerTypes.sol";
 import {Billing} from "./libraries/Billing.sol";
-import {Account, AccountSlots, LeaseBill, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
+import {
+    Account,
+    AccountSlots,
+    LeaseBill,
+    LeaseBody,
+    LeaseHead,
+    LeaseId,
+    MachineHead,
+    StoredTerms
+} from "./libraries/Slots.sol";
 import {Rules} from "./libraries/Rules.sol";
 
 /// @title The colder part of a pool: the companions' hooks, its owner's affairs, and reads.
@@ -72,6 +81,8 @@ contract ControllerExt is Hooks, IControllerExt {
             Account account = _providers[providers[i]];
             uint256 due = account.feesDue();
             if (due == 0) continue;
+
+            // Effect, Log
             _providers[providers[i]] = account.withNoneDue();
             _credit(treasury_, due);
             emit FeesPulled(providers[i], treasury_, due);
@@ -187,10 +198,10 @@ contract ControllerExt is Hooks, IControllerExt {
 
     /// @inheritdoc IControllerExt
     function tenancyOf(uint256 id) external view returns (Tenancy memory seen) {
-        Lease storage lease = _leases[id >> 16];
+        Lease storage lease = _leases[LeaseId.wrap(id).slot()];
         LeaseHead head = lease.head;
         LeaseBody body = lease.body;
-        if (body.generation() != uint16(id)) return seen;
+        if (!body.isOf(LeaseId.wrap(id))) return seen;
         seen.tenant = head.tenant();
         seen.machine = head.machine();
         seen.placement = head.placement();
@@ -202,10 +213,10 @@ contract ControllerExt is Hooks, IControllerExt {
 
     /// @inheritdoc IControllerExt
     function leaseOf(uint256 id) external view returns (LeaseView memory seen) {
-        Lease storage lease = _leases[id >> 16];
+        Lease storage lease = _leases[LeaseId.wrap(id).slot()];
         LeaseHead head = lease.head;
         LeaseBody body = lease.body;
-        if (body.generation() != uint16(id)) return seen;
+        if (!body.isOf(LeaseId.wrap(id))) return seen;
         seen.tenant = head.tenant();
         seen.machine = head.machine();
         seen.placement = head.placement();
@@ -364,7 +375,7 @@ contract ControllerExt is Hooks, IControllerExt {
     function _settledOf(LeaseBill bill, LeaseHead head, LeaseBody body) private view returns (uint256) {
         LeaseState state = LeaseState(head.state());
         if (state != LeaseState.Ended && state != LeaseState.Rejected) return bill.settled();
-        uint256 total = _total(bill, head, body, body.end());
+        uint256 total = _owedUntil(bill, head, body, body.end());
         return state == LeaseState.Ended ? total : Billing.portion(total, _rulebook(body.params()).holdFeeBps());
     }
 
@@ -378,7 +389,7 @@ contract ControllerExt is Hooks, IControllerExt {
     }
 
     function _setTreasury(address treasury_) private {
-        _receiver(treasury_);
+        _requireReceiver(treasury_);
         _treasury = treasury_;
         emit TreasurySet(treasury_);
     }

@@ -82,7 +82,7 @@ abstract contract ControllerStorage {
     mapping(uint256 version => Params) internal _params;
     mapping(uint256 machine => Machine) internal _machines;
     mapping(uint256 machine => mapping(uint256 revision => StoredTerms)) internal _terms;
-    /// @dev By slot, that is `leaseId >> 16`.
+    /// @dev By `LeaseId.slot`.
     mapping(uint256 slot => Lease) internal _leases;
     /// @dev Bits of signed offers that were used or cancelled.
     mapping(address provider => mapping(uint256 word => uint256 mask)) internal _offers;

@@ -25,7 +25,10 @@ contract GroupAccount is IERC1271 {
 
     /// @notice Sends `amount` of `token`, or of the chain's coin where `token` is zero.
     function send(address token, address to, uint256 amount) external {
+        // Check
         if (msg.sender != address(_accounts)) revert IAccounts.NotAuthorized(msg.sender);
+
+        // Interact
         if (token == address(0)) Address.sendValue(payable(to), amount);
         else IERC20(token).safeTransfer(to, amount);
     }

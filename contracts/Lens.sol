@@ -7,7 +7,7 @@ import {IController} from "./interfaces/IController.sol";
 import {IFaults} from "./interfaces/IFaults.sol";
 import {ILens, LeaseRow, MachineRow, PoolView, ProviderView} from "./interfaces/ILens.sol";
 import {IReputation} from "./interfaces/IReputation.sol";
-import {LeaseBody} from "./libraries/Slots.sol";
+import {LeaseBody, LeaseId, LeaseIds} from "./libraries/Slots.sol";
 
 /// @title Reads for programs and people: much in one call, of any pool.
 /// @dev It inherits the pool's storage to know where things lie, and keeps nothing there itself. What it is told by a
@@ -70,7 +70,7 @@ contract Lens is ControllerStorage, ILens {
         }
         bodies = asked.extsload(bodies);
         for (uint256 i = 0; i < slots.length; ++i) {
-            uint256 id = slots[i] << 16 | LeaseBody.wrap(uint256(bodies[i])).generation();
+            uint256 id = LeaseId.unwrap(LeaseIds.make(slots[i], LeaseBody.wrap(uint256(bodies[i])).generation()));
             rows[i].lease = id;
             rows[i].view_ = asked.leaseOf(id);
         }

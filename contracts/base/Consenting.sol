@@ -3,13 +3,13 @@ pragma solidity ^0.8.30;
 
 import {Consent} from "../interfaces/IControllerTypes.sol";
 import {Signatures} from "../libraries/Signatures.sol";
-import {Outages} from "./Outages.sol";
+import {Registry} from "./Registry.sol";
 
 /// @title Whether an operator has said that it serves a provider.
 /// @dev The digest names the chain, the pool, the provider and the operator: a consent that somebody else sends, or that was
 /// given to another, is worth nothing. It is good for as many machines of that provider as he likes until its deadline, for
 /// whose machines the key serves is all that it says; how many is between the two.
-abstract contract Consenting is Outages {
+abstract contract Consenting is Registry {
     bytes32 private constant OPERATE_TYPE =
         keccak256("Operate(uint256 chain,address controller,address provider,address operator,uint64 deadline)");
 
@@ -19,7 +19,7 @@ abstract contract Consenting is Outages {
 
     /// @dev What a key signed is looked at here, for `register` would pay 3,600 gas to hear the same from `Accounts`; what else
     /// proves is asked by a static call. Zero consents to nothing.
-    function _consented(address provider, address operator, Consent calldata consent) internal view {
+    function _requireConsent(address provider, address operator, Consent calldata consent) internal view {
         if (block.timestamp > consent.deadline) revert ConsentExpired(consent.deadline);
         bytes32 digest = _consentDigest(provider, operator, consent.deadline);
         bytes calldata proof = consent.proof;

@@ -5,13 +5,13 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
 import {LeaseState, MachineStatus} from "../interfaces/IControllerTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
-import {LeaseBill, LeaseBody, LeaseHead, MachineHead} from "../libraries/Slots.sol";
-import {Settling} from "./Settling.sol";
+import {LeaseBill, LeaseBody, LeaseHead, LeaseId, MachineHead} from "../libraries/Slots.sol";
+import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title What the companions may do to a pool.
 /// @dev Together they reach: the ledger of an account that has called one of them, the stake of a machine, whether a machine
 /// takes leases, and when its leases are billed and ended by others than their tenants. No ledger else, and no escrow.
-abstract contract Hooks is Settling, IControllerHooks {
+abstract contract Hooks is Lifecycle, IControllerHooks {
     /// @dev A companion calls in its own name. Zero is nobody.
     modifier onlyCompanion(uint256 index) {
         if (msg.sender != _arg(index)) revert NotAuthorized(msg.sender);
@@ -20,7 +20,10 @@ abstract contract Hooks is Settling, IControllerHooks {
 
     /// @inheritdoc IControllerHooks
     function charge(address from, uint256 amount) external nonReentrant {
+        // Check
         if (msg.sender != _arg(COMMITTEE) && msg.sender != _arg(FAULTS)) revert NotAuthorized(msg.sender);
+
+        // Effect, Log
         uint256 left = _debit(from, amount);
         _credit(msg.sender, amount);
         emit Charged(from, msg.sender, amount, left);
@@ -29,7 +32,7 @@ abstract contract Hooks is Settling, IControllerHooks {
     /// @inheritdoc IControllerHooks
     function setVerified(uint32 id, uint16 revision, bool verified) external nonReentrant onlyCompanion(COMMITTEE) {
         (Machine storage machine, MachineHead head) = _machine(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         if (revision != head.revision()) revert RevisionChanged(head.revision());
         if (verified) machine.care.lastVerified = SafeCast.toUint32(block.timestamp);
         MachineStatus status = verified ? MachineStatus.Verified : MachineStatus.Unverified;
@@ -44,10 +47,13 @@ abstract contract Hooks is Settling, IControllerHooks {
         nonReentrant
         onlyCompanion(FAULTS)
     {
+        // Check
         (Machine storage machine, MachineHead head) = _machine(id);
         uint96 stake = machine.stake;
+
+        // Check, Effect, Log of each part
         for (uint256 i = 0; i < to.length; ++i) {
-            _receiver(to[i]);
+            _requireReceiver(to[i]);
             uint96 amount = amounts[i];
             if (amount > stake) revert InsufficientBalance(head.provider(), stake, amount);
             stake -= amount;
@@ -79,15 +85,18 @@ abstract contract Hooks is Settling, IControllerHooks {
     /// @inheritdoc IControllerHooks
     /// @dev A lease that does not run has no bill to stop, and is passed over: so nobody can spoil a batch by closing one.
     function pause(uint256 id, uint32 from, uint32 to) external nonReentrant onlyCompanion(FAULTS) {
-        Lease storage lease = _leases[id >> 16];
+        // Check
+        Lease storage lease = _leases[LeaseId.wrap(id).slot()];
         LeaseHead head = lease.head;
         LeaseBody body = lease.body;
-        if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) return;
+        if (!body.isOf(LeaseId.wrap(id)) || head.state() != uint8(LeaseState.Active)) return;
         LeaseBill bill = _bill(lease, head);
         uint256 end = Billing.min(body.end(), block.timestamp);
         LeaseBill paused_ = Billing.without(bill, head.start(), end, from, to);
         if (LeaseBill.unwrap(paused_) == LeaseBill.unwrap(bill)) return;
-        lease.head = _setBill(lease, head, paused_);
+
+        // Effect, Log
+        lease.head = _storeBill(lease, head, paused_);
         emit LeasePaused(id, head.machine(), paused_.paused());
     }
 }

@@ -11,39 +11,49 @@ import {
     LeaseBill,
     LeaseBody,
     LeaseHead,
+    LeaseId,
     MachineHead,
     Rulebook,
     StoredTerms
 } from "../libraries/Slots.sol";
-import {Opening} from "./Opening.sol";
+import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title Leases: what tenants, operators and providers do every day. `Moves` and `Offers` hold the rest.
 /// @dev Time stops no exit: each can be called for ever after, and calls nobody. Slots are read once and written once, as
 /// words with named parts (`Slots`).
-abstract contract Leases is Opening, IControllerMain {
+abstract contract Leases is Lifecycle, IControllerMain {
     // ------------------------------------------------------------------------------------------------------- opening
 
     /// @inheritdoc IControllerMain
     function open(LeaseRequest calldata request) external nonReentrant returns (uint256) {
-        (MachineHead seen, StoredTerms terms) = _admit(request);
-        uint80 price = _listed(request.machine, terms, request.spot);
+        // Effect. What is over makes room first.
+        _closeWhatIsOver(request.machine, request.settle);
+
+        // Check
+        (MachineHead seen, StoredTerms terms) =
+            _requireRentable(request.machine, request.revision, request.allowUnverified);
+        uint80 price = _listedPrice(request.machine, terms, request.spot);
         uint256 duration = request.duration;
         if (duration < terms.minDuration() || duration > terms.maxDuration()) {
             revert DurationOutOfRange(duration, terms.minDuration(), terms.maxDuration());
         }
-        _availableUntil(block.timestamp + duration, terms);
-        return _open(request, seen, terms.params(), price, 0);
+        _requireAvailableUntil(block.timestamp + duration, terms);
+
+        // Check, Effect, Interact, Log
+        return _openAtPrice(request, seen, terms.params(), price, 0);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev Billing begins here: both ends of the lease move to now. Whether the machine is down is not asked, for a slot's
     /// price: nothing is billed while it is.
     function start(uint256 id, bytes32 endpoint) external nonReentrant {
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        // Check
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Opened);
         _only(_machines[head.machine()].operator);
         uint256 deadline = _startDeadline(head, body);
         if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
 
+        // Effect, Log
         uint32 end = SafeCast.toUint32(block.timestamp + (body.end() - head.start()));
         lease.head = head.withState(uint8(LeaseState.Active)).withStart(uint32(block.timestamp));
         lease.body = body.withEnd(end);
@@ -54,37 +64,46 @@ abstract contract Leases is Opening, IControllerMain {
 
     /// @inheritdoc IControllerMain
     function decline(uint256 id, bytes32 reason) external nonReentrant {
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        // Check
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Opened);
         Machine storage machine = _machines[head.machine()];
         _only(machine.operator);
         uint256 deadline = _startDeadline(head, body);
         if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
+
+        // Effect, Log
         _count(machine.head.provider(), AccountSlots.DECLINED);
-        _finish(lease, head, body, LeaseState.Cancelled, 0, 0);
+        _payOut(lease, head, body, LeaseState.Cancelled, 0, 0);
         emit LeaseDeclined(id, head.machine(), reason, body.deposit());
     }
 
     /// @inheritdoc IControllerMain
     function cancelUnstarted(uint256 id) external nonReentrant {
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Opened);
+        // Check
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Opened);
         uint256 deadline = _startDeadline(head, body);
         if (block.timestamp <= deadline) revert StartWindowOpen(id, deadline);
+
+        // Effect, Log
         _cancel(id, lease, head, body);
     }
 
     /// @inheritdoc IControllerMain
     /// @dev A trial is cheap, never free: the hold fee pays the provider for cells that nobody else could have.
     function reject(uint256 id) external nonReentrant {
+        // Check
         (Lease storage lease, LeaseHead head, LeaseBody body) = _lease(id);
         _only(head.tenant());
         if (head.state() == uint8(LeaseState.Opened)) {
             uint256 deadline = _startDeadline(head, body);
             if (block.timestamp > deadline) revert StartWindowPassed(id, deadline);
         } else {
-            _require(id, head, LeaseState.Active);
+            _requireState(id, head, LeaseState.Active);
             uint256 deadline = _trialEnd(head, body);
             if (block.timestamp >= deadline) revert TrialOver(id, deadline);
         }
+
+        // Effect, Log
         _reject(id, lease, head, body);
     }
 
@@ -93,9 +112,9 @@ abstract contract Leases is Opening, IControllerMain {
     /// @inheritdoc IControllerMain
     function extend(uint256 id, uint32 duration) external nonReentrant {
         // Check
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Active);
         if (head.flags() & NOTICED != 0) revert UnderNotice(id);
-        _notOver(id, body);
+        _requireNotOver(id, body);
         if (duration == 0) revert ZeroAmount();
         if (_machines[head.machine()].head.status() & DELISTED != 0) {
             revert MachineDelisted(head.machine());
@@ -106,7 +125,7 @@ abstract contract Leases is Opening, IControllerMain {
         // What a provider signed for so many seconds lasts no longer.
         uint256 most = head.flags() & OFFERED != 0 ? body.end() - block.timestamp : terms.maxDuration();
         if (ahead > most) revert DurationOutOfRange(ahead, 0, most);
-        _availableUntil(end, terms);
+        _requireAvailableUntil(end, terms);
 
         // Effect. The escrow of the whole time, less what is held: never the sum of roundings.
         LeaseBill bill = _bill(lease, head);
@@ -125,8 +144,8 @@ abstract contract Leases is Opening, IControllerMain {
         (, LeaseHead head, LeaseBody body) = _lease(id);
         _only(head.tenant());
         if (head.state() != uint8(LeaseState.Opened)) {
-            _require(id, head, LeaseState.Active);
-            _notOver(id, body);
+            _requireState(id, head, LeaseState.Active);
+            _requireNotOver(id, body);
         }
         emit WorkloadSet(id, head.machine(), workload);
     }
@@ -137,13 +156,13 @@ abstract contract Leases is Opening, IControllerMain {
     /// counts for nothing: that is what its price was for.
     function terminate(uint256 id) external nonReentrant {
         // Check
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Active);
         Machine storage machine = _machines[head.machine()];
         address provider = machine.head.provider();
         bool spot = head.flags() & SPOT != 0;
         if (!spot || _actor() != machine.operator) _only(provider);
         if (head.flags() & NOTICED != 0) revert UnderNotice(id);
-        _notOver(id, body);
+        _requireNotOver(id, body);
 
         // Effect
         uint256 end = body.end();
@@ -170,7 +189,7 @@ abstract contract Leases is Opening, IControllerMain {
     function publishResult(uint256 id, bytes calldata cid) external nonReentrant {
         (, LeaseHead head,) = _lease(id);
         _only(_machines[head.machine()].operator);
-        if (head.state() != uint8(LeaseState.Ended)) _require(id, head, LeaseState.Active);
+        if (head.state() != uint8(LeaseState.Ended)) _requireState(id, head, LeaseState.Active);
         emit ResultPublished(id, head.machine(), cid);
     }
 
@@ -180,16 +199,17 @@ abstract contract Leases is Opening, IControllerMain {
     /// @dev While Opened only the tenant may close, or anyone once the start window has passed. In between nobody else
     /// can make the tenant pay a hold fee, however short the lease.
     function close(uint256 id) external nonReentrant {
+        // Check, Effect, Log: one way for each state and caller.
         (Lease storage lease, LeaseHead head, LeaseBody body) = _lease(id);
         if (head.state() == uint8(LeaseState.Opened)) {
             if (block.timestamp > _startDeadline(head, body)) return _cancel(id, lease, head, body);
             _only(head.tenant());
             return _reject(id, lease, head, body);
         }
-        _require(id, head, LeaseState.Active);
+        _requireState(id, head, LeaseState.Active);
         if (_actor() == head.tenant()) _close(id, lease, head, body, false);
         else if (block.timestamp < body.end()) revert NotAuthorized(_actor());
-        else _closeOver(id, lease, head, body, true);
+        else _closeForOthers(id, lease, head, body, true);
     }
 
     /// @inheritdoc IControllerMain
@@ -209,24 +229,25 @@ abstract contract Leases is Opening, IControllerMain {
         (Machine storage machine, MachineHead seen) = _machine(head.machine());
         _count(seen.provider(), AccountSlots.UNSTARTED);
         if (seen.status() & STALLED == 0) _setStatus(head.machine(), machine, seen, seen.status() | STALLED);
-        _finish(lease, head, body, LeaseState.Cancelled, 0, 0);
+        _payOut(lease, head, body, LeaseState.Cancelled, 0, 0);
         emit LeaseCancelled(id, head.machine(), body.deposit());
     }
 
     function _reject(uint256 id, Lease storage lease, LeaseHead head, LeaseBody body) private {
         LeaseBill bill;
-        (head, body, bill) = _stop(lease, head, body, false);
-        uint256 held = Billing.portion(_total(bill, head, body, body.end()), _rulebook(body.params()).holdFeeBps());
+        (head, body, bill) = _stopBill(lease, head, body, false);
+        uint256 held = Billing.portion(_owedUntil(bill, head, body, body.end()), _rulebook(body.params()).holdFeeBps());
         // Nothing is settled yet: no claim reaches into a trial, and no resize happens in one.
-        (uint96 paid, uint96 fee, uint96 refunded) = _finish(lease, head, body, LeaseState.Rejected, 0, held);
+        (uint96 paid, uint96 fee, uint96 refunded) = _payOut(lease, head, body, LeaseState.Rejected, 0, held);
         emit LeaseRejected(id, head.machine(), paid, fee, refunded);
     }
 
     function _claim(uint256 id) private returns (bool) {
-        Lease storage lease = _leases[id >> 16];
+        // Check
+        Lease storage lease = _leases[LeaseId.wrap(id).slot()];
         LeaseHead head = lease.head;
         LeaseBody body = lease.body;
-        if (body.generation() != uint16(id) || head.state() != uint8(LeaseState.Active)) return false;
+        if (!body.isOf(LeaseId.wrap(id)) || head.state() != uint8(LeaseState.Active)) return false;
         Machine storage machine = _machines[head.machine()];
         MachineHead seen = machine.head;
         Rulebook rules = _rulebook(body.params());
@@ -237,12 +258,13 @@ abstract contract Leases is Opening, IControllerMain {
             uint256 reached = block.timestamp - rules.claimLag();
             if (reached < until) until = reached;
         }
-        if (_isTouched(seen)) until = _claimableUntil(machine, seen, Billing.began(bill, head.start()), until);
+        if (seen.hasAny(DOWN | HELD)) until = _claimableUntil(machine, seen, Billing.began(bill, head.start()), until);
         uint256 total = Billing.total(bill, body.price(), Cells.count(head.placement()), head.start(), until);
         uint256 settled = bill.settled();
         if (total <= settled) return false;
 
-        (uint96 paid, uint96 fee) = _pay(seen.provider(), settled, total, rules.feeBps());
+        // Effect, Log
+        (uint96 paid, uint96 fee) = _payProvider(seen.provider(), settled, total, rules.feeBps());
         if (head.flags() & STALE != 0) lease.head = head.withFlags(head.flags() & ~STALE);
         lease.bill = bill.withSettled(uint96(total)); // at most the deposit
         emit LeaseClaimed(id, head.machine(), uint96(total), paid, fee);

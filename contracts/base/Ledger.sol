@@ -135,7 +135,7 @@ abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErr
         SafeCast.toUint96(holds);
     }
 
-    function _receiver(address to) internal view {
+    function _requireReceiver(address to) internal view {
         if (to == address(0)) revert ZeroAddress();
         if (to == address(this)) revert SelfTransfer();
     }

@@ -29,7 +29,7 @@ abstract contract Machines is Consenting, IControllerMain {
         if (gpus == 0 || gpus > 8) revert InvalidGpuCount(gpus);
         if (!Cells.isShare(smallestShare, 1)) revert InvalidSmallestShare(smallestShare);
         address provider = _actor();
-        _consented(provider, operator, consent);
+        _requireConsent(provider, operator, consent);
         if (_pool.gated && !IDirectory(_arg(DIRECTORY)).isLicensed(provider)) revert Unlicensed(provider);
         uint16 version = _versionInForce();
         uint96 stake = SafeCast.toUint96(_minimumStake(provider, gpus, _params[version].minStakePerGpu));
@@ -57,7 +57,7 @@ abstract contract Machines is Consenting, IControllerMain {
     /// @inheritdoc IControllerMain
     function setTerms(uint32 id, Terms calldata terms) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         uint16 version = _versionInForce();
         uint16 revision = head.revision() + 1;
         uint16 before = _terms[id][revision - 1].params();
@@ -73,7 +73,7 @@ abstract contract Machines is Consenting, IControllerMain {
     /// @dev A machine that is down comes back through `Faults.recover`, which clears a stall too.
     function recover(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
-        _notDown(id, machine, head);
+        _requireNotDown(id, machine, head);
         if (head.status() & STALLED == 0) revert MachineNotStalled(id);
         _setStatus(id, machine, head, head.status() & ~STALLED);
     }
@@ -83,7 +83,7 @@ abstract contract Machines is Consenting, IControllerMain {
     function addStake(uint32 id, uint96 amount) external nonReentrant {
         // Check
         (Machine storage machine, MachineHead head) = _machine(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         if (amount == 0) revert ZeroAmount();
         address from = _actor();
 
@@ -102,7 +102,7 @@ abstract contract Machines is Consenting, IControllerMain {
     /// ones, and a lease past its end can be closed by anyone.
     function retire(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         if (head.leased() != 0) revert MachineBusy(id, head.leased());
         uint32 retiredAt = SafeCast.toUint32(block.timestamp);
         machine.care.retiredAt = retiredAt;

@@ -13,30 +13,36 @@ import {
     LeaseBody,
     LeaseHead,
     LeaseHeads,
+    LeaseId,
     MachineHead,
     StoredTerms
 } from "../libraries/Slots.sol";
-import {Opening} from "./Opening.sol";
+import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title Leases that change their size, their machine or their tenant.
-abstract contract Moves is Opening, IControllerMoves {
+abstract contract Moves is Lifecycle, IControllerMoves {
     // ---------------------------------------------------------------------------------------------------------- resize
 
     /// @inheritdoc IControllerMoves
     /// @dev The provider has what accrued up to now, at once; then a new segment begins, whose escrow takes the place of what
     /// was left. To grow is to rent more: a machine that is delisted, or asks for other terms by now, sells no more to a lease.
     function resize(uint256 id, uint8 share, uint16 placement) external nonReentrant {
-        (Lease storage lease, LeaseHead head, LeaseBody body) = _live(id, LeaseState.Active);
+        // Check
+        (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Active);
         MachineHead seen = _resizable(id, head, body, share);
+
+        // Effect. What accrued is paid, then the place and the escrow are those of the new segment.
         (LeaseBill bill, uint96 paid, uint96 fee) = _settleSegment(lease, head, body, seen.provider());
         seen = seen.withFreed(Cells.cells(head.placement()));
-        head = head.withPlacement(_occupy(head.machine(), seen, share, placement));
-        head = _setBill(lease, head, bill);
+        head = head.withPlacement(_takeCells(head.machine(), seen, share, placement));
+        head = _storeBill(lease, head, bill);
         lease.head = head;
         uint256 escrow = Billing.held(bill, body.price(), Cells.count(head.placement()), head.start(), body.end());
         uint96 held = body.deposit();
         body = body.withDeposit(SafeCast.toUint96(escrow));
         lease.body = body;
+
+        // Effect, Interact, Log
         _levelEscrow(id, head, body, held, paid, fee);
     }
 
@@ -46,12 +52,12 @@ abstract contract Moves is Opening, IControllerMoves {
         returns (MachineHead seen)
     {
         _only(head.tenant());
-        _notOver(id, body);
+        _requireNotOver(id, body);
         uint256 trialEnd = _trialEnd(head, body);
         if (block.timestamp < trialEnd) revert TrialRunning(id, trialEnd);
         Machine storage machine = _machines[head.machine()];
         seen = machine.head;
-        _notDown(head.machine(), machine, seen);
+        _requireNotDown(head.machine(), machine, seen);
         if (share <= Cells.count(head.placement())) return seen;
         if (seen.status() & DELISTED != 0) revert MachineDelisted(head.machine());
         if (body.revision() != seen.revision()) revert RevisionChanged(seen.revision());
@@ -64,8 +70,8 @@ abstract contract Moves is Opening, IControllerMoves {
         returns (LeaseBill bill, uint96 paid, uint96 fee)
     {
         bill = _bill(lease, head);
-        uint96 settled = uint96(_total(bill, head, body, block.timestamp)); // at most the deposit
-        (paid, fee) = _pay(provider, bill.settled(), settled, _rulebook(body.params()).feeBps());
+        uint96 settled = uint96(_owedUntil(bill, head, body, block.timestamp)); // at most the deposit
+        (paid, fee) = _payProvider(provider, bill.settled(), settled, _rulebook(body.params()).feeBps());
         bill = LeaseBills.make(settled, 0, uint32(block.timestamp), settled); // the end is later
     }
 
@@ -94,21 +100,26 @@ abstract contract Moves is Opening, IControllerMoves {
         nonReentrant
         returns (uint256 backup)
     {
+        // Check, Effect. The lease ends, and its refund is the tenant's.
         (LeaseHead head, LeaseBody body, uint96 refunded) =
             _leave(id, keccak256(abi.encode(machine, revision, placement, workload)));
-        (MachineHead seen, StoredTerms terms) = _admit(machine, revision, true);
+
+        // Check, Effect. The standby opens out of it.
+        (MachineHead seen, StoredTerms terms) = _requireRentable(machine, revision, true);
         uint8 share = uint8(Cells.count(placement == 0 ? head.placement() : placement));
         head = LeaseHeads.make(
             head.tenant(),
             machine,
-            _occupy(machine, seen, share, placement),
+            _takeCells(machine, seen, share, placement),
             uint8(LeaseState.Opened),
             head.flags() & SPOT,
             uint32(block.timestamp)
         );
         body = _standby(id, revision, head, terms, body.end(), refunded);
-        backup = _write(head, body, 0);
+        backup = LeaseId.unwrap(_storeLease(head, body, 0));
         _debit(head.tenant(), body.deposit()); // at most what `_leave` has credited
+
+        // Log
         _logOpened(backup, body, 0, workload, head, 0);
         emit FailedOver(id, backup);
     }
@@ -118,9 +129,9 @@ abstract contract Moves is Opening, IControllerMoves {
     /// `body` is as it was before, with the end that it had.
     function _leave(uint256 id, bytes32 digest) private returns (LeaseHead head, LeaseBody body, uint96 refunded) {
         Lease storage lease;
-        (lease, head, body) = _live(id, LeaseState.Active);
+        (lease, head, body) = _leaseIn(id, LeaseState.Active);
         if (head.flags() & BACKED == 0 || lease.backup != digest) revert WrongBackup(id);
-        _notOver(id, body);
+        _requireNotOver(id, body);
         Machine storage machine = _machines[head.machine()];
         MachineHead seen = machine.head;
         if (!_isDown(seen)) revert MachineNotDown(head.machine());
@@ -137,12 +148,12 @@ abstract contract Moves is Opening, IControllerMoves {
         view
         returns (LeaseBody)
     {
-        uint80 price = _listed(head.machine(), terms, head.flags() & SPOT != 0);
+        uint80 price = _listedPrice(head.machine(), terms, head.flags() & SPOT != 0);
         uint256 cells = Cells.count(head.placement());
         uint256 duration = Billing.min(end - block.timestamp, Billing.affordable(price, cells, refunded));
         duration = Billing.min(duration, terms.maxDuration());
         if (duration < terms.minDuration()) revert NothingLeftFor(id, terms.minDuration(), duration);
-        _availableUntil(block.timestamp + duration, terms);
+        _requireAvailableUntil(block.timestamp + duration, terms);
         return LeaseBodies.make(
             uint96(Billing.escrow(price, cells, duration)), // at most the refund
             price,
@@ -161,9 +172,9 @@ abstract contract Moves is Opening, IControllerMoves {
     function transferLease(uint256 id, address to, uint256 deadline, bytes calldata proof) external nonReentrant {
         // Check
         (Lease storage lease, LeaseHead head,) = _lease(id);
-        if (head.state() != uint8(LeaseState.Opened)) _require(id, head, LeaseState.Active);
+        if (head.state() != uint8(LeaseState.Opened)) _requireState(id, head, LeaseState.Active);
         _only(head.tenant());
-        _receiver(to);
+        _requireReceiver(to);
         if (block.timestamp > deadline) revert OfferExpired(deadline);
         bytes32 digest = _accounts.acceptTransferDigest(to, address(this), id, deadline);
         if (_acceptances[digest]) revert AcceptanceUsed(digest);

@@ -4,12 +4,12 @@ pragma solidity ^0.8.30;
 import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
 import {LeaseRequest, Offer} from "../interfaces/IControllerTypes.sol";
 import {MachineHead, StoredTerms} from "../libraries/Slots.sol";
-import {Opening} from "./Opening.sol";
+import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title Leases at terms that a provider signed.
 /// @dev An offer stands in place of the listed price, durations and last day; all else that `open` asks for holds. It works
 /// once, for what it says and no more: neither `extend` nor a larger `resize` stretches it.
-abstract contract Offers is Opening, IControllerMoves {
+abstract contract Offers is Lifecycle, IControllerMoves {
     bytes32 private constant OFFER_TYPE = keccak256(
         "Offer(address account,uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,"
         "address tenant,uint256 nonce,uint64 expiresAt)"
@@ -25,7 +25,9 @@ abstract contract Offers is Opening, IControllerMoves {
         bytes32 fault = _mismatch(request, offer);
         if (fault != 0) revert OfferMismatch(fault);
         if (block.timestamp > offer.expiresAt) revert OfferExpired(offer.expiresAt);
-        (MachineHead seen, StoredTerms terms) = _admit(request);
+        _closeWhatIsOver(request.machine, request.settle);
+        (MachineHead seen, StoredTerms terms) =
+            _requireRentable(request.machine, request.revision, request.allowUnverified);
         address provider = seen.provider();
         if (offer.account != provider) revert OfferMismatch("account");
         if (!_accounts.isAuthorized(provider, offerDigest(offer), proof)) revert WrongProof(provider);
@@ -35,7 +37,7 @@ abstract contract Offers is Opening, IControllerMoves {
         uint256 bit = 1 << (offer.nonce & 0xFF);
         if (used & bit != 0) revert OfferUsed(offer.nonce);
         _offers[provider][offer.nonce >> 8] = used | bit;
-        id = _open(request, seen, terms.params(), offer.price, OFFERED);
+        id = _openAtPrice(request, seen, terms.params(), offer.price, OFFERED);
         emit OfferTaken(provider, offer.nonce, id);
     }
 

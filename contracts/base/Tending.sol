@@ -12,7 +12,7 @@ abstract contract Tending is Consenting, IControllerMoves {
     /// @inheritdoc IControllerMoves
     function setHardware(uint32 id, bytes32 hardware) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         uint16 revision = head.revision() + 1;
         head = head.withRevision(revision);
         machine.head = head;
@@ -27,7 +27,7 @@ abstract contract Tending is Consenting, IControllerMoves {
     /// @dev Also after `retire`: a leaked key must always be replaceable.
     function setOperator(uint32 id, address operator, Consent calldata consent) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _consented(head.provider(), operator, consent);
+        _requireConsent(head.provider(), operator, consent);
         machine.operator = operator;
         emit OperatorSet(id, operator);
     }
@@ -55,14 +55,14 @@ abstract contract Tending is Consenting, IControllerMoves {
     /// @inheritdoc IControllerMoves
     function delist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         _setStatus(id, machine, head, head.status() | DELISTED);
     }
 
     /// @inheritdoc IControllerMoves
     function relist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
-        _notRetired(id, head);
+        _requireNotRetired(id, head);
         _setStatus(id, machine, head, head.status() & ~DELISTED);
     }
 }

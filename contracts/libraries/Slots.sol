@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// @dev The storage slots that most calls touch, as words with named parts: read once, changed on the stack, written once.
-/// A packed struct would be read and written field by field, at 100 gas each time.
+/// @dev A lease's id, and the storage slots that most calls touch, as words with named parts: read once, changed on the
+/// stack, written once. A packed struct would be read and written field by field, at 100 gas each time.
 /// The lists give each part's bits, lowest first.
+
+/// @dev Which lease is meant: `slot << 16 | generation`. A slot is used again once its lease is over, and each use of it is a
+/// generation, from 0. Callers, events and errors name a lease by the number; whoever looks for it, or makes one, takes
+/// `LeaseId`. The number may be that of no lease, or of one whose slot has a later one by now.
+type LeaseId is uint256;
 
 /// @dev tenant 160, machine 32, placement 16, state 8 (LeaseState), flags 8, start 32. While Opened, `start` is when it was
 /// opened.
@@ -32,6 +37,7 @@ type Rulebook is uint256;
 /// @dev feesPaid 96, feesDue 96, declined 20, unstarted 20, terminated 24.
 type Account is uint256;
 
+using LeaseIds for LeaseId global;
 using LeaseHeads for LeaseHead global;
 using LeaseBodies for LeaseBody global;
 using LeaseBills for LeaseBill global;
@@ -39,6 +45,32 @@ using MachineHeads for MachineHead global;
 using TermsSlots for StoredTerms global;
 using Rulebooks for Rulebook global;
 using AccountSlots for Account global;
+
+library LeaseIds {
+    /// @dev The first lease of a slot.
+    function first(uint256 slot_) internal pure returns (LeaseId) {
+        return LeaseId.wrap(slot_ << 16);
+    }
+
+    function make(uint256 slot_, uint16 generation_) internal pure returns (LeaseId) {
+        return LeaseId.wrap(slot_ << 16 | generation_);
+    }
+
+    function slot(LeaseId id) internal pure returns (uint256) {
+        return LeaseId.unwrap(id) >> 16;
+    }
+
+    function generation(LeaseId id) internal pure returns (uint16) {
+        return uint16(LeaseId.unwrap(id));
+    }
+
+    /// @dev The lease after this one in its slot, whose generation is not the last.
+    function next(LeaseId id) internal pure returns (LeaseId) {
+        unchecked {
+            return LeaseId.wrap(LeaseId.unwrap(id) + 1);
+        }
+    }
+}
 
 library LeaseHeads {
     function make(address tenant_, uint32 machine_, uint16 placement_, uint8 state_, uint8 flags_, uint32 start_)
@@ -135,6 +167,11 @@ library LeaseBodies {
 
     function withDeposit(LeaseBody body, uint96 deposit_) internal pure returns (LeaseBody) {
         return LeaseBody.wrap(LeaseBody.unwrap(body) & ~uint256(type(uint96).max) | deposit_);
+    }
+
+    /// @dev Whether it is that lease's, and not of an earlier or later one in its slot.
+    function isOf(LeaseBody body, LeaseId id) internal pure returns (bool) {
+        return LeaseBody.unwrap(body) >> 240 == LeaseId.unwrap(id) & 0xFFFF;
     }
 
     /// @dev On a body that has none yet.

@@ -159,7 +159,7 @@ contract BillingProofs {
         uint256 settled = l.bill.settled();
         uint256 total = _total(l, until);
         assert(total >= settled && total <= l.deposit);
-        // As `_finish` and `_pay`, casts and all.
+        // As `_payOut` and `_payProvider`, casts and all.
         _fees(settled, total, bps);
         uint256 feeAfter = Billing.portion(total, bps);
         uint256 feeAdded = feeAfter - Billing.portion(settled, bps);
