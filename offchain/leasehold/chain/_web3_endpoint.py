@@ -1,0 +1,113 @@
+"""A node behind somebody's own web3.py client, with whatever provider, middleware and connection that has.
+
+Its answers are looked at as any node's: a middleware that makes something else of them gets no further than a node that
+does.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import ClientError, ClientResponseError
+from web3 import AsyncWeb3
+from web3.exceptions import ProviderConnectionError, TooManyRequests, Web3Exception
+from web3.providers.async_base import AsyncBaseProvider
+from web3.types import RPCEndpoint
+from websockets.exceptions import WebSocketException
+
+from leasehold.chain._endpoint import (
+    BatchRefused,
+    Endpoint,
+    Limited,
+    NodeRequest,
+    Unanswered,
+    is_limit,
+    words_of,
+)
+from leasehold.chain._http_endpoint import seconds_of
+from leasehold.chain._web3_terms import answered_error, plain
+
+_NO_ANSWER = (Web3Exception, ClientError, WebSocketException, OSError)
+
+
+class Web3Endpoint(Endpoint):
+    """w3: connected already, where its provider is one that has to be; it stays its owner's to close."""
+
+    def __init__(self, w3: "AsyncWeb3[Any]") -> None:
+        super().__init__(_named(w3.provider))
+        self._w3 = w3
+
+    async def parts(self, requests: Sequence[NodeRequest], seconds: float) -> Mapping[int, Any]:
+        """As `Endpoint`."""
+        try:
+            async with asyncio.timeout(seconds):
+                if len(requests) > 1 and self._takes_lists():
+                    return await self._together(requests)
+                return await self._one_by_one(requests)
+        except TimeoutError:
+            raise Unanswered(f"no answer within {seconds:g} s", again=False) from None
+        except _NO_ANSWER as error:
+            raise _unanswered(error) from error
+
+    def _takes_lists(self) -> bool:
+        """Over one connection that stays, web3.py has one list on its way at a time, and we do not wait for another's."""
+        provider = self._w3.provider
+        own = type(provider).make_batch_request is not AsyncBaseProvider.make_batch_request
+        return own and not provider.has_persistent_connection
+
+    async def _together(self, requests: Sequence[NodeRequest]) -> Mapping[int, Any]:
+        w3 = self._w3
+        ask = await w3.provider.batch_request_func(w3, w3.middleware_onion)
+        answers = plain(await ask([(RPCEndpoint(each.method), each.params) for each in requests]))
+        if isinstance(answers, dict) and is_limit(answers.get("error"), ""):
+            raise Limited(words_of(answers))
+        if not isinstance(answers, list) or len(answers) != len(requests):
+            raise BatchRefused("a list without the answers that were asked for")
+        return {
+            each.id: answer
+            for each, answer in zip(requests, answers, strict=True)
+            if isinstance(answer, dict)
+        }
+
+    async def _one_by_one(self, requests: Sequence[NodeRequest]) -> Mapping[int, Any]:
+        answers = await asyncio.gather(*(self._alone(each) for each in requests), return_exceptions=True)
+        parts = {
+            each.id: answer
+            for each, answer in zip(requests, answers, strict=True)
+            if not isinstance(answer, BaseException)
+        }
+        for answer in answers:
+            if isinstance(answer, BaseException) and (not parts or not isinstance(answer, _NO_ANSWER)):
+                raise answer
+        return parts
+
+    async def _alone(self, request: NodeRequest) -> Any:
+        w3 = self._w3
+        ask = await w3.provider.request_func(w3, w3.middleware_onion)
+        try:
+            answer = plain(await ask(RPCEndpoint(request.method), request.params))
+        except Web3Exception as error:  # a middleware that raises what others leave to whoever asked
+            answer = {"error": answered_error(error)}
+            if answer["error"] is None:
+                raise
+        if not isinstance(answer, dict):
+            raise Unanswered("a provider that gives no answer, but something else")
+        return answer
+
+
+def _named(provider: AsyncBaseProvider) -> str:
+    """What it is called where it is said that it does not answer."""
+    address = getattr(provider, "endpoint_uri", None) or getattr(provider, "ipc_path", None)
+    return str(address or type(provider).__name__)
+
+
+def _unanswered(error: Exception) -> Unanswered:
+    words = str(error) or type(error).__name__
+    if isinstance(error, ClientResponseError):
+        if error.status == 429:
+            wish = error.headers.get("retry-after", "") if error.headers else ""
+            return Limited(f"HTTP {error.status}", seconds_of(wish))
+        return BatchRefused(words) if error.status == 413 else Unanswered(f"HTTP {error.status}")
+    if isinstance(error, TooManyRequests):
+        return Limited(words)
+    return Unanswered(words, again=not isinstance(error, OSError | ProviderConnectionError))
