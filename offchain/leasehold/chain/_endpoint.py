@@ -4,7 +4,7 @@
 back later. `BatchRefused`: it takes no lists, or none so long; a shorter one is sent. Whatever else a node answers, a
 result of the right form or an error, is an `Outcome` of its request.
 
-How a node is reached is another room's: `HttpEndpoint` by its address, `Web3Endpoint` through somebody's web3.py client.
+How a node is reached is another file's: `HttpEndpoint` by its address, `Web3Endpoint` by somebody's web3.py client.
 """
 
 from abc import ABC, abstractmethod

@@ -26,14 +26,20 @@ from leasehold.chain._endpoint import (
 )
 from leasehold.chain._http_endpoint import seconds_of
 from leasehold.chain._web3_terms import answered_error, plain
+from leasehold.errors import ChainError
 
-_NO_ANSWER = (Web3Exception, ClientError, WebSocketException, OSError)
+# The last four are what web3.py's own middleware raises when it formats an answer that is none.
+_NO_ANSWER = (
+    Web3Exception, ClientError, WebSocketException, OSError, ValueError, TypeError, LookupError, AttributeError
+)  # fmt: skip
 
 
 class Web3Endpoint(Endpoint):
     """w3: connected already, where its provider is one that has to be; it stays its owner's to close."""
 
     def __init__(self, w3: "AsyncWeb3[Any]") -> None:
+        if not getattr(w3.provider, "is_async", False):
+            raise ChainError("That web3 client is a synchronous one", "hand in an `AsyncWeb3`.")
         super().__init__(_named(w3.provider))
         self._w3 = w3
 
@@ -50,7 +56,7 @@ class Web3Endpoint(Endpoint):
             raise _unanswered(error) from error
 
     def _takes_lists(self) -> bool:
-        """Over one connection that stays, web3.py has one list on its way at a time, and we do not wait for another's."""
+        """Over a connection that stays, web3.py has one list on its way at a time: tasks would get one another's."""
         provider = self._w3.provider
         own = type(provider).make_batch_request is not AsyncBaseProvider.make_batch_request
         return own and not provider.has_persistent_connection
@@ -82,17 +88,25 @@ class Web3Endpoint(Endpoint):
         return parts
 
     async def _alone(self, request: NodeRequest) -> Any:
-        w3 = self._w3
-        ask = await w3.provider.request_func(w3, w3.middleware_onion)
         try:
-            answer = plain(await ask(RPCEndpoint(request.method), request.params))
-        except Web3Exception as error:  # a middleware that raises what others leave to whoever asked
+            answer = plain(await self._answer(RPCEndpoint(request.method), request.params))
+        except (
+            Web3Exception
+        ) as error:  # of a socket, or of a middleware that does not leave it to whoever asked
             answer = {"error": answered_error(error)}
             if answer["error"] is None:
                 raise
         if not isinstance(answer, dict):
             raise Unanswered("a provider that gives no answer, but something else")
         return answer
+
+    async def _answer(self, method: RPCEndpoint, params: Sequence[Any]) -> Any:
+        w3 = self._w3
+        if (
+            w3.provider.has_persistent_connection
+        ):  # what does not go by the manager is a stray there, and ends it
+            return {"result": await w3.manager.socket_request(method, params)}
+        return await (await w3.provider.request_func(w3, w3.middleware_onion))(method, params)
 
 
 def _named(provider: AsyncBaseProvider) -> str:
@@ -102,7 +116,7 @@ def _named(provider: AsyncBaseProvider) -> str:
 
 
 def _unanswered(error: Exception) -> Unanswered:
-    words = str(error) or type(error).__name__
+    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, ClientResponseError):
         if error.status == 429:
             wish = error.headers.get("retry-after", "") if error.headers else ""
