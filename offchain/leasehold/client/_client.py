@@ -136,11 +136,12 @@ class PoolClient:
     def w3(self) -> AsyncWeb3[Any]:
         """web3.py: the client that was handed in, or one over the same nodes, which fails over and checks answers.
 
-        What is sent through the latter from the account goes the way of everything that is sent here.
+        What is sent through the latter from the account goes the way of everything that is sent here. A group sends
+        nothing, and has none of it.
         """
         if self.own_w3 is not None:
             return self.own_w3
-        if self.sender is not None:
+        if self.sender is not None and self.group is None:
             from leasehold.chain import send_by
 
             send_by(self.rpc.w3, self.sender)
