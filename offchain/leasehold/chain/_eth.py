@@ -1,7 +1,7 @@
 """What sending asks of web3.py's `eth`: nonces, gas, fees, transactions and receipts of one account, in our errors.
 
 Receipts and transactions come through web3.py and are read as the node wrote them: `decode_log` wants them so, and a
-field that nobody needs may be as odd as it likes (docs/decisions/0116-an-odd-answer-is-no-answer.md).
+field that nobody needs may be as odd as it likes (docs/decisions/0116-odd-answers-are-no-answers.md).
 """
 
 from collections.abc import Mapping

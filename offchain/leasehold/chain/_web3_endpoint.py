@@ -28,10 +28,9 @@ from leasehold.chain._http_endpoint import seconds_of
 from leasehold.chain._web3_terms import answered_error, plain
 from leasehold.errors import ChainError
 
-# The last four are what web3.py's own middleware raises when it formats an answer that is none.
-_NO_ANSWER = (
-    Web3Exception, ClientError, WebSocketException, OSError, ValueError, TypeError, LookupError, AttributeError
-)  # fmt: skip
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)
+"""What web3.py and its own middleware raise over an answer that is none."""
+_NO_ANSWER = (Web3Exception, ClientError, WebSocketException, OSError, *_UNREADABLE)
 
 
 class Web3Endpoint(Endpoint):
@@ -53,7 +52,7 @@ class Web3Endpoint(Endpoint):
         except TimeoutError:
             raise Unanswered(f"no answer within {seconds:g} s", again=False) from None
         except _NO_ANSWER as error:
-            raise _unanswered(error) from error
+            raise _unanswered(error, alone=len(requests) == 1) from error
 
     def _takes_lists(self) -> bool:
         """Over a connection that stays, web3.py has one list on its way at a time: tasks would get one another's."""
@@ -115,13 +114,17 @@ def _named(provider: AsyncBaseProvider) -> str:
     return str(address or type(provider).__name__)
 
 
-def _unanswered(error: Exception) -> Unanswered:
+def _unanswered(error: Exception, *, alone: bool) -> Unanswered:
     words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, ClientResponseError):
         if error.status == 429:
             wish = error.headers.get("retry-after", "") if error.headers else ""
             return Limited(f"HTTP {error.status}", seconds_of(wish))
-        return BatchRefused(words) if error.status == 413 else Unanswered(f"HTTP {error.status}")
+        if not alone and error.status in (400, 413):
+            return BatchRefused(f"HTTP {error.status}")
+        return Unanswered(f"HTTP {error.status}")
     if isinstance(error, TooManyRequests):
         return Limited(words)
+    if not alone and isinstance(error, _UNREADABLE):
+        return BatchRefused(words)
     return Unanswered(words, again=not isinstance(error, OSError | ProviderConnectionError))

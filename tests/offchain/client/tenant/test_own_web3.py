@@ -19,6 +19,7 @@ from yarl import URL
 
 import leasehold
 from devnet.anvil import Anvil
+from devnet.odd_node import OddNode, kinds
 from leasehold.chain import LeaseRequest, Rpc
 from leasehold.chain.typed import Domain, Session
 from leasehold.errors import (
@@ -247,6 +248,29 @@ async def test_what_its_node_answers_with_an_error_is_ours(own: AsyncWeb3[AsyncH
     with pytest.raises(RpcError):
         await rpc.batch([("eth_chainId", ()), ("no_such_method", ())])
     assert await rpc.batch([("eth_chainId", ())] * 3) == [hex(31337)] * 3
+
+
+LISTS = (
+    "no lists",
+    "no lists, by an empty list",
+    "no lists over ten",
+    "no lists over four, by HTTP 413",
+    "no lists over three, by HTTP 400",
+    "lists without their last answer",
+    "lists in another order",
+    "lists with more than was asked",
+    "hashes in capitals",
+)
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_lists_are_as_long_as_its_node_takes_them(world: World, name: str) -> None:
+    with OddNode(world.chain.anvil.url, kinds()[name]) as node:
+        provider = AsyncHTTPProvider(node.url)
+        headers = await Rpc([AsyncWeb3(provider)]).headers(range(1, 13))
+        assert [header.number for header in headers if header] == list(range(1, 13))
+        assert node.odd
+        await provider.disconnect()
 
 
 async def test_limits_are_waited_for(world: World) -> None:
