@@ -13,7 +13,7 @@ whoever sped it up from his wallet has sent it, and whoever cancelled it there d
 * It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep.
 
 Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools. What is asked of them is
-asked through web3.py (`Rpc.w3`), which is imported with the first call.
+asked through web3.py (`Rpc.w3`), which is imported with the first call or by `prepared`.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from eth_utils.address import is_address, to_checksum_address
 from eth_utils.crypto import keccak
@@ -163,6 +163,11 @@ class Sender:
 
             self._opened = Eth(self._rpc.w3, self.address)
         return self._opened
+
+    def prepared(self) -> Self:
+        """This, with all imported that sending needs: for who must not wait for it, or fail, with the first call."""
+        self._opened = self._eth
+        return self
 
     @property
     def address(self) -> str:

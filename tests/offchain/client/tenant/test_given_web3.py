@@ -203,6 +203,8 @@ def bent(**changes: Callable[[dict[str, Any]], dict[str, Any]]) -> Kind:
     """A node whose results of some methods are changed."""
 
     def bend(exchange: Exchange) -> Reply | None:
+        if not any(call["method"] in changes for call in exchange.calls):
+            return None
         answers = exchange.answers()
         for call, answer in zip(exchange.calls, answers, strict=True):
             if call["method"] in changes and isinstance(answer.get("result"), dict):
@@ -223,7 +225,6 @@ ODD_FIELDS = {
     "blocks without tips": {
         "eth_feeHistory": lambda fees: {**fees, "reward": [None for _ in fees["reward"]]}
     },
-    "a list that is none": {"eth_getTransactionByHash": lambda sent: {**sent, "accessList": "none"}},
 }
 
 
