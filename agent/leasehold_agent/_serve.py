@@ -82,7 +82,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         stack.push_async_callback(index.aclose)
         await _patiently("disk", index.open, DISK_TROUBLE, reserve.mend)
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))
-        pool = Pool(rpc, deployment, Sender(rpc, identity.operator))
+        pool = Pool(rpc, deployment, Sender(rpc, identity.operator).prepared())
         owner = owner_of(settings)
         witnesses = await stack.enter_async_context(Witnesses.of(settings.rpc, deployment))
         gate = PoolGate(rpc, pool, index, identity.operator.address, owner, witnesses=witnesses)

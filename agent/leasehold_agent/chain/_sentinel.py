@@ -162,7 +162,8 @@ async def keep(settings: AgentSettings, told: Told) -> None:
     deployment, identity = Deployment.load(settings.deployment), load_identity(settings.state_dir)
     async with Rpc(list(settings.rpc)) as rpc:
         # It waits behind nothing of the agent's: what offers too little for its gas may stand there for ever.
-        pool = Pool(rpc, deployment, Sender(rpc, identity.operator, overtakes=settings.answer_cost))
+        sender = Sender(rpc, identity.operator, overtakes=settings.answer_cost).prepared()
+        pool = Pool(rpc, deployment, sender)
         alive = partial(engine_answers, settings.docker)
         sentinel = Sentinel(rpc, pool, told, identity.operator.address, owner_of(settings), alive)
         known = False

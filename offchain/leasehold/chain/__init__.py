@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from leasehold.chain._ordered import Applied, Block, RolledBack
     from leasehold.chain._past import logs_since
     from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
+    from leasehold.chain._provider import FallbackProvider
     from leasehold.chain._records import (
         ChallengeRecord,
         DelegateRecord,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     )
     from leasehold.chain._rpc import BlockHeader, Rpc
     from leasehold.chain._sender import Sender, Sends
-    from leasehold.chain._signer import LocalSigner, Signer, TypedData
+    from leasehold.chain._signer import LocalSigner, Signer, TypedData, signer_of
     from leasehold.chain._token import UNLIMITED, Token
     from leasehold.chain._types import (
         CELLS_PER_GPU,
@@ -85,6 +86,9 @@ if TYPE_CHECKING:
         cost,
     )
     from leasehold.chain._watcher import EventWatcher, Item
+    from leasehold.chain._web3_contract import web3_contract
+    from leasehold.chain._web3_sending import send_by
+    from leasehold.chain._web3_signer import Web3Signer
 
 __all__ = [
     "CELLS_PER_GPU",
@@ -111,6 +115,7 @@ __all__ = [
     "Event",
     "EventWatcher",
     "FactoryContract",
+    "FallbackProvider",
     "Fault",
     "FaultKind",
     "FaultRecord",
@@ -169,6 +174,7 @@ __all__ = [
     "Token",
     "TypedData",
     "VoteRecord",
+    "Web3Signer",
     "backup_digest",
     "cid_from_bytes",
     "cid_of_digest",
@@ -182,6 +188,9 @@ __all__ = [
     "format_lease",
     "logs_since",
     "parse_lease",
+    "send_by",
+    "signer_of",
+    "web3_contract",
 ]
 
 _PARTS = {
@@ -220,9 +229,10 @@ _PARTS = {
         "ServiceRecord",
         "VoteRecord",
     ),
+    "_provider": ("FallbackProvider",),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
-    "_signer": ("LocalSigner", "Signer", "TypedData"),
+    "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
     "_types": (
         "CELLS_PER_GPU",
@@ -255,6 +265,9 @@ _PARTS = {
         "cost",
     ),
     "_watcher": ("EventWatcher", "Item"),
+    "_web3_contract": ("web3_contract",),
+    "_web3_sending": ("send_by",),
+    "_web3_signer": ("Web3Signer",),
 }
 if TYPE_CHECKING:
     __all__ += _events.__all__

@@ -1,27 +1,21 @@
-"""One address of a node: requests out, outcomes in. What is odd about an answer becomes one of three things here.
+"""One node: requests out, outcomes in. What is odd about an answer becomes one of three things here.
 
 `Unanswered`: nothing that can be used; another endpoint is asked, or this one again. `Limited`: it asks us to come
 back later. `BatchRefused`: it takes no lists, or none so long; a shorter one is sent. Whatever else a node answers, a
 result of the right form or an error, is an `Outcome` of its request.
+
+How a node is reached is another file's: `HttpEndpoint` by its address, `Web3Endpoint` by somebody's web3.py client.
 """
 
-import asyncio
-import email.utils
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-import orjson
-
-from leasehold._bounded import Unreadable, read_bounded
-from leasehold.chain._collector import resting
 from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import ContractError, Reverted, RpcError, UnknownRevert, decode_revert
 
 MOST_CALLS = 64
-_MOST_ANSWER = 64 << 20
 _REGROWTH = 32  # exchanges that went well until a longer batch is tried again
 _LIMITS = frozenset({-32005, -32029, 429})
 # Many nodes have no code of their own for it.
@@ -34,9 +28,6 @@ _LIMIT_WORDS = (
     "throttl",
     "quota",
 )
-_REFUSALS = frozenset(
-    {401, 403, 404, 407}
-)  # whatever the body says: they are of the way to the node, not of the node
 
 
 class Unanswered(Exception):
@@ -73,7 +64,7 @@ Outcome = Any  # a result that has the right form, or the ChainError that the no
 
 
 @dataclass(slots=True)
-class Endpoint:
+class Endpoint(ABC):
     """resting_until: when it is one of the first again. checked: it has shown which chain it serves. most: how many
     calls it takes in one request."""
 
@@ -83,23 +74,19 @@ class Endpoint:
     most: int = MOST_CALLS
     went_well: int = 0
 
-    async def ask(
-        self, client: httpx.AsyncClient, requests: Sequence[NodeRequest], seconds: float
-    ) -> dict[int, Outcome]:
+    @abstractmethod
+    async def parts(self, requests: Sequence[NodeRequest], seconds: float) -> Mapping[int, Any]:
+        """The node's answers by the requests' numbers, as JSON-RPC writes them and unread: of one at least.
+
+        Raises Unanswered, Limited, BatchRefused.
+        """
+
+    async def ask(self, requests: Sequence[NodeRequest], seconds: float) -> dict[int, Outcome]:
         """The outcomes by the requests' numbers: of one at least, of all where the node is as it should be.
 
         Raises Unanswered, Limited, BatchRefused.
         """
-        alone = len(requests) == 1
-        body = orjson.dumps(requests[0].written() if alone else [each.written() for each in requests])
-        status, limit, answer = await self._post(client, body, seconds)
-        try:
-            parts = _alone(answer, requests[0], status) if alone else _together(answer, requests, status)
-        except Unanswered as error:
-            if isinstance(error, Limited):
-                error.seconds = limit
-            raise
-        found = _outcomes(requests, parts)
+        found = _outcomes(requests, await self.parts(requests, seconds))
         self._note(len(found) == len(requests))
         if len(found) < len(requests):
             self.split(len(requests))
@@ -113,72 +100,6 @@ class Endpoint:
         self.went_well = self.went_well + 1 if whole else 0
         if self.went_well >= _REGROWTH and self.most < MOST_CALLS:
             self.most, self.went_well = self.most * 2, 0
-
-    async def _post(
-        self, client: httpx.AsyncClient, body: bytes, seconds: float
-    ) -> tuple[int, float | None, Any]:
-        """Status, seconds it wants to be left alone for, and the JSON of the answer."""
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                client.stream(
-                    "POST", self.url, content=body, headers={"accept-encoding": "gzip"}
-                ) as response,
-            ):
-                status, limit = response.status_code, _retry_after(response)
-                if status == 429:
-                    raise Limited(f"HTTP {status}", limit)
-                if status >= 500:
-                    raise Unanswered(f"HTTP {status}")
-                raw = await read_bounded(response, _MOST_ANSWER)
-        except TimeoutError:
-            raise Unanswered(f"no answer within {seconds:g} s", again=False) from None
-        except httpx.HTTPError as error:
-            raise Unanswered(str(error) or type(error).__name__, again=_may_pass(error)) from error
-        except (httpx.InvalidURL, UnicodeError) as error:
-            raise Unanswered(f"not an address: {error}", again=False) from error
-        except Unreadable as error:
-            raise Unanswered(str(error)) from error
-        try:
-            with resting():
-                return status, limit, orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            if status == 413:
-                raise BatchRefused(f"HTTP {status}") from None
-            raise Unanswered(f"HTTP {status} without JSON") from None
-
-
-def _may_pass(error: httpx.HTTPError) -> bool:
-    """A connection that ended in the middle may be a node's that was just restarted; one that never began is not up."""
-    return not isinstance(error, httpx.ConnectError | httpx.TimeoutException | httpx.UnsupportedProtocol)
-
-
-def _alone(answer: Any, request: NodeRequest, status: int) -> dict[int, Any]:
-    if not isinstance(answer, dict):
-        raise Unanswered(f"HTTP {status} with {_kind(answer)} where an answer belongs")
-    if status in _REFUSALS:
-        raise Unanswered(f"HTTP {status}: {_said(answer)}")
-    if answer.get("error") is None and (status >= 300 or answer.get("id") != request.id):
-        raise Unanswered(f"HTTP {status} with the answer to something else")
-    return {request.id: answer}
-
-
-def _together(answer: Any, requests: Sequence[NodeRequest], status: int) -> dict[int, Any]:
-    if isinstance(answer, dict) and status not in _REFUSALS:
-        if _is_limit(answer.get("error"), ""):
-            raise Limited(_said(answer))
-        raise BatchRefused(_said(answer))
-    if not isinstance(answer, list):
-        raise Unanswered(f"HTTP {status}: {_said(answer) if isinstance(answer, dict) else _kind(answer)}")
-    ids = {each.id for each in requests}
-    parts = {part["id"]: part for part in answer if isinstance(part, dict) and _among(part.get("id"), ids)}
-    if not parts:
-        raise BatchRefused("a list without the answers that were asked for")
-    return parts
-
-
-def _among(number: Any, ids: set[int]) -> bool:
-    return type(number) is int and number in ids
 
 
 def _outcomes(requests: Sequence[NodeRequest], parts: Mapping[int, Any]) -> dict[int, Outcome]:
@@ -206,16 +127,20 @@ def _outcome(part: Mapping[str, Any], request: NodeRequest) -> Outcome:
         except Misshapen as odd:
             raise Unanswered(str(odd)) from None
     if not isinstance(error, dict):
-        raise Unanswered(f"{request.method}: {_said(part)}")
+        raise Unanswered(f"{request.method}: {words_of(part)}")
+    refusal = RpcError(
+        _code(error), str(error.get("message", error))[:500], error.get("data"), request.method
+    )
     reverted = revert_of(error)
     if reverted is not None:
+        reverted.__cause__ = refusal  # for whoever speaks JSON-RPC above us
         return reverted
-    if _is_limit(error, request.method):
-        raise Limited(_said(part))
-    return RpcError(_code(error), str(error.get("message", error))[:500], error.get("data"), request.method)
+    if is_limit(error, request.method):
+        raise Limited(words_of(part))
+    return refusal
 
 
-def _is_limit(error: Any, method: str) -> bool:
+def is_limit(error: Any, method: str) -> bool:
     if not isinstance(error, dict):
         return False
     message = str(error.get("message", "")).lower()
@@ -230,31 +155,11 @@ def _code(error: Mapping[str, Any]) -> int:
     return code if type(code) is int else 0
 
 
-def _said(answer: Mapping[str, Any]) -> str:
+def words_of(answer: Mapping[str, Any]) -> str:
     """The words of an answer that is no result."""
     error = answer.get("error")
     said = error.get("message") if isinstance(error, dict) else error or answer.get("message")
     return str(said or "no reason")[:200]
-
-
-def _kind(answer: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}.get(
-        type(answer), "a number"
-    )
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    said = response.headers.get("retry-after", "").strip()
-    if not said:
-        return None
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
 
 
 def revert_of(error: Mapping[str, Any]) -> ContractError | None:

@@ -2,11 +2,13 @@
 
 import statistics
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from leasehold.chain._rpc import Rpc
+if TYPE_CHECKING:
+    from web3.eth import AsyncEth
 
 _BLOCKS = 5
-_PERCENTILE = 50
+_PERCENTILE = 50.0
 _MIN_TIP = 1
 # What is tipped is paid, and nodes say what is usual: one that lies must not be able to spend a wallet's coins.
 _MOST_TIP = 100 * 10**9
@@ -38,13 +40,12 @@ def _bump(amount: int) -> int:
     return amount * _BUMP_NUMERATOR // _BUMP_DENOMINATOR + 1
 
 
-async def suggest_fees(rpc: Rpc) -> Fees:
+async def suggest_fees(eth: "AsyncEth") -> Fees:
     """Fees for the next block: the usual tip, and room for the base fee to double (six full blocks)."""
-    history = await rpc.call("eth_feeHistory", [hex(_BLOCKS), "latest", [_PERCENTILE]])
-    base = int(history["baseFeePerGas"][-1], 16)
-    rewards = [int(block[0], 16) for block in history.get("reward") or [] if block]
-    paid = [reward for reward in rewards if reward]
+    history = await eth.fee_history(_BLOCKS, "latest", [_PERCENTILE])
+    base = history["baseFeePerGas"][-1]
+    paid = [tip for block in history.get("reward") or [] for tip in block[:1] if tip]
     # Empty blocks say nothing.
-    tip = int(statistics.median(paid)) if paid else int(await rpc.call("eth_maxPriorityFeePerGas"), 16)
+    tip = int(statistics.median(paid)) if paid else await eth.max_priority_fee
     tip = min(max(tip, _MIN_TIP), _MOST_TIP)
     return Fees(2 * base + tip, tip)

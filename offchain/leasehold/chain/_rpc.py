@@ -1,4 +1,4 @@
-"""JSON-RPC over HTTP, asynchronous, with several endpoints.
+"""JSON-RPC, asynchronous, with several endpoints: addresses, or web3.py clients of somebody's own.
 
 The endpoint that answered last is asked first. One that does not answer (refused, timed out, 5xx, rate-limited, no
 JSON, an answer that is none) rests for a while, and the next is asked at once; an error that a node *answers* is the
@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,8 +26,12 @@ import httpx
 from leasehold._connections import tidy
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, NodeRequest, Outcome, Unanswered
+from leasehold.chain._http_endpoint import HttpEndpoint
 from leasehold.chain._shapes import check_header
 from leasehold.errors import ChainError, RpcUnavailable, WrongChain
+
+if TYPE_CHECKING:
+    from web3 import AsyncWeb3
 
 _REST_SECONDS = 5.0  # how long an endpoint that failed is asked last
 _FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
@@ -71,13 +75,14 @@ class BlockHeader:
 class Rpc:
     """The client. Use as an async context manager, or `aclose()` it.
 
-    urls: endpoints, the preferred first. timeout: seconds for one answer. patience: seconds that a call waits in all
-    for nodes that want to be asked later. report: is told what is waited for. clock, sleep and transport: for tests.
+    nodes: addresses, or web3.py clients of your own, the preferred first. timeout: seconds for one answer. patience:
+    seconds that a call waits in all for nodes that want to be asked later. report: is told what is waited for. clock,
+    sleep and transport: for tests.
     """
 
     def __init__(
         self,
-        urls: Sequence[str],
+        nodes: "Sequence[str | AsyncWeb3[Any]]",
         *,
         timeout: float = 15.0,
         patience: float = 20.0,
@@ -86,9 +91,9 @@ class Rpc:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        if not urls:
+        if not nodes:
             raise RpcUnavailable(("no address is set",))
-        self._endpoints = [Endpoint(url) for url in urls]
+        self._endpoints = [self._endpoint(node) for node in nodes]
         self._timeout = timeout
         self._patience = patience
         self._report = report
@@ -98,6 +103,14 @@ class Rpc:
         self._client: httpx.AsyncClient | None = None
         self._ids = itertools.count(1)
         self._expected: tuple[int, str] | None = None
+        self._w3: AsyncWeb3[Any] | None = None
+
+    def _endpoint(self, node: "str | AsyncWeb3[Any]") -> Endpoint:
+        if isinstance(node, str):
+            return HttpEndpoint(node, self._opened)
+        from leasehold.chain._web3_endpoint import Web3Endpoint
+
+        return Web3Endpoint(node)
 
     async def __aenter__(self) -> "Rpc":
         return self
@@ -117,6 +130,15 @@ class Rpc:
     def urls(self) -> tuple[str, ...]:
         return tuple(endpoint.url for endpoint in self._endpoints)
 
+    @property
+    def w3(self) -> "AsyncWeb3[Any]":
+        """web3.py over these nodes: it fails over, and its answers are checked, as everything here. Made once."""
+        if self._w3 is None:
+            from leasehold.chain._provider import web3_over
+
+            self._w3 = web3_over(self)
+        return self._w3
+
     async def call(self, method: str, params: Sequence[object] = ()) -> Any:
         """The result of one call.
 
@@ -132,13 +154,19 @@ class Rpc:
         """
         return await self._results(calls, prove=prove)
 
-    async def _results(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool) -> list[Any]:
+    async def outcomes(
+        self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool = False
+    ) -> list[Outcome]:
+        """As `batch`, but an error that a node answers stands in the list, in its call's place."""
         requests = [NodeRequest(next(self._ids), method, params) for method, params in calls]
         found: dict[int, Outcome] = {}
         with self._reminding():
             while left := [each for each in requests if each.id not in found]:
                 found |= await self._somewhere(left, prove)
-        outcomes = [found[each.id] for each in requests]
+        return [found[each.id] for each in requests]
+
+    async def _results(self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool) -> list[Any]:
+        outcomes = await self.outcomes(calls, prove=prove)
         for outcome in outcomes:
             if isinstance(outcome, ChainError):
                 raise outcome
@@ -261,7 +289,7 @@ class Rpc:
                 if riders and endpoint.most == 1:
                     _judge(self._expected, riders, await self._one_by_one(endpoint, riders))
                     endpoint.checked, riders = True, []
-                found = await endpoint.ask(self._opened(), [*riders, *part], self._timeout)
+                found = await endpoint.ask([*riders, *part], self._timeout)
             except BatchRefused as error:
                 if endpoint.most == 1 or len(riders) + len(part) == 1:
                     raise
@@ -283,7 +311,7 @@ class Rpc:
     async def _one_by_one(self, endpoint: Endpoint, requests: Sequence[NodeRequest]) -> dict[int, Outcome]:
         found: dict[int, Outcome] = {}
         for each in requests:
-            found |= await endpoint.ask(self._opened(), [each], self._timeout)
+            found |= await endpoint.ask([each], self._timeout)
         return found
 
     def _identity(self, endpoint: Endpoint, prove: bool) -> list[NodeRequest]:

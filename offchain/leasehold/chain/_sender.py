@@ -12,7 +12,8 @@ whoever sped it up from his wallet has sent it, and whoever cancelled it there d
 * An older one of the account waits in front of it: `report` is told which, since when, and what can be done.
 * It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep.
 
-Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools.
+Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools. What is asked of them is
+asked through web3.py (`Rpc.w3`), which is imported with the first call or by `prepared`.
 """
 
 import asyncio
@@ -21,12 +22,12 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from eth_utils.address import is_address, to_checksum_address
 from eth_utils.crypto import keccak
 
-from leasehold.chain._fees import Fees, suggest_fees
+from leasehold.chain._fees import Fees
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._signer import Signer
 from leasehold.chain._types import Receipt
@@ -41,6 +42,9 @@ from leasehold.errors import (
     TransactionTimeout,
     WrongChain,
 )
+
+if TYPE_CHECKING:
+    from leasehold.chain._eth import Eth
 
 # A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
 # freed).
@@ -150,6 +154,20 @@ class Sender:
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
         self._chain_id: int | None = None
+        self._opened: Eth | None = None
+
+    @property
+    def _eth(self) -> "Eth":
+        if self._opened is None:
+            from leasehold.chain._eth import Eth
+
+            self._opened = Eth(self._rpc.w3, self.address)
+        return self._opened
+
+    def prepared(self) -> Self:
+        """This, with all imported that sending needs: for who must not wait for it, or fail, with the first call."""
+        self._opened = self._eth
+        return self
 
     @property
     def address(self) -> str:
@@ -183,21 +201,19 @@ class Sender:
     # sending
 
     async def _estimate(self, to: str, data: bytes, value: int) -> int:
-        call = {"from": self.address, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
         try:
-            used = int(await self._rpc.call("eth_estimateGas", [call]), 16)
+            used = await self._eth.estimate(to, data, value)
         except RpcError as error:
             raise await self._explained(error, 0) from error
         return used * _GAS_MARGIN_PERCENT // 100 + _GAS_SPARE
 
     async def _launch(self, intent: _Intent) -> _Flight:
-        fees = (await suggest_fees(self._rpc)).capped(self._most(intent))
-        taken, counted = -1, "latest" if self._overtakes else "pending"
+        fees, taken = (await self._eth.fees()).capped(self._most(intent)), -1
         async with self._lock:
             while True:
-                count = int(await self._rpc.call("eth_getTransactionCount", [self.address, counted]), 16)
+                count = await self._eth.transaction_count("latest" if self._overtakes else "pending")
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
-                flight = _Flight(nonce, fees, self._clock(), await self._rpc.block_number())
+                flight = _Flight(nonce, fees, self._clock(), await self._eth.block_number())
                 try:
                     await self._broadcast(flight, intent)
                 except _NonceTaken as error:
@@ -217,7 +233,7 @@ class Sender:
     async def _broadcast(self, flight: _Flight, intent: _Intent) -> None:
         """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
         if self._chain_id is None:
-            self._chain_id = await self._rpc.chain_id()
+            self._chain_id = await self._eth.chain_id()
         raw = await self._signer.sign_transaction(
             {
                 "type": 2,
@@ -249,7 +265,7 @@ class Sender:
 
     async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
         try:
-            await self._rpc.call("eth_sendRawTransaction", ["0x" + raw.hex()])
+            await self._eth.send(raw)
         except RpcError as error:
             message = error.message.lower()
             if any(text in message for text in _ALREADY_THERE):
@@ -262,7 +278,7 @@ class Sender:
 
     async def _explained(self, error: RpcError, needed: int) -> Exception:
         if any(text in error.message.lower() for text in _NO_FUNDS):
-            return GasFundsLow(self.address, await self._rpc.balance(self.address), needed)
+            return GasFundsLow(self.address, await self._eth.balance(), needed)
         return error
 
     # ------------------------------------------------------------------------------------------- after
@@ -326,9 +342,7 @@ class Sender:
             "0x" + intent.data.hex(),
             intent.value,
         ):
-            receipt: Mapping[str, Any] | None = await self._rpc.call(
-                "eth_getTransactionReceipt", [other["hash"]]
-            )
+            receipt = await self._eth.receipt(other["hash"])
             if receipt is None:
                 raise RpcUnavailable(("a transaction is in a block and has no receipt",))
             return receipt
@@ -338,20 +352,18 @@ class Sender:
 
     async def _mined_with(self, flight: _Flight) -> Mapping[str, Any] | None:
         """The account's transaction with the flight's nonce, looked for in the blocks since it was sent."""
-        head, mine = await self._rpc.block_number(), self.address.lower()
+        head, mine = await self._eth.block_number(), self.address.lower()
         for number in range(head, max(flight.first_block - 1, head - _SEARCHED), -1):
-            block = await self._rpc.call("eth_getBlockByNumber", [hex(number), True])
-            for transaction in (block or {}).get("transactions", ()):
+            for transaction in await self._eth.transactions(number):
                 if transaction["from"].lower() == mine and int(transaction["nonce"], 16) == flight.nonce:
-                    found: Mapping[str, Any] = transaction
-                    return found
+                    return transaction
         return None
 
     async def _look(self, flight: _Flight) -> tuple[int, Mapping[str, Any] | None]:
         # The count first: if it says that the nonce is used up, a receipt of ours must already be there.
-        count = int(await self._rpc.call("eth_getTransactionCount", [self.address, "latest"]), 16)
-        receipts = await self._rpc.batch([("eth_getTransactionReceipt", [h]) for h in flight.hashes])
-        return count, next((r for r in receipts if r is not None), None)
+        count = await self._eth.transaction_count("latest")
+        receipts = await asyncio.gather(*(self._eth.receipt(tx_hash) for tx_hash in flight.hashes))
+        return count, next((receipt for receipt in receipts if receipt is not None), None)
 
     async def _may_be_ours(self, flight: _Flight) -> bool:
         """Whether it may be a transaction of the flight that used up its nonce. Another node behind the same address
@@ -368,23 +380,22 @@ class Sender:
 
     async def _known(self, flight: _Flight) -> bool:
         """Whether a node still knows a transaction of the flight, mined or waiting."""
-        found = await self._rpc.batch([("eth_getTransactionByHash", [h]) for h in flight.hashes])
-        return any(transaction is not None for transaction in found)
+        known = await asyncio.gather(*(self._eth.transaction(tx_hash) for tx_hash in flight.hashes))
+        return any(transaction is not None for transaction in known)
 
     async def _deep_enough(self, raw: Mapping[str, Any]) -> bool:
         if self._confirmations <= 1:
             return True
-        return await self._rpc.block_number() >= int(raw["blockNumber"], 16) + self._confirmations - 1
+        return await self._eth.block_number() >= int(raw["blockNumber"], 16) + self._confirmations - 1
 
     async def _keep_alive(self, flight: _Flight, intent: _Intent) -> None:
         """Broadcasts the newest bytes again if no node knows them any more."""
-        if await self._rpc.call("eth_getTransactionByHash", [flight.hashes[-1]]) is None:
+        if await self._eth.transaction(flight.hashes[-1]) is None:
             with contextlib.suppress(_NonceTaken):  # the next look tells by whom
                 await self._push(flight.last, intent, flight.fees)
 
     async def _replace(self, flight: _Flight, intent: _Intent) -> None:
-        fresh = await suggest_fees(self._rpc)
-        fees = flight.fees.bumped(fresh).capped(self._most(intent))
+        fees = flight.fees.bumped(await self._eth.fees()).capped(self._most(intent))
         if fees.max_fee <= flight.fees.max_fee:
             await self._keep_alive(flight, intent)
             return
@@ -396,9 +407,7 @@ class Sender:
         if receipt.status == 1:
             return receipt
         try:
-            await self._rpc.eth_call(
-                intent.to, intent.data, sender=self.address, block=hex(receipt.block_number)
-            )
+            await self._eth.replay(intent.to, intent.data, receipt.block_number)
         except ContractError as error:
             raise error from TransactionFailed(receipt.tx_hash)
         raise TransactionFailed(receipt.tx_hash)

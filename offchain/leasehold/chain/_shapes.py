@@ -219,10 +219,18 @@ def _fee_history(params: Params, result: Any) -> dict[str, Any]:
         raise Misshapen("no base fee at all")
     for fee in fees:
         _matched(_QUANTITY, fee, "a base fee")
-    for rewards in _listed(found.get("reward") or [], "tips"):
-        for reward in _listed(rewards or [], "tips"):
-            _matched(_QUANTITY, reward, "a tip")
-    return found
+    tips = [_listed(block or [], "tips") for block in _listed(found.get("reward") or [], "tips")]
+    for tip in (tip for block in tips for tip in block):
+        _matched(_QUANTITY, tip, "a tip")
+    return {"baseFeePerGas": fees, "reward": tips} | {  # of the rest what web3.py can read
+        name: found[name] for name, sound in _FEES_BESIDE.items() if name in found and sound(found[name])
+    }
+
+
+_FEES_BESIDE: Mapping[str, Callable[[Any], bool]] = {
+    "oldestBlock": lambda block: isinstance(block, str) and _QUANTITY.fullmatch(block) is not None,
+    "gasUsedRatio": lambda used: isinstance(used, list) and all(type(part) in (int, float) for part in used),
+}
 
 
 _CHECKS: Mapping[str, Callable[[Params, Any], Any]] = {

@@ -37,12 +37,12 @@ class Signer(Protocol):
 
 
 class LocalSigner:
-    """A private key in this process's memory."""
+    """A private key in this process's memory: the key, or eth-account's `LocalAccount`."""
 
-    def __init__(self, key: bytes | str) -> None:
+    def __init__(self, key: "bytes | str | LocalAccount") -> None:
         from eth_account import Account
 
-        self._account: LocalAccount = Account.from_key(key)
+        self._account: LocalAccount = Account.from_key(key) if isinstance(key, bytes | str) else key
 
     def __repr__(self) -> str:
         return f"LocalSigner({self.address})"
@@ -60,3 +60,10 @@ class LocalSigner:
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         return bytes(self._account.sign_typed_data(full_message=dict(message)).signature)
+
+
+def signer_of(wallet: "Signer | LocalAccount") -> Signer:
+    """What signs: the wallet itself, or what makes one of eth-account's."""
+    from eth_account.signers.local import LocalAccount
+
+    return LocalSigner(wallet) if isinstance(wallet, LocalAccount) else wallet

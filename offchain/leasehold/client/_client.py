@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leasehold.agreements import LIFETIME, Proposal, propose_calls
 from leasehold.chain import (
@@ -29,7 +29,14 @@ from leasehold.chain import (
     Token,
 )
 from leasehold.chain.typed import Domain, Group
-from leasehold.client._errors import CannotAct, NoGroupSession, NoSession, PlanUsed, WalletNeeded
+from leasehold.client._errors import (
+    CannotAct,
+    NoGroupSession,
+    NoSession,
+    NoSuchContract,
+    PlanUsed,
+    WalletNeeded,
+)
 from leasehold.client._index import SharedIndex
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
@@ -58,6 +65,10 @@ from leasehold.market import (
 from leasehold.market.wire import AgentUnreachable
 from leasehold.workload import Workload, load_workload
 
+if TYPE_CHECKING:
+    from web3 import AsyncWeb3
+    from web3.contract import AsyncContract
+
 
 @dataclass(frozen=True)
 class ProposalMade(Step):
@@ -73,7 +84,7 @@ class PoolClient:
     signer: the wallet's key, which may ask for its password when it is first used. sender: there when it may send.
     other: the account that the wallet acts for, if that is not its own. group: whose proposals are made, if that
     account is a group's. documents_timeout: seconds to wait for one machine's document.
-    locked: the wallet, where it is one of the home's.
+    locked: the wallet, where it is one of the home's. own_w3: the web3.py client that was handed in, where one was.
     """
 
     home: Home
@@ -90,6 +101,7 @@ class PoolClient:
     ipfs_address: str = "/ip4/127.0.0.1/tcp/5001"
     documents_timeout: float = 10.0
     locked: LockedWallet | None = None
+    own_w3: AsyncWeb3[Any] | None = field(default=None, repr=False)
     opening: AbstractAsyncContextManager[PoolClient] | None = field(default=None, repr=False)
     _ipfs: Ipfs | None = field(default=None, repr=False)
     _index: SharedIndex | None = field(default=None, repr=False)
@@ -119,6 +131,38 @@ class PoolClient:
         if self.signer is None:
             raise WalletNeeded()
         return self.signer
+
+    @property
+    def w3(self) -> AsyncWeb3[Any]:
+        """web3.py: the client that was handed in, or one over the same nodes, which fails over and checks answers.
+
+        What is sent through the latter from the account goes the way of everything that is sent here. A group sends
+        nothing, and has none of it.
+        """
+        if self.own_w3 is not None:
+            return self.own_w3
+        if self.sender is not None and self.group is None:
+            from leasehold.chain import send_by
+
+            send_by(self.rpc.w3, self.sender)
+        return self.rpc.w3
+
+    async def contract(self, name: str) -> AsyncContract:
+        """One of the pool's contracts as web3.py's contract object: `Controller`, `Accounts`, `Faults`, `Committee`,
+        `Reputation`, `Directory`, `ControllerFactory`, or `Lens` where the pool has one.
+
+        Raises:
+            NoSuchContract: none has that name. ChainError.
+        """
+        from leasehold.chain import web3_contract
+
+        places = {known: address for address, known in (await self.pool.contracts()).items()}
+        places["ControllerFactory"] = self.deployment.factory
+        if self.deployment.lens is not None:
+            places["Lens"] = self.deployment.lens
+        if name not in places:
+            raise NoSuchContract(name, tuple(places))
+        return web3_contract(self.w3, name, places[name])
 
     @property
     def accounts(self) -> AccountsContract:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from eth_utils.crypto import keccak
 
@@ -19,6 +20,7 @@ from leasehold.chain import (
     Signer,
     Token,
     TypedData,
+    signer_of,
 )
 from leasehold.chain.typed import Group
 from leasehold.client._address import parse_address
@@ -29,6 +31,10 @@ from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.client._tenant_errors import TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import Home
+
+if TYPE_CHECKING:
+    from eth_account.signers.local import LocalAccount
+    from web3 import AsyncWeb3
 
 DEFAULT_HOME = Path("~/.config/leasehold")
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
@@ -99,9 +105,10 @@ class Connecting(AbstractAsyncContextManager[PoolClient]):
 def connect(
     deployment: Deployment | str | Path,
     *,
-    wallet: str | Signer | None = None,
+    wallet: str | Signer | LocalAccount | None = None,
     password: Password | None = None,
-    rpc: str | Sequence[str] = DEFAULT_RPC,
+    rpc: str | Sequence[str] | None = None,
+    w3: AsyncWeb3[Any] | None = None,
     ipfs: str = DEFAULT_IPFS,
     home: str | Path | Home = DEFAULT_HOME,
     group: Group | str | None = None,
@@ -119,9 +126,12 @@ def connect(
 
     Args:
         deployment: the pool's file, or what is in it.
-        wallet: the name of one in the home's keystore, or anything that signs. Without one the pool can be read.
+        wallet: the name of one in the home's keystore, eth-account's `LocalAccount`, or anything that signs. Without
+            one it is the default account of `w3`, if that has one; else the pool can be read.
         password: of the wallet in the keystore, or what is asked for it, once, when something is first signed.
-        rpc: addresses of nodes, the preferred first.
+        rpc: addresses of nodes, the preferred first; beside `w3`, those that are asked where it does not answer.
+        w3: a web3.py client of your own. All that is read and sent goes through its provider and its middleware; it
+            stays yours to close.
         ipfs: multiaddr of your own Kubo node. It is not asked before it is needed.
         home: the folder with wallets, sessions and the pool's index; the index is made anew where it is missing.
         group: the group (or its name in the home) whose proposals are to be made: nothing is sent.
@@ -140,8 +150,9 @@ def connect(
     return Connecting(
         _opened(
             deployment if isinstance(deployment, Deployment) else Deployment.load(deployment),
-            _signer(folder, wallet, password),
-            (rpc,) if isinstance(rpc, str) else tuple(rpc),
+            _signer(folder, wallet, password, w3),
+            (rpc,) if isinstance(rpc, str) else rpc,
+            w3,
             ipfs,
             folder,
             folder.groups.get(group) if isinstance(group, str) else group,
@@ -153,9 +164,16 @@ def connect(
     )
 
 
-def _signer(home: Home, wallet: str | Signer | None, password: Password | None) -> Signer | None:
+def _signer(
+    home: Home,
+    wallet: str | Signer | LocalAccount | None,
+    password: Password | None,
+    w3: AsyncWeb3[Any] | None,
+) -> Signer | None:
+    if wallet is None:
+        return _default_account(w3)
     if not isinstance(wallet, str):
-        return wallet
+        return wallet if isinstance(wallet, LockedWallet) else signer_of(wallet)
     known = {kept.name: kept for kept in home.keystore.list()}
     if wallet not in known:
         raise KeyMissing(wallet)
@@ -164,11 +182,20 @@ def _signer(home: Home, wallet: str | Signer | None, password: Password | None) 
     return LockedWallet(home.keystore, known[wallet], password)
 
 
+def _default_account(w3: AsyncWeb3[Any] | None) -> Signer | None:
+    if w3 is None or not w3.eth.default_account:
+        return None
+    from leasehold.chain import Web3Signer
+
+    return Web3Signer(w3)
+
+
 @asynccontextmanager
 async def _opened(
     deployment: Deployment,
     signer: Signer | None,
-    rpcs: tuple[str, ...],
+    rpcs: Sequence[str] | None,
+    w3: AsyncWeb3[Any] | None,
     ipfs: str,
     home: Home,
     group: Group | None,
@@ -181,7 +208,9 @@ async def _opened(
     if group is not None:
         other = group.address(deployment.accounts)
     async with AsyncExitStack() as stack:
-        rpc = await stack.enter_async_context(Rpc(rpcs, report=observer.waiting))
+        others: Sequence[str | AsyncWeb3[Any]] = rpcs or ()
+        nodes = (w3, *others) if w3 is not None else others if rpcs is not None else DEFAULT_RPC
+        rpc = await stack.enter_async_context(Rpc(nodes, report=observer.waiting))
         await rpc.check_chain(deployment)
         reader, sender = Pool(rpc, deployment), None
         locked = signer if isinstance(signer, LockedWallet) else None
@@ -190,7 +219,7 @@ async def _opened(
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
         client = PoolClient(
             home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,
-            stack, other, group, observer, ipfs, documents_timeout, locked,
+            stack, other, group, observer, ipfs, documents_timeout, locked, w3,
         )  # fmt: skip
         try:
             yield client

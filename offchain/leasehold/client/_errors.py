@@ -16,7 +16,8 @@ InvalidInput
 ├── ShareNotKeptApart
 ├── DescribesAnother
 ├── ChangesNothing
-└── AmountsMissing
+├── AmountsMissing
+└── NoSuchContract
 NoMachineMatches
 └── NoSuchMachine
 NotEnoughFunds
@@ -181,6 +182,18 @@ class DescribesAnother(InvalidInput):
 @error_type("changes-nothing", problem="That changes nothing", advice="name parameters and their values.")
 class ChangesNothing(InvalidInput):
     """The rules that are proposed are those in force."""
+
+
+@error_type("no-such-contract", problem="The pool has no contract `{name}`", advice="choose one of {listed}.")
+class NoSuchContract(InvalidInput):
+    """A contract is wished by a name that none of the pool's has."""
+
+    name: str
+    known: tuple[str, ...]
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(self.known)
 
 
 @error_type(

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
+from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from devnet.anvil import Anvil
 from leasehold.chain import LocalSigner, Rpc, Sender
@@ -30,9 +31,16 @@ def anvil() -> Iterator[Anvil]:
 
 
 @pytest.fixture
-async def rpc(anvil: Anvil) -> AsyncIterator[Rpc]:
-    async with Rpc([anvil.url]) as client:
+async def rpc(anvil: Anvil, request: pytest.FixtureRequest) -> AsyncIterator[Rpc]:
+    provider = AsyncHTTPProvider(anvil.url)
+    node = AsyncWeb3(provider) if getattr(request, "param", "") == OWN else anvil.url
+    async with Rpc([node]) as client:
         yield client
+    await provider.disconnect()
+
+
+OWN = "a web3 client of somebody's own"
+either_way = pytest.mark.parametrize("rpc", ["an address", OWN], indirect=True)
 
 
 class Steps:
@@ -74,6 +82,7 @@ def sender_of(anvil: Anvil, rpc: Rpc, steps: Steps, account: int = 0, **options:
     return Sender(rpc, signer, poll=1, clock=steps.clock, sleep=steps, **options)
 
 
+@either_way
 async def test_concurrent_sends_are_all_mined_once(anvil: Anvil, rpc: Rpc) -> None:
     steps = Steps(*[*[None] * 19, anvil.mine] * 20)
     sender = sender_of(anvil, rpc, steps)
@@ -95,6 +104,7 @@ async def test_a_dropped_transaction_is_broadcast_again(anvil: Anvil, rpc: Rpc) 
     assert await rpc.balance(SINK) == 3
 
 
+@either_way
 async def test_a_stuck_transaction_is_replaced_at_a_higher_fee(anvil: Anvil, rpc: Rpc) -> None:
     def outprice() -> None:  # what was offered no longer covers the base fee
         anvil.request("anvil_setNextBlockBaseFeePerGas", hex(10**12))
@@ -133,6 +143,7 @@ async def test_fees_stop_at_the_limit(anvil: Anvil, rpc: Rpc) -> None:
     assert max(signer.fees) == 3 * 10**9
 
 
+@either_way
 async def test_another_process_with_the_same_key_takes_the_nonce(anvil: Anvil, rpc: Rpc) -> None:
     other = LocalSigner(anvil.accounts[0].key)
     raw = await other.sign_transaction(
@@ -166,10 +177,12 @@ async def test_a_node_that_is_behind_makes_nothing_be_paid_twice(anvil: Anvil) -
     class Behind(Rpc):
         looks = 0
 
-        async def batch(self, calls: Any) -> list[Any]:
+        async def call(self, method: str, params: Any = ()) -> Any:
+            found = await super().call(method, params)
+            if method != "eth_getTransactionReceipt":
+                return found
             self.looks += 1
-            found = await super().batch(calls)
-            return found if self.looks > 10 else [None for _ in found]
+            return found if self.looks > 10 else None
 
     async with Behind([anvil.url]) as rpc:
         receipt = await sender_of(anvil, rpc, Steps(*[anvil.mine] * 20)).send(SINK, value=7)
@@ -212,6 +225,7 @@ async def test_a_call_that_reverts_is_never_sent(anvil: Anvil, rpc: Rpc) -> None
     assert (await rpc.call("txpool_status"))["pending"] == "0x0"
 
 
+@either_way
 async def test_reverting_in_the_block_after_all(anvil: Anvil, rpc: Rpc) -> None:
     def break_it() -> None:
         anvil.request("anvil_setCode", SINK, "0x5f5ffd")
@@ -232,6 +246,7 @@ async def test_reverting_for_a_reason_that_has_gone(anvil: Anvil, rpc: Rpc) -> N
         await sender_of(anvil, rpc, Steps(break_it)).send(SINK)
 
 
+@either_way
 async def test_no_money_for_gas(anvil: Anvil, rpc: Rpc) -> None:
     anvil.request("anvil_setBalance", anvil.accounts[0].address, hex(1_000))
     with pytest.raises(GasFundsLow) as caught:
@@ -273,6 +288,7 @@ async def test_who_cancels_by_his_wallet_does_not_get_it_sent_anew(anvil: Anvil,
     assert int(await rpc.call("eth_getTransactionCount", [anvil.accounts[0].address, "pending"]), 16) == 1
 
 
+@either_way
 async def test_who_speeds_it_up_by_his_wallet_pays_once(anvil: Anvil, rpc: Rpc) -> None:
     faster = await _signed(anvil, to=SINK, value=7)
     steps = Steps(_taking(anvil, faster), *[None] * 20, anvil.mine)
@@ -314,18 +330,15 @@ class Forgetful(Rpc):
         self._answers = list(answers)
 
     async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+        if method == "eth_getTransactionByHash" and self._answers:
+            answer = self._answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
         found = await super().call(method, params, **options)
         if method == "eth_sendRawTransaction":
             raise RpcError(-32_000, "nonce too low")
         return found
-
-    async def batch(self, calls: Any, **options: Any) -> Any:
-        if calls[0][0] == "eth_getTransactionByHash" and self._answers:
-            answer = self._answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return [answer]
-        return await super().batch(calls, **options)
 
 
 @pytest.mark.parametrize("answers", [[None, None], [RpcUnavailable(("it is gone",))]], ids=["behind", "gone"])
