@@ -17,8 +17,8 @@ def face(
 ) -> Callable[[str], Any]:
     """The package's `__getattr__`.
 
-    parts: names by the module of the package that has them. rest: a module, all of whose names the package has too,
-    and which is asked last.
+    parts: names by the module that has them: one of the package, or another's whole name. rest: a module, all of whose
+    names the package has too, and which is asked last.
     """
     places = {name: module for module, names in parts.items() for name in names}
 
@@ -28,7 +28,8 @@ def face(
             place = rest if name in import_module(f"{package}.{rest}").__all__ else None
         if place is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{place}"), name)
+        there = place if place.startswith("leasehold.") else f"{package}.{place}"
+        value = getattr(import_module(there), name)
         setattr(import_module(package), name, value)  # from now on it is found without asking here
         return value
 
