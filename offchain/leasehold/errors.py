@@ -51,9 +51,6 @@ that stays, a `problem` with its data and an `advice`; `str(error)` is both. `er
 from functools import cache
 from typing import Any, ClassVar
 
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
-
 from leasehold._errors import ChainError, ContractError, LeaseholdError, error_type, sentence
 from leasehold._generated import contract_errors
 from leasehold._generated.contract_errors import *  # noqa: F403
@@ -302,6 +299,7 @@ def decode_revert(data: bytes) -> ContractError:
     """The exception for a call's revert data. Never raises: what is not known becomes `UnknownRevert`."""
     from eth_abi.abi import decode as abi_decode
     from eth_abi.exceptions import DecodingError
+    from eth_utils.address import to_checksum_address
 
     known = _by_selector().get(data[:4])
     if known is None:
@@ -321,6 +319,8 @@ def _argument_types(signature: str) -> list[str]:
 
 @cache
 def _by_selector() -> dict[bytes, type[ContractError]]:
+    from eth_utils.crypto import keccak
+
     generated: list[type[ContractError]] = [getattr(contract_errors, n) for n in contract_errors.__all__]
     every: list[type[ContractError]] = [*generated, Reverted, Panicked]
     return {keccak(text=e.signature)[:4]: e for e in every}

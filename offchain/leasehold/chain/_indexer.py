@@ -22,9 +22,11 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexBroken, IndexConflict, IndexTorn
 from leasehold.chain._ordered import Applied, Block
-from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
-from leasehold.chain._queries import Queries, only
+from leasehold.chain._projection import Projection
+from leasehold.chain._queries import Queries
+from leasehold.chain._rows import only
 from leasehold.chain._tables import Amount
+from leasehold.chain._versions import LeaseVersion, MachineVersion, PoolVersion
 from leasehold.chain._watcher import EventWatcher, Item
 from leasehold.errors import SettingsError
 

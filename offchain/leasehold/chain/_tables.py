@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-LOG_INDEX_BITS = 24
+from leasehold.chain._rows import LOG_INDEX_BITS
 
 
 def place_of(block: int, log_index: int = 0) -> int:

@@ -98,6 +98,9 @@ if TYPE_CHECKING:
         current,
         executable,
     )
+    from leasehold.client._glance import (
+        search_at_a_glance,
+    )
     from leasehold.client._group_changes import (
         AskForSession,
         AskForSessionPlan,
@@ -724,6 +727,7 @@ __all__ = [
     "refusal_of",
     "round_at",
     "rules_with",
+    "search_at_a_glance",
     "seat_at",
     "signed_offers",
     "ssh_door",
@@ -770,6 +774,7 @@ _PARTS = {
         "PROVE_TIME", "ROLL_AFTER", "answer_until", "applicable", "arbiter_of", "current",
         "executable",
     ),
+    "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "make_group", "standing_of", "successor"),
     "_index": ("alone",),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
-    from leasehold.market._documents_cache import DocumentCache
+    from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
         JoinQuote,
         NoticeTerms,
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         ShareTaken,
         SomebodyElses,
     )
-    from leasehold.market._machines import Machines
+    from leasehold.market._machines import Machines, digests_of, joined
     from leasehold.market._money_errors import (
         ExtensionNotCovered,
         LeaseNotCovered,
@@ -252,6 +252,7 @@ __all__ = [
     "choose_gang",
     "claimable",
     "declined",
+    "digests_of",
     "extension",
     "extension_cost",
     "fits",
@@ -267,6 +268,8 @@ __all__ = [
     "funds_of",
     "hold_fee",
     "join_quote",
+    "joined",
+    "kept_document",
     "lacking",
     "lists_image",
     "notice",
@@ -302,7 +305,7 @@ _PARTS = {
     "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
-    "_documents_cache": ("DocumentCache",),
+    "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (
         "JoinQuote", "NoticeTerms", "check_terms", "claimable", "join_quote", "notice", "overdue",
         "stake_shortfall", "unstakable_at",
@@ -323,7 +326,7 @@ _PARTS = {
         "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed",
         "ShareNotSold", "ShareTaken", "SomebodyElses",
     ),
-    "_machines": ("Machines",),
+    "_machines": ("Machines", "digests_of", "joined"),
     "_money_errors": (
         "ExtensionNotCovered", "LeaseNotCovered", "LedgerTooLow", "PenaltyNotCovered",
         "ResizingNotCovered", "StakeNotCovered",
