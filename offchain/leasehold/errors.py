@@ -49,11 +49,14 @@ that stays, a `problem` with its data and an `advice`; `str(error)` is both. `er
 """
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from leasehold._errors import ChainError, ContractError, LeaseholdError, error_type, sentence
-from leasehold._generated import contract_errors
-from leasehold._generated.contract_errors import *  # noqa: F403
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold._generated import contract_errors as _contract_errors
+    from leasehold._generated.contract_errors import *  # noqa: F403
 
 __all__ = [
     "AgeKeyInvalid",
@@ -103,7 +106,10 @@ __all__ = [
     "error_type",
     "sentence",
 ]
-__all__ += contract_errors.__all__
+if TYPE_CHECKING:
+    __all__ += _contract_errors.__all__
+else:
+    __getattr__ = face(__name__, {}, rest="leasehold._generated.contract_errors")
 
 
 class SettingsError(LeaseholdError):
@@ -320,6 +326,8 @@ def _argument_types(signature: str) -> list[str]:
 @cache
 def _by_selector() -> dict[bytes, type[ContractError]]:
     from eth_utils.crypto import keccak
+
+    from leasehold._generated import contract_errors
 
     generated: list[type[ContractError]] = [getattr(contract_errors, n) for n in contract_errors.__all__]
     every: list[type[ContractError]] = [*generated, Reverted, Panicked]

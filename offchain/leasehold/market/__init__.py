@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         SomebodyElses,
     )
     from leasehold.market._machines import Machines, digests_of, joined
+    from leasehold.market._money import Money
     from leasehold.market._money_errors import (
         ExtensionNotCovered,
         LeaseNotCovered,
@@ -107,7 +108,6 @@ if TYPE_CHECKING:
     from leasehold.market._provider import Due, Provider
     from leasehold.market._quote import (
         Funds,
-        Money,
         Payment,
         Quote,
         Wish,
@@ -327,6 +327,7 @@ _PARTS = {
         "ShareNotSold", "ShareTaken", "SomebodyElses",
     ),
     "_machines": ("Machines", "digests_of", "joined"),
+    "_money": ("Money",),
     "_money_errors": (
         "ExtensionNotCovered", "LeaseNotCovered", "LedgerTooLow", "PenaltyNotCovered",
         "ResizingNotCovered", "StakeNotCovered",
@@ -338,7 +339,7 @@ _PARTS = {
     ),
     "_provider": ("Due", "Provider"),
     "_quote": (
-        "Funds", "Money", "Payment", "Quote", "Wish", "extension", "extension_cost", "obstacle",
+        "Funds", "Payment", "Quote", "Wish", "extension", "extension_cost", "obstacle",
         "quote", "shortfall",
     ),
     "_renter": (

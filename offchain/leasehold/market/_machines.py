@@ -14,7 +14,7 @@ from leasehold.chain import MachineRecord
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._errors import DocumentInvalid, DocumentUnavailable
 from leasehold.market._listing import Listing
-from leasehold.market._quote import Money
+from leasehold.market._money import Money
 
 if TYPE_CHECKING:
     from leasehold.market._documents import Contact, Hardware
