@@ -25,6 +25,7 @@ from leasehold.chain import (
     LogMeta,
     RolledBack,
     StakeMoved,
+    read_machines,
 )
 from leasehold.chain._indexer import migrate, up_to_date
 from leasehold.chain._tables import metadata
@@ -343,6 +344,9 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
             for _ in range(rng.randint(10, 30)):
                 await life.act()
             await index_to_head(chain, index)
+            by_hand = read_machines(followed, chain.deployment)
+            assert by_hand is not None
+            assert list(map(repr, by_hand.machines)) == list(map(repr, await index.machines()))
             if round_ % 2:
                 depth = rng.randint(1, min(12, chain.anvil.block_number - floor))
                 chain.anvil.reorg(depth)
