@@ -13,7 +13,7 @@ from leasehold._generated import contract_errors
 from leasehold.chain._generated import events
 
 FACES = (agreements, chain, client, datasets, home, market, workload)
-HEAVY = ("alembic", "eth_abi", "eth_account", "httpx", "ipfshttpclient", "pyrage", "sqlalchemy", "web3")
+HEAVY = ("eth_abi", "eth_account", "httpx", "ipfshttpclient", "pyrage", "sqlalchemy", "web3")
 
 
 def told(package: ModuleType) -> dict[str, tuple[str, str]]:

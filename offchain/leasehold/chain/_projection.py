@@ -32,6 +32,7 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._generated import events as ev
 from leasehold.chain._index_errors import IndexBroken
 from leasehold.chain._log import Event, LogMeta
+from leasehold.chain._records import PoolRecord
 from leasehold.chain._rows import LOG_INDEX_BITS
 from leasehold.chain._types import (
     CELLS_PER_GPU,
@@ -40,7 +41,7 @@ from leasehold.chain._types import (
     LeaseState,
     MachineStatus,
 )
-from leasehold.chain._versions import LeaseVersion, MachineVersion, PoolVersion
+from leasehold.chain._versions import LeaseVersion, MachineVersion
 
 SPOT = 1
 _CACHED = 100_000
@@ -49,7 +50,7 @@ _CACHED = 100_000
 _PLACE = frozenset({"pool", "place", "event", "tx_hash"})
 _MACHINE = tuple(field.name for field in fields(MachineVersion))
 _LEASE = tuple(field.name for field in fields(LeaseVersion))
-_POOL = tuple(field.name for field in fields(PoolVersion))
+_POOL = tuple(field.name for field in fields(PoolRecord))
 
 
 class Latest(Protocol):
@@ -58,7 +59,7 @@ class Latest(Protocol):
     def machine(self, machine: int) -> MachineVersion: ...
     def lease(self, lease: int) -> LeaseVersion: ...
     def balance(self, account: str) -> int: ...
-    def pool(self) -> PoolVersion | None: ...
+    def pool(self) -> PoolRecord | None: ...
     def params(self, version: int) -> Mapping[str, Any]: ...
     def version(self, table: sa.Table, subject: Mapping[str, object]) -> Mapping[str, Any] | None: ...
 
@@ -471,11 +472,11 @@ class Projection:
         before = pending[-1] if pending else self._latest.params(e.version)
         self._put_row(tables.params.name, e, {**before, "cancelled": True})
 
-    def _pool_version(self) -> PoolVersion:
+    def _pool_version(self) -> PoolRecord:
         pending = self.rows[tables.states.name]
         if pending:
-            return PoolVersion(**{name: pending[-1][name] for name in _POOL})
-        return self._latest.pool() or PoolVersion()
+            return PoolRecord(**{name: pending[-1][name] for name in _POOL})
+        return self._latest.pool() or PoolRecord()
 
     def _put_pool(self, e: Event, **changes: object) -> None:
         after = replace(self._pool_version(), **changes)  # type: ignore[arg-type]  # named below

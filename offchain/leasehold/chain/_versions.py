@@ -77,14 +77,3 @@ class LeaseVersion:
     segment_settled: Uint256 = 0
     backup_lease: int = 0
     author: str = ZERO_ADDRESS
-
-
-@dataclass(frozen=True, slots=True)
-class PoolVersion:
-    """A row of `chain_states`, without its place."""
-
-    paused: bool = False
-    gated: bool = False
-    treasury: str = ZERO_ADDRESS
-    owner: str = ZERO_ADDRESS
-    pending_owner: str = ZERO_ADDRESS
