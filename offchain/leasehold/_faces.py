@@ -1,8 +1,9 @@
 """Packages whose names are imported when they are asked for (PEP 562): what uses one of them waits for that one alone.
 
-Such a package writes its imports below `if TYPE_CHECKING:`, for people and mypy, and once more as a table for this; a
-test holds the two equal. Where a module needs something of a room seldom, and it is slow to import, it imports the room
-(`from leasehold import market`) and takes the name where it uses it (`market.Contact`).
+Such a package writes its imports below `if TYPE_CHECKING:`, for people and mypy; `scripts/faces.py` writes them once
+more as a table for this, and a test holds the two equal. Where a module needs something of a room seldom, and it is
+slow to import, it imports the room (`from leasehold import market`) and takes the name where it uses it
+(`market.Contact`).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -4,10 +4,12 @@ import ast
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from faces import rewritten
 from leasehold import agreements, chain, client, datasets, home, market, workload
 from leasehold._generated import contract_errors
 from leasehold.chain._generated import events
@@ -18,9 +20,8 @@ HEAVY = ("eth_abi", "eth_account", "httpx", "ipfshttpclient", "pyrage", "sqlalch
 
 def told(package: ModuleType) -> dict[str, tuple[str, str]]:
     """Names by the module that has them and what they are called there, as mypy reads it."""
-    assert package.__file__ is not None
-    with open(package.__file__) as file:
-        block = next(node for node in ast.parse(file.read()).body if isinstance(node, ast.If))
+    tree = ast.parse(Path(str(package.__file__)).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     return {
         alias.asname or alias.name: (node.module or "", alias.name)
@@ -28,6 +29,23 @@ def told(package: ModuleType) -> dict[str, tuple[str, str]]:
         for alias in node.names
         if alias.name != "*" and alias.asname != "_events"
     }
+
+
+@pytest.mark.parametrize("package", FACES, ids=lambda package: package.__name__)
+def test_the_tables_are_as_they_would_be_written(package: ModuleType) -> None:
+    """Else run `python scripts/faces.py`."""
+    source = Path(str(package.__file__)).read_text()
+    name = package.__name__.removeprefix("leasehold.")
+    assert rewritten(name, source) == source
+
+
+def test_a_package_that_imports_at_once_becomes_a_face() -> None:
+    source = '"""What it is."""\n\nfrom leasehold.market._bill import bill\n\n__all__ = ["bill"]\n'
+    written = rewritten("market", source)
+    assert '    "_bill": ("bill",),\n' in written
+    assert rewritten("market", written) == written
+    with pytest.raises(AssertionError, match="more than names"):
+        rewritten("market", source + "def more() -> None: ...\n")
 
 
 @pytest.mark.parametrize("package", FACES, ids=lambda package: package.__name__)

@@ -81,8 +81,7 @@ _PARTS = {
         "propose_calls",
     ),
     "_terms": (
-        "AcceptanceFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place",
-        "pool_domain",
+        "AcceptanceFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place", "pool_domain",
     ),
     "leasehold.chain.typed": ("AcceptTransfer", "Offer", "Session"),
 }  # fmt: skip

@@ -57,8 +57,8 @@ __all__ = [
 
 _PARTS = {
     "_model": (
-        "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness",
-        "Restart", "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
+        "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
+        "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
