@@ -13,25 +13,91 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.chain._accounts import AccountsContract
-    from leasehold.chain._calls import CallUnreadable, DecodedCall, decode_call, decode_calls
-    from leasehold.chain._companions import Committee, Directory, Faults, Reputation
-    from leasehold.chain._decode import decode_log
-    from leasehold.chain._deployment import Deployment, DeploymentMissing
-    from leasehold.chain._eip712 import Call
-    from leasehold.chain._generated import events as _events
+    from leasehold.chain._accounts import (
+        AccountsContract,
+    )
+    from leasehold.chain._calls import (
+        CallUnreadable,
+        DecodedCall,
+        decode_call,
+        decode_calls,
+    )
+    from leasehold.chain._companions import (
+        Committee,
+        Directory,
+        Faults,
+        Reputation,
+    )
+    from leasehold.chain._decode import (
+        decode_log,
+    )
+    from leasehold.chain._deployment import (
+        Deployment,
+        DeploymentMissing,
+    )
+    from leasehold.chain._eip712 import (
+        Call,
+    )
+    from leasehold.chain._generated import (
+        events as _events,
+    )
     from leasehold.chain._generated.events import *  # noqa: F403
-    from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
-    from leasehold.chain._index_errors import IndexBroken, IndexConflict
-    from leasehold.chain._indexer import Indexer
-    from leasehold.chain._keystore import KeyInfo, Keystore
-    from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
-    from leasehold.chain._lens import Lens, ListedMachine, PoolView, ProviderView
-    from leasehold.chain._log import Event, LogMeta
-    from leasehold.chain._ordered import Applied, Block, RolledBack
-    from leasehold.chain._past import logs_since
-    from leasehold.chain._pool import FactoryContract, Pool, ProposedParams
-    from leasehold.chain._provider import FallbackProvider
+    from leasehold.chain._glance import (
+        head_at_a_glance,
+    )
+    from leasehold.chain._ids import (
+        InvalidCid,
+        cid_from_bytes,
+        cid_of_digest,
+        cid_to_bytes,
+        digest_of_cid,
+    )
+    from leasehold.chain._index_errors import (
+        IndexBroken,
+        IndexConflict,
+    )
+    from leasehold.chain._index_reader import (
+        MachinesAtBlock,
+        read_machines,
+    )
+    from leasehold.chain._indexer import (
+        Indexer,
+    )
+    from leasehold.chain._keystore import (
+        KeyInfo,
+        Keystore,
+    )
+    from leasehold.chain._lease_id import (
+        InvalidLeaseId,
+        format_lease,
+        parse_lease,
+    )
+    from leasehold.chain._lens import (
+        Lens,
+        ListedMachine,
+        PoolView,
+        ProviderView,
+    )
+    from leasehold.chain._log import (
+        Event,
+        LogMeta,
+    )
+    from leasehold.chain._ordered import (
+        Applied,
+        Block,
+        RolledBack,
+    )
+    from leasehold.chain._past import (
+        logs_since,
+    )
+    from leasehold.chain._pool import (
+        FactoryContract,
+        Pool,
+        ProposedParams,
+    )
+    from leasehold.chain._provider import (
+        FallbackProvider,
+    )
     from leasehold.chain._records import (
         ChallengeRecord,
         DelegateRecord,
@@ -51,10 +117,24 @@ if TYPE_CHECKING:
         ServiceRecord,
         VoteRecord,
     )
-    from leasehold.chain._rpc import BlockHeader, Rpc
-    from leasehold.chain._sender import Sender, Sends
-    from leasehold.chain._signer import LocalSigner, Signer, TypedData, signer_of
-    from leasehold.chain._token import UNLIMITED, Token
+    from leasehold.chain._rpc import (
+        BlockHeader,
+        Rpc,
+    )
+    from leasehold.chain._sender import (
+        Sender,
+        Sends,
+    )
+    from leasehold.chain._signer import (
+        LocalSigner,
+        Signer,
+        TypedData,
+        signer_of,
+    )
+    from leasehold.chain._token import (
+        UNLIMITED,
+        Token,
+    )
     from leasehold.chain._types import (
         CELLS_PER_GPU,
         ZERO_ADDRESS,
@@ -85,10 +165,19 @@ if TYPE_CHECKING:
         commitment,
         cost,
     )
-    from leasehold.chain._watcher import EventWatcher, Item
-    from leasehold.chain._web3_contract import web3_contract
-    from leasehold.chain._web3_sending import send_by
-    from leasehold.chain._web3_signer import Web3Signer
+    from leasehold.chain._watcher import (
+        EventWatcher,
+        Item,
+    )
+    from leasehold.chain._web3_contract import (
+        web3_contract,
+    )
+    from leasehold.chain._web3_sending import (
+        send_by,
+    )
+    from leasehold.chain._web3_signer import (
+        Web3Signer,
+    )
 
 __all__ = [
     "CELLS_PER_GPU",
@@ -145,6 +234,7 @@ __all__ = [
     "Machine",
     "MachineRecord",
     "MachineStatus",
+    "MachinesAtBlock",
     "OfferRecord",
     "Params",
     "ParamsRecord",
@@ -186,8 +276,10 @@ __all__ = [
     "decode_log",
     "digest_of_cid",
     "format_lease",
+    "head_at_a_glance",
     "logs_since",
     "parse_lease",
+    "read_machines",
     "send_by",
     "signer_of",
     "web3_contract",
@@ -200,8 +292,10 @@ _PARTS = {
     "_decode": ("decode_log",),
     "_deployment": ("Deployment", "DeploymentMissing"),
     "_eip712": ("Call",),
+    "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
     "_index_errors": ("IndexBroken", "IndexConflict"),
+    "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
     "_keystore": ("KeyInfo", "Keystore"),
     "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
@@ -210,65 +304,27 @@ _PARTS = {
     "_ordered": ("Applied", "Block", "RolledBack"),
     "_past": ("logs_since",),
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
-    "_records": (
-        "ChallengeRecord",
-        "DelegateRecord",
-        "FaultRecord",
-        "LeaseRecord",
-        "Ledger",
-        "LedgerEntry",
-        "LicenceRecord",
-        "LossRecord",
-        "MachineRecord",
-        "OfferRecord",
-        "ParamsRecord",
-        "PoolRecord",
-        "RatingRecord",
-        "RoundRecord",
-        "SeatRecord",
-        "ServiceRecord",
-        "VoteRecord",
-    ),
     "_provider": ("FallbackProvider",),
+    "_records": (
+        "ChallengeRecord", "DelegateRecord", "FaultRecord", "LeaseRecord", "Ledger", "LedgerEntry",
+        "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord", "ParamsRecord", "PoolRecord",
+        "RatingRecord", "RoundRecord", "SeatRecord", "ServiceRecord", "VoteRecord",
+    ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
     "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
     "_types": (
-        "CELLS_PER_GPU",
-        "ZERO_ADDRESS",
-        "ZERO_DIGEST",
-        "Challenge",
-        "Companions",
-        "Consent",
-        "Delegation",
-        "Fault",
-        "FaultKind",
-        "FaultState",
-        "Lease",
-        "LeaseRequest",
-        "LeaseState",
-        "Licence",
-        "Machine",
-        "MachineStatus",
-        "Params",
-        "ProviderAccount",
-        "Receipt",
-        "Round",
-        "RoundState",
-        "Seat",
-        "SeatSigner",
-        "SlashWindow",
-        "Terms",
-        "backup_digest",
-        "commitment",
-        "cost",
+        "CELLS_PER_GPU", "ZERO_ADDRESS", "ZERO_DIGEST", "Challenge", "Companions", "Consent", "Delegation",
+        "Fault", "FaultKind", "FaultState", "Lease", "LeaseRequest", "LeaseState", "Licence", "Machine",
+        "MachineStatus", "Params", "ProviderAccount", "Receipt", "Round", "RoundState", "Seat", "SeatSigner",
+        "SlashWindow", "Terms", "backup_digest", "commitment", "cost",
     ),
     "_watcher": ("EventWatcher", "Item"),
     "_web3_contract": ("web3_contract",),
     "_web3_sending": ("send_by",),
     "_web3_signer": ("Web3Signer",),
-}
+}  # fmt: skip
 if TYPE_CHECKING:
     __all__ += _events.__all__
 else:

@@ -27,10 +27,11 @@ from leasehold.cli._options import (
 from leasehold.cli._output import Output
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, SettingsError, WalletError
-from leasehold.home import AgeKeys, Groups, Home
+from leasehold.home import Home
 
 if TYPE_CHECKING:
     from leasehold.chain import KeyInfo, Keystore
+    from leasehold.home import AgeKeys, Groups
 
 
 @dataclass
@@ -143,7 +144,7 @@ class Invocation:
                     f"{self.password_file}: {reason}; name another with --password-file."
                 ) from error
         if self.settings.password is not None:
-            return self.settings.password.get_secret_value()
+            return self.settings.password
         try:
             return ask_password(f"Password of wallet {name}", twice=choose)
         except NobodyThere:

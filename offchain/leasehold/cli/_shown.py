@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING
 from leasehold import format_lease
 from leasehold.cli._output import Json
 from leasehold.market import (
-    Bill,
-    Listing,
-    Money,
-    Payment,
     format_amount,
     format_cells,
     format_share,
@@ -21,6 +17,7 @@ from leasehold.market import (
 
 if TYPE_CHECKING:
     from leasehold.chain import Lease, Machine, Receipt, Terms
+    from leasehold.market import Bill, Listing, Money, Payment
 
 utc = format_time
 

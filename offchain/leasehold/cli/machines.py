@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
 from leasehold.cli._shared import ANSWERS, shared
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row
-from leasehold.market import MACHINES, parse_search, sort
+from leasehold.client import search_at_a_glance
+from leasehold.market import MACHINES, Listing, Money, parse_search, sort
 
 Search = Annotated[
     list[str] | None,
@@ -37,23 +37,36 @@ async def machines(
 
     Fields: FIELDS.
     """
-    parse_search(" ".join(search or ()))
+    query = " ".join(search or ())
+    parse_search(query)
     sort((), by)
-    async with open_session(call, account=False) as session:
-        found = await session.search(" ".join(search or ()), by=by, retired=everything)
-        call.out.answer([machine_json(each) for each in found])
-        call.out.table(
-            MACHINE_COLUMNS,
-            [machine_row(each) for each in found],
-            empty="No machine matches: widen the search."
-            if await session.search(retired=everything)
-            else "The pool has no machine yet: look again later.",
-        )
-        for each in found:
-            if each.missing and not call.out.as_json:
-                call.out.warn(f"Machine {each.id}: {each.missing}")
-        if found and not call.out.as_json:
-            call.out.say(f"Prices are in {session.money.symbol} an hour for a whole GPU (or CPU unit).")
+    listings = await _search(call, query, by, everything)
+    call.out.answer([machine_json(listing) for listing in listings])
+    call.out.table(
+        MACHINE_COLUMNS,
+        [machine_row(listing) for listing in listings],
+        empty="No machine matches: widen the search."
+        if query and not listings and await _search(call, "", by, everything)
+        else "The pool has no machine yet: look again later.",
+    )
+    for listing in listings:
+        if listing.missing and not call.out.as_json:
+            call.out.warn(f"Machine {listing.id}: {listing.missing}")
+    if listings and not call.out.as_json:
+        symbol = Money.of(call.deployment).symbol
+        call.out.say(f"Prices are in {symbol} an hour for a whole GPU (or CPU unit).")
+
+
+async def _search(call: Invocation, query: str, by: str, retired: bool) -> list[Listing]:
+    """At a glance if all is there; else by a session, which catches up with the chain and fetches what is missing."""
+    node, *_ = call.settings.rpc
+    listings = await search_at_a_glance(call.home, call.deployment, node, query, by=by, retired=retired)
+    if listings is None:
+        from leasehold.cli._opening import open_session
+
+        async with open_session(call, account=False) as session:
+            listings = await session.search(query, by=by, retired=retired)
+    return listings
 
 
 machines.__doc__ = (machines.__doc__ or "").replace("FIELDS", ", ".join(sorted(MACHINES.fields)))

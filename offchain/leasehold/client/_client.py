@@ -16,7 +16,6 @@ from leasehold.chain import (
     Deployment,
     Fault,
     FaultState,
-    Indexer,
     Lease,
     LeaseState,
     MachineRecord,
@@ -68,6 +67,8 @@ from leasehold.workload import Workload, load_workload
 if TYPE_CHECKING:
     from web3 import AsyncWeb3
     from web3.contract import AsyncContract
+
+    from leasehold.chain import Indexer
 
 
 @dataclass(frozen=True)

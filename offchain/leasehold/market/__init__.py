@@ -4,148 +4,153 @@ Decisions (what matches, what it costs, what to do next) are pure functions; the
 clock are handed in by whoever composes them.
 """
 
-from leasehold.market._agent_client import AgentClient, HeldWorkload
-from leasehold.market._agent_exec import ExecStream
-from leasehold.market._agent_sessions import SessionCache
-from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
-from leasehold.market._capable import capable, lacking, lists_image
-from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
-from leasehold.market._documents_cache import DocumentCache
-from leasehold.market._earning import (
-    JoinQuote,
-    NoticeTerms,
-    check_terms,
-    claimable,
-    join_quote,
-    notice,
-    overdue,
-    stake_shortfall,
-    unstakable_at,
-)
-from leasehold.market._errors import (
-    AllowanceMissing,
-    AllowanceTooLow,
-    AlreadyJoined,
-    CancelledUnstarted,
-    ConsentUnfit,
-    DeclinedUnstarted,
-    DocumentInvalid,
-    DocumentUnavailable,
-    InvalidAmount,
-    InvalidDuration,
-    InvalidInput,
-    InvalidSize,
-    LeavesTooEarly,
-    MachineFileInvalid,
-    MachineFileUnreadable,
-    MachineUnavailable,
-    MarketError,
-    NoMachineMatches,
-    NoneMatches,
-    NoneTakesIt,
-    NoSuchSpan,
-    NotEnoughFunds,
-    NotStartedInTime,
-    OperatorTaken,
-    PriceNotPositive,
-    QueryError,
-    RejectedUnstarted,
-    RulesChange,
-    StartFailed,
-    TooFewMatch,
-    TrialTooLong,
-)
-from leasehold.market._explain import ascii_reason, declined
-from leasehold.market._listing import MACHINES, Listing, parse_search, sort
-from leasehold.market._machine_errors import (
-    DurationNotServed,
-    LeavingTooSoon,
-    MachineClosed,
-    MachineGone,
-    NobodyMeasured,
-    NoSpotPrice,
-    PriceAboveMaximum,
-    ResizeNotSold,
-    ResizeTaken,
-    ShareNotServed,
-    ShareNotSold,
-    ShareTaken,
-    SomebodyElses,
-)
-from leasehold.market._machines import Machines
-from leasehold.market._money_errors import (
-    ExtensionNotCovered,
-    LeaseNotCovered,
-    LedgerTooLow,
-    PenaltyNotCovered,
-    ResizingNotCovered,
-    StakeNotCovered,
-)
-from leasehold.market._moving import (
-    Resizing,
-    Standby,
-    check_resizing,
-    funds_after_closing,
-    resizing,
-    standby_of,
-)
-from leasehold.market._placing import (
-    fits,
-    format_cells,
-    format_share,
-    free_gpus,
-    parse_cells,
-    parse_share,
-    rentable_cells,
-    valid_share,
-)
-from leasehold.market._provider import Due, Provider
-from leasehold.market._quote import (
-    Funds,
-    Money,
-    Payment,
-    Quote,
-    Wish,
-    extension,
-    extension_cost,
-    obstacle,
-    quote,
-    shortfall,
-)
-from leasehold.market._renter import (
-    Blocks,
-    Courier,
-    Delivery,
-    Opened,
-    Opening,
-    Renter,
-    SignedOffer,
-    cells_of,
-    choose,
-    choose_gang,
-    funds_of,
-    settleable,
-)
-from leasehold.market._rules import (
-    AMOUNTS,
-    TIMELOCK,
-    Change,
-    changed_params,
-    changes,
-    check_params,
-    format_param,
-    param_json,
-)
-from leasehold.market._units import (
-    format_amount,
-    format_duration,
-    format_size,
-    format_time,
-    parse_amount,
-    parse_duration,
-    parse_size,
-    to_tokens,
-)
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.market._agent_client import AgentClient, HeldWorkload
+    from leasehold.market._agent_exec import ExecStream
+    from leasehold.market._agent_sessions import SessionCache
+    from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
+    from leasehold.market._capable import capable, lacking, lists_image
+    from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
+    from leasehold.market._documents_cache import DocumentCache, kept_document
+    from leasehold.market._earning import (
+        JoinQuote,
+        NoticeTerms,
+        check_terms,
+        claimable,
+        join_quote,
+        notice,
+        overdue,
+        stake_shortfall,
+        unstakable_at,
+    )
+    from leasehold.market._errors import (
+        AllowanceMissing,
+        AllowanceTooLow,
+        AlreadyJoined,
+        CancelledUnstarted,
+        ConsentUnfit,
+        DeclinedUnstarted,
+        DocumentInvalid,
+        DocumentUnavailable,
+        InvalidAmount,
+        InvalidDuration,
+        InvalidInput,
+        InvalidSize,
+        LeavesTooEarly,
+        MachineFileInvalid,
+        MachineFileUnreadable,
+        MachineUnavailable,
+        MarketError,
+        NoMachineMatches,
+        NoneMatches,
+        NoneTakesIt,
+        NoSuchSpan,
+        NotEnoughFunds,
+        NotStartedInTime,
+        OperatorTaken,
+        PriceNotPositive,
+        QueryError,
+        RejectedUnstarted,
+        RulesChange,
+        StartFailed,
+        TooFewMatch,
+        TrialTooLong,
+    )
+    from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+    from leasehold.market._machine_errors import (
+        DurationNotServed,
+        LeavingTooSoon,
+        MachineClosed,
+        MachineGone,
+        NobodyMeasured,
+        NoSpotPrice,
+        PriceAboveMaximum,
+        ResizeNotSold,
+        ResizeTaken,
+        ShareNotServed,
+        ShareNotSold,
+        ShareTaken,
+        SomebodyElses,
+    )
+    from leasehold.market._machines import Machines, digests_of, joined
+    from leasehold.market._money import Money
+    from leasehold.market._money_errors import (
+        ExtensionNotCovered,
+        LeaseNotCovered,
+        LedgerTooLow,
+        PenaltyNotCovered,
+        ResizingNotCovered,
+        StakeNotCovered,
+    )
+    from leasehold.market._moving import (
+        Resizing,
+        Standby,
+        check_resizing,
+        funds_after_closing,
+        resizing,
+        standby_of,
+    )
+    from leasehold.market._placing import (
+        fits,
+        format_cells,
+        format_share,
+        free_gpus,
+        parse_cells,
+        parse_share,
+        rentable_cells,
+        valid_share,
+    )
+    from leasehold.market._provider import Due, Provider
+    from leasehold.market._quote import (
+        Funds,
+        Payment,
+        Quote,
+        Wish,
+        extension,
+        extension_cost,
+        obstacle,
+        quote,
+        shortfall,
+    )
+    from leasehold.market._renter import (
+        Blocks,
+        Courier,
+        Delivery,
+        Opened,
+        Opening,
+        Renter,
+        SignedOffer,
+        cells_of,
+        choose,
+        choose_gang,
+        funds_of,
+        settleable,
+    )
+    from leasehold.market._rules import (
+        AMOUNTS,
+        TIMELOCK,
+        Change,
+        changed_params,
+        changes,
+        check_params,
+        format_param,
+        param_json,
+    )
+    from leasehold.market._units import (
+        format_amount,
+        format_duration,
+        format_size,
+        format_time,
+        parse_amount,
+        parse_duration,
+        parse_size,
+        to_tokens,
+    )
 
 __all__ = [
     "AMOUNTS",
@@ -247,6 +252,7 @@ __all__ = [
     "choose_gang",
     "claimable",
     "declined",
+    "digests_of",
     "extension",
     "extension_cost",
     "fits",
@@ -262,6 +268,8 @@ __all__ = [
     "funds_of",
     "hold_fee",
     "join_quote",
+    "joined",
+    "kept_document",
     "lacking",
     "lists_image",
     "notice",
@@ -289,3 +297,61 @@ __all__ = [
     "valid_share",
     "without",
 ]
+
+_PARTS = {
+    "_agent_client": ("AgentClient", "HeldWorkload"),
+    "_agent_exec": ("ExecStream",),
+    "_agent_sessions": ("SessionCache",),
+    "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
+    "_capable": ("capable", "lacking", "lists_image"),
+    "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
+    "_documents_cache": ("DocumentCache", "kept_document"),
+    "_earning": (
+        "JoinQuote", "NoticeTerms", "check_terms", "claimable", "join_quote", "notice", "overdue",
+        "stake_shortfall", "unstakable_at",
+    ),
+    "_errors": (
+        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "ConsentUnfit",
+        "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount", "InvalidDuration",
+        "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid", "MachineFileUnreadable",
+        "MachineUnavailable", "MarketError", "NoMachineMatches", "NoneMatches", "NoneTakesIt", "NoSuchSpan",
+        "NotEnoughFunds", "NotStartedInTime", "OperatorTaken", "PriceNotPositive", "QueryError",
+        "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
+    ),
+    "_explain": ("ascii_reason", "declined"),
+    "_listing": ("MACHINES", "Listing", "parse_search", "sort"),
+    "_machine_errors": (
+        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "NobodyMeasured",
+        "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed", "ShareNotSold",
+        "ShareTaken", "SomebodyElses",
+    ),
+    "_machines": ("Machines", "digests_of", "joined"),
+    "_money": ("Money",),
+    "_money_errors": (
+        "ExtensionNotCovered", "LeaseNotCovered", "LedgerTooLow", "PenaltyNotCovered", "ResizingNotCovered",
+        "StakeNotCovered",
+    ),
+    "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
+    "_placing": (
+        "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
+        "valid_share",
+    ),
+    "_provider": ("Due", "Provider"),
+    "_quote": (
+        "Funds", "Payment", "Quote", "Wish", "extension", "extension_cost", "obstacle", "quote", "shortfall",
+    ),
+    "_renter": (
+        "Blocks", "Courier", "Delivery", "Opened", "Opening", "Renter", "SignedOffer", "cells_of", "choose",
+        "choose_gang", "funds_of", "settleable",
+    ),
+    "_rules": (
+        "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "check_params", "format_param",
+        "param_json",
+    ),
+    "_units": (
+        "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_duration",
+        "parse_size", "to_tokens",
+    ),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

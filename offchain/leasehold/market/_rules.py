@@ -14,7 +14,7 @@ from eth_utils.address import is_address, to_checksum_address
 
 from leasehold.chain import ZERO_ADDRESS, Params
 from leasehold.market._errors import InvalidInput
-from leasehold.market._quote import Money
+from leasehold.market._money import Money
 from leasehold.market._units import format_amount, format_duration, parse_amount, parse_duration
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400

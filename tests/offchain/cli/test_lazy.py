@@ -15,7 +15,7 @@ import typer
 from leasehold.cli import app
 from leasehold.cli._lazy import LazyGroup
 
-HEAVY = ("alembic", "coincurve", "eth_abi", "eth_account", "httpx", "pyrage", "sqlalchemy", "web3")
+HEAVY = ("coincurve", "eth_abi", "eth_account", "httpx", "pyrage", "sqlalchemy", "web3")
 SPY = f"""
 import json, sys
 from leasehold.cli import main
