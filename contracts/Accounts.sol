@@ -7,11 +7,11 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {GroupAccount} from "./GroupAccount.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
-import {IControllerExt} from "./interfaces/IControllerExt.sol";
 import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
-import {IControllerMain} from "./interfaces/IControllerMain.sol";
-import {IControllerMoves} from "./interfaces/IControllerMoves.sol";
-import {LeaseView} from "./interfaces/IControllerTypes.sol";
+import {ILeaseChanges, ILeases} from "./interfaces/ILeases.sol";
+import {ILedger} from "./interfaces/ILedger.sol";
+import {IPoolReads} from "./interfaces/IPoolReads.sol";
+import {LeaseView} from "./interfaces/PoolTypes.sol";
 import {Groups} from "./libraries/Groups.sol";
 import {Signatures} from "./libraries/Signatures.sol";
 
@@ -142,7 +142,7 @@ contract Accounts is IAccounts, EIP712 {
         bytes4 selector = bytes4(data);
         if (!_inScope(selector)) revert ScopeExceeded(selector);
         // What a provider gives up by closing another's lease stands in nobody's ledger, so no cap bounds it.
-        if (selector == IControllerMain.close.selector && _leaseIn(pool, data).tenant != account) {
+        if (selector == ILeases.close.selector && _leaseIn(pool, data).tenant != account) {
             revert ScopeExceeded(selector);
         }
         uint256 before = _measured(account, pool, data);
@@ -183,13 +183,13 @@ contract Accounts is IAccounts, EIP712 {
 
     /// @return what tells how much a call takes: the lease's escrow, in `resize`, or the account's ledger
     function _measured(address account, address pool, bytes calldata data) private view returns (uint256) {
-        if (bytes4(data) != IControllerMoves.resize.selector) return IControllerMain(pool).balanceOf(account);
+        if (bytes4(data) != ILeaseChanges.resize.selector) return ILedger(pool).balanceOf(account);
         return _leaseIn(pool, data).deposit;
     }
 
     /// @dev The lease that a call's first argument names.
     function _leaseIn(address pool, bytes calldata data) private view returns (LeaseView memory) {
-        return IControllerExt(pool).leaseOf(uint256(bytes32(data[4:])));
+        return IPoolReads(pool).leaseOf(uint256(bytes32(data[4:])));
     }
 
     /// @return amount what a delegate's call took out of the ledger, whatever it put there
@@ -199,18 +199,18 @@ contract Accounts is IAccounts, EIP712 {
         returns (uint256 amount)
     {
         bytes4 selector = bytes4(data);
-        if (selector == IControllerMain.open.selector) {
-            return IControllerExt(pool).leaseOf(abi.decode(result, (uint256))).deposit;
+        if (selector == ILeases.open.selector) {
+            return IPoolReads(pool).leaseOf(abi.decode(result, (uint256))).deposit;
         }
         uint256 now_ = _measured(account, pool, data);
-        if (selector == IControllerMoves.resize.selector) (before, now_) = (now_, before); // what an escrow gains is spent
+        if (selector == ILeaseChanges.resize.selector) (before, now_) = (now_, before); // what an escrow gains is spent
         return now_ < before ? before - now_ : 0;
     }
 
     function _inScope(bytes4 selector) private pure returns (bool) {
-        return selector == IControllerMain.open.selector || selector == IControllerMain.extend.selector
-            || selector == IControllerMain.close.selector || selector == IControllerMain.reject.selector
-            || selector == IControllerMoves.resize.selector || selector == IControllerMain.setWorkload.selector;
+        return selector == ILeases.open.selector || selector == ILeases.extend.selector
+            || selector == ILeases.close.selector || selector == ILeases.reject.selector
+            || selector == ILeaseChanges.resize.selector || selector == ILeases.setWorkload.selector;
     }
 
     // ---------------------------------------------------------------------------------------------------------- groups

@@ -9,13 +9,13 @@ import {Leases} from "./base/Leases.sol";
 import {Ledger} from "./base/Ledger.sol";
 import {Machines} from "./base/Machines.sol";
 import {IAccounts} from "./interfaces/IAccounts.sol";
-import {IControllerExt} from "./interfaces/IControllerExt.sol";
 import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
-import {IControllerMain} from "./interfaces/IControllerMain.sol";
+import {ILedger} from "./interfaces/ILedger.sol";
+import {IPoolReads} from "./interfaces/IPoolReads.sol";
 
 /// @title A pool. Deployed once; each pool is a clone whose code holds its token and companions as arguments.
 /// @dev `base/` holds the ledger's inside, the machines and the leases. Functions it does not know are `ControllerExt`'s.
-contract Controller is Machines, Leases {
+contract Controller is ILedger, Machines, Leases {
     using SafeERC20 for IERC20;
 
     address private immutable _self = address(this);
@@ -24,7 +24,7 @@ contract Controller is Machines, Leases {
 
     /// @dev All parts must believe the same `Accounts`. The factory sees only the extension's.
     constructor(IAccounts accounts_, address extension_) Ledger(accounts_) {
-        address other = IControllerExt(extension_).accounts();
+        address other = IPoolReads(extension_).accounts();
         if (other != address(accounts_)) revert IControllerFactory.WrongAccounts(other);
         extension = extension_;
     }
@@ -34,7 +34,7 @@ contract Controller is Machines, Leases {
         _delegate(extension);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     /// @dev Delegatecalls the implementation itself, which is what the clone would do with each call; `msg.sender` and with
     /// it the actor stay the same. Not payable, so no value can be counted twice.
     function multicall(bytes[] calldata calls) external returns (bytes[] memory results) {
@@ -44,17 +44,17 @@ contract Controller is Machines, Leases {
         }
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     function balanceOf(address account) external view returns (uint256) {
         return _balance(account);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     function deposit(address to, uint256 amount) external nonReentrant {
         _deposit(to, amount);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     /// @dev The permit is tried, not required: somebody may have sent it first to spoil this call, and then the allowance
     /// is there. Only the caller's own tokens are pulled, whatever the permit said.
     function depositWithPermit(address to, uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s)
@@ -66,7 +66,7 @@ contract Controller is Machines, Leases {
         _deposit(to, amount);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     function transfer(address to, uint256 amount) external nonReentrant {
         // Check
         _requireReceiver(to);
@@ -78,7 +78,7 @@ contract Controller is Machines, Leases {
         emit Transferred(from, to, amount);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILedger
     function withdraw(address to, uint256 amount) external nonReentrant {
         // Check
         _requireReceiver(to);

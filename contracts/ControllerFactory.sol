@@ -6,10 +6,10 @@ import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Accounts} from "./Accounts.sol";
 import {ICompanion} from "./interfaces/ICompanion.sol";
-import {IControllerExt} from "./interfaces/IControllerExt.sol";
 import {IControllerFactory} from "./interfaces/IControllerFactory.sol";
-import {IControllerHooks} from "./interfaces/IControllerHooks.sol";
-import {Params} from "./interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "./interfaces/IPoolHooks.sol";
+import {IPoolReads} from "./interfaces/IPoolReads.sol";
+import {Params} from "./interfaces/PoolTypes.sol";
 
 /// @title Makes pools and remembers which contracts are pools. It has no owner and no power over them.
 contract ControllerFactory is IControllerFactory {
@@ -39,7 +39,7 @@ contract ControllerFactory is IControllerFactory {
         _faults = faults_;
         _reputation = reputation_;
         _directory = directory_;
-        accounts = IControllerExt(implementation_).accounts();
+        accounts = IPoolReads(implementation_).accounts();
         address[4] memory companions = [committee_, faults_, reputation_, directory_];
         for (uint256 i = 0; i < companions.length; ++i) {
             address believed = ICompanion(companions[i]).accounts();
@@ -76,7 +76,7 @@ contract ControllerFactory is IControllerFactory {
 
         // Log, Interact
         emit PoolCreated(index, controller, token, owner, treasury);
-        IControllerHooks(controller).initialize(owner, treasury, params);
+        IPoolHooks(controller).initialize(owner, treasury, params);
     }
 
     /// @inheritdoc IControllerFactory
@@ -89,8 +89,7 @@ contract ControllerFactory is IControllerFactory {
         uint256 word = abi.decode(answer, (uint256));
         address controller = address(uint160(word));
         if (word >> 160 != 0 || !isPool[controller]) return false;
-        (address committee, address faults, address reputation, address directory) =
-            IControllerExt(controller).companions();
+        (address committee, address faults, address reputation, address directory) = IPoolReads(controller).companions();
         return target == committee || target == faults || target == reputation || target == directory;
     }
 

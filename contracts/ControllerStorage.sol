@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params} from "./interfaces/IControllerTypes.sol";
+import {Params} from "./interfaces/PoolTypes.sol";
 import {Account, LeaseBill, LeaseBody, LeaseHead, MachineHead, StoredTerms} from "./libraries/Slots.sol";
 
 /// @title The storage of a pool, one layout for all its parts.

@@ -34,7 +34,7 @@ from brownie import (
 
 DEVELOPMENT_CHAINS: Final = frozenset({1337, 31337})
 MINTED: Final = 1_000_000  # whole tokens for each account of a development chain
-# The pool's first rules, in the order of `Params` in contracts/interfaces/IControllerTypes.sol, which explains
+# The pool's first rules, in the order of `Params` in contracts/interfaces/PoolTypes.sol, which explains
 # them; amounts are in whole tokens. Arbiter and sink come from the environment.
 RULES: Final = Path("scripts/pool.json")
 AMOUNTS: Final = frozenset({"minStakePerGpu", "bond", "seatStake", "verificationFee"})

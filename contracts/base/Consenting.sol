@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Consent} from "../interfaces/IControllerTypes.sol";
+import {Consent} from "../interfaces/PoolTypes.sol";
 import {Signatures} from "../libraries/Signatures.sol";
 import {Registry} from "./Registry.sol";
 

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
-import {LeaseState, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../interfaces/IPoolHooks.sol";
+import {LeaseState, MachineStatus} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {LeaseBill, LeaseBody, LeaseHead, LeaseId, MachineHead} from "../libraries/Slots.sol";
 import {Lifecycle} from "./Lifecycle.sol";
@@ -11,14 +11,14 @@ import {Lifecycle} from "./Lifecycle.sol";
 /// @title What the companions may do to a pool.
 /// @dev Together they reach: the ledger of an account that has called one of them, the stake of a machine, whether a machine
 /// takes leases, and when its leases are billed and ended by others than their tenants. No ledger else, and no escrow.
-abstract contract Hooks is Lifecycle, IControllerHooks {
+abstract contract Hooks is Lifecycle, IPoolHooks {
     /// @dev A companion calls in its own name. Zero is nobody.
     modifier onlyCompanion(uint256 index) {
         if (msg.sender != _arg(index)) revert NotAuthorized(msg.sender);
         _;
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     function charge(address from, uint256 amount) external nonReentrant {
         // Check
         if (msg.sender != _arg(COMMITTEE) && msg.sender != _arg(FAULTS)) revert NotAuthorized(msg.sender);
@@ -29,7 +29,7 @@ abstract contract Hooks is Lifecycle, IControllerHooks {
         emit Charged(from, msg.sender, amount, left);
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     function setVerified(uint32 id, uint16 revision, bool verified) external nonReentrant onlyCompanion(COMMITTEE) {
         (Machine storage machine, MachineHead head) = _machine(id);
         _requireNotRetired(id, head);
@@ -39,7 +39,7 @@ abstract contract Hooks is Lifecycle, IControllerHooks {
         _setStatus(id, machine, head, (head.status() & ~STATUS_MASK) | uint8(status));
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     /// @dev The one function that gives stake to anybody but its owner. It reaches no ledger and no escrow, and no more
     /// than the one machine's stake.
     function moveStake(uint32 id, address[] calldata to, uint96[] calldata amounts)
@@ -64,25 +64,25 @@ abstract contract Hooks is Lifecycle, IControllerHooks {
         _weighStake(id, machine, head);
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     function setDown(uint32 id, uint32 from) external nonReentrant onlyCompanion(FAULTS) {
         if (from == 0) _comeUp(id);
         else _goDown(id, from);
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     function hold(uint32 id, uint32 from, uint32 to, uint32 until) external nonReentrant onlyCompanion(FAULTS) {
         _hold(id, from, to, until);
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     function setPendingSlashes(uint32 id, uint8 count) external nonReentrant onlyCompanion(FAULTS) {
         (Machine storage machine,) = _machine(id);
         machine.care.pendingSlashes = count;
         emit PendingSlashesSet(id, count);
     }
 
-    /// @inheritdoc IControllerHooks
+    /// @inheritdoc IPoolHooks
     /// @dev A lease that does not run has no bill to stop, and is passed over: so nobody can spoil a batch by closing one.
     function pause(uint256 id, uint32 from, uint32 to) external nonReentrant onlyCompanion(FAULTS) {
         // Check

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {IControllerMain} from "../interfaces/IControllerMain.sol";
-import {LeaseRequest, LeaseState} from "../interfaces/IControllerTypes.sol";
+import {ILeases} from "../interfaces/ILeases.sol";
+import {LeaseRequest, LeaseState} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {
@@ -18,13 +18,13 @@ import {
 } from "../libraries/Slots.sol";
 import {Lifecycle} from "./Lifecycle.sol";
 
-/// @title Leases: what tenants, operators and providers do every day. `Moves` and `Offers` hold the rest.
+/// @title Leases: what tenants, operators and providers do every day. `LeaseChanges` and `Offers` hold the rest.
 /// @dev Time stops no exit: each can be called for ever after, and calls nobody. Slots are read once and written once, as
 /// words with named parts (`Slots`).
-abstract contract Leases is Lifecycle, IControllerMain {
+abstract contract Leases is Lifecycle, ILeases {
     // ------------------------------------------------------------------------------------------------------- opening
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function open(LeaseRequest calldata request) external nonReentrant returns (uint256) {
         // Effect. What is over makes room first.
         _closeWhatIsOver(request.machine, request.settle);
@@ -43,7 +43,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         return _openAtPrice(request, seen, terms.params(), price, 0);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     /// @dev Billing begins here: both ends of the lease move to now. Whether the machine is down is not asked, for a slot's
     /// price: nothing is billed while it is.
     function start(uint256 id, bytes32 endpoint) external nonReentrant {
@@ -62,7 +62,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
 
     // ------------------------------------------------------------------------------------- ending before it has begun
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function decline(uint256 id, bytes32 reason) external nonReentrant {
         // Check
         (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Opened);
@@ -77,7 +77,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         emit LeaseDeclined(id, head.machine(), reason, body.deposit());
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function cancelUnstarted(uint256 id) external nonReentrant {
         // Check
         (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Opened);
@@ -88,7 +88,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         _cancel(id, lease, head, body);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     /// @dev A trial is cheap, never free: the hold fee pays the provider for cells that nobody else could have.
     function reject(uint256 id) external nonReentrant {
         // Check
@@ -109,7 +109,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
 
     // ------------------------------------------------------------------------------------------------- while it runs
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function extend(uint256 id, uint32 duration) external nonReentrant {
         // Check
         (Lease storage lease, LeaseHead head, LeaseBody body) = _leaseIn(id, LeaseState.Active);
@@ -139,7 +139,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         emit LeaseExtended(id, head.machine(), payer, uint32(end), escrow, pulled);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function setWorkload(uint256 id, bytes32 workload) external nonReentrant {
         (, LeaseHead head, LeaseBody body) = _lease(id);
         _only(head.tenant());
@@ -150,7 +150,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         emit WorkloadSet(id, head.machine(), workload);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     /// @dev The end is lowered, never passed over: the tenant keeps the machine until it has come. What was paid for the
     /// time cut off comes back in `close`; the penalty, out of the provider's ledger, at once. A spot lease pays none, and
     /// counts for nothing: that is what its price was for.
@@ -185,7 +185,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         emit LeaseTerminated(id, head.machine(), uint32(noticed), uint96(penalty));
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     function publishResult(uint256 id, bytes calldata cid) external nonReentrant {
         (, LeaseHead head,) = _lease(id);
         _only(_machines[head.machine()].operator);
@@ -195,7 +195,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
 
     // ------------------------------------------------------------------------------------------------------- settling
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     /// @dev While Opened only the tenant may close, or anyone once the start window has passed. In between nobody else
     /// can make the tenant pay a hold fee, however short the lease.
     function close(uint256 id) external nonReentrant {
@@ -212,7 +212,7 @@ abstract contract Leases is Lifecycle, IControllerMain {
         else _closeForOthers(id, lease, head, body, true);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc ILeases
     /// @dev Leases with nothing to claim are passed over, so that nobody can spoil a batch by claiming or closing one of
     /// its leases first.
     function claim(uint256[] calldata leases) external nonReentrant {

@@ -7,8 +7,8 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {ControllerStorage} from "../ControllerStorage.sol";
 import {IAccounts} from "../interfaces/IAccounts.sol";
-import {IControllerErrors} from "../interfaces/IControllerErrors.sol";
-import {IControllerEvents} from "../interfaces/IControllerEvents.sol";
+import {IPoolErrors} from "../interfaces/IPoolErrors.sol";
+import {IPoolEvents} from "../interfaces/IPoolEvents.sol";
 
 /// @title Whose call it is, and every movement of money.
 /// @dev Tokens enter only by `_pull` and leave only by `withdraw`; all else moves inside the ledger.
@@ -17,7 +17,7 @@ import {IControllerEvents} from "../interfaces/IControllerEvents.sol";
 /// not change on their own (no rebasing). `_pull` refuses a token that takes a fee on the way in. What could get stuck: a
 /// token that blocks the controller's address strands everybody in the pool; one that blocks an account strands nobody,
 /// for `withdraw` names its receiver.
-abstract contract Ledger is ControllerStorage, IControllerEvents, IControllerErrors, ReentrancyGuardTransient {
+abstract contract Ledger is ControllerStorage, IPoolEvents, IPoolErrors, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     /// @dev Where a clone's arguments begin in its code (OpenZeppelin's `Clones`), each an address of 20 bytes.

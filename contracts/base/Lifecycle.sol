@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {LeaseRequest, LeaseState, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, MachineStatus} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {

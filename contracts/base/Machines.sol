@@ -2,19 +2,19 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {IControllerMain} from "../interfaces/IControllerMain.sol";
-import {Consent, MachineStatus, Terms} from "../interfaces/IControllerTypes.sol";
 import {IDirectory} from "../interfaces/IDirectory.sol";
+import {IMachines} from "../interfaces/IMachines.sol";
+import {Consent, MachineStatus, Terms} from "../interfaces/PoolTypes.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {Rules} from "../libraries/Rules.sol";
 import {MachineHead, MachineHeads, TermsSlots} from "../libraries/Slots.sol";
 import {Consenting} from "./Consenting.sol";
 
-/// @title Machines and their stake. `Tending` holds what is rarer.
+/// @title Machines and their stake. `MachineUpkeep` holds what is rarer.
 /// @dev A machine's stake is its own. It leaves in `unstake`, to the provider's ledger, and by a fault.
 /// All is guarded, also what moves nothing: a token that calls out could put one call's events in front of another's.
-abstract contract Machines is Consenting, IControllerMain {
-    /// @inheritdoc IControllerMain
+abstract contract Machines is Consenting, IMachines {
+    /// @inheritdoc IMachines
     function register(
         Terms calldata terms,
         uint8 gpus,
@@ -54,7 +54,7 @@ abstract contract Machines is Consenting, IControllerMain {
         emit ContactSet(id, contact);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc IMachines
     function setTerms(uint32 id, Terms calldata terms) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _requireNotRetired(id, head);
@@ -69,7 +69,7 @@ abstract contract Machines is Consenting, IControllerMain {
         _weighStake(id, machine, head);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc IMachines
     /// @dev A machine that is down comes back through `Faults.recover`, which clears a stall too.
     function recover(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
@@ -78,7 +78,7 @@ abstract contract Machines is Consenting, IControllerMain {
         _setStatus(id, machine, head, head.status() & ~STALLED);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc IMachines
     /// @dev Anyone may add: what is added can only come back to the provider, or be slashed.
     function addStake(uint32 id, uint96 amount) external nonReentrant {
         // Check
@@ -97,7 +97,7 @@ abstract contract Machines is Consenting, IControllerMain {
         emit StakeAdded(id, from, amount, pulled, stake);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc IMachines
     /// @dev Leases that still run, or wait for someone to settle them, keep the machine in service; `delist` stops new
     /// ones, and a lease past its end can be closed by anyone.
     function retire(uint32 id) external nonReentrant {
@@ -110,7 +110,7 @@ abstract contract Machines is Consenting, IControllerMain {
         emit MachineRetired(id, retiredAt);
     }
 
-    /// @inheritdoc IControllerMain
+    /// @inheritdoc IMachines
     /// @dev Anyone may settle it: the stake has one way to go, to the ledger of the provider.
     function unstake(uint32 id) external nonReentrant {
         // Check

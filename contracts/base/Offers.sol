@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
-import {LeaseRequest, Offer} from "../interfaces/IControllerTypes.sol";
+import {ILeaseChanges} from "../interfaces/ILeases.sol";
+import {LeaseRequest, Offer} from "../interfaces/PoolTypes.sol";
 import {MachineHead, StoredTerms} from "../libraries/Slots.sol";
 import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title Leases at terms that a provider signed.
 /// @dev An offer stands in place of the listed price, durations and last day; all else that `open` asks for holds. It works
 /// once, for what it says and no more: neither `extend` nor a larger `resize` stretches it.
-abstract contract Offers is Lifecycle, IControllerMoves {
+abstract contract Offers is Lifecycle, ILeaseChanges {
     bytes32 private constant OFFER_TYPE = keccak256(
         "Offer(address account,uint32 machine,uint16 revision,uint80 price,uint8 cells,uint32 duration,bool spot,"
         "address tenant,uint256 nonce,uint64 expiresAt)"
     );
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     function openWithOffer(LeaseRequest calldata request, Offer calldata offer, bytes calldata proof)
         external
         nonReentrant
@@ -41,7 +41,7 @@ abstract contract Offers is Lifecycle, IControllerMoves {
         emit OfferTaken(provider, offer.nonce, id);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     function cancelOffers(uint256 word, uint256 mask) external nonReentrant {
         address provider = _actor();
         mask |= _offers[provider][word];
@@ -49,12 +49,12 @@ abstract contract Offers is Lifecycle, IControllerMoves {
         emit OffersCancelled(provider, word, mask);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     function offersOf(address provider, uint256 word) external view returns (uint256) {
         return _offers[provider][word];
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     function offerDigest(Offer calldata offer) public view returns (bytes32) {
         return _digest(keccak256(abi.encode(OFFER_TYPE, offer)));
     }

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {MachineStatus, Params} from "../interfaces/IControllerTypes.sol";
 import {IFaults} from "../interfaces/IFaults.sol";
+import {MachineStatus, Params} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Score} from "../libraries/Score.sol";
 import {Account, AccountSlots, LeaseBill, LeaseBody, LeaseHead, MachineHead, Rulebook} from "../libraries/Slots.sol";

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {IAccounts} from "../interfaces/IAccounts.sol";
 import {ICompanion} from "../interfaces/ICompanion.sol";
 import {IController} from "../interfaces/IController.sol";
-import {IControllerHooks} from "../interfaces/IControllerHooks.sol";
+import {IPoolHooks} from "../interfaces/IPoolHooks.sol";
 
 /// @title What the companions of a pool share. Each is a clone whose code holds the pool's address.
 /// @dev Their money is their own ledger balance in the pool: `_charge` brings it in, `_pay` takes it out. None holds tokens.
@@ -55,7 +55,7 @@ abstract contract Companion is ICompanion {
 
     /// @dev Takes `amount` out of the ledger of whoever calls, and of nobody else.
     function _charge(uint256 amount) internal {
-        if (amount != 0) IControllerHooks(address(_controller())).charge(_actor(), amount);
+        if (amount != 0) IPoolHooks(address(_controller())).charge(_actor(), amount);
     }
 
     function _pay(address to, uint256 amount) internal {

@@ -3,9 +3,9 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../interfaces/IAccounts.sol";
 import {IController} from "../interfaces/IController.sol";
-import {AccountView, LeaseState, LeaseView} from "../interfaces/IControllerTypes.sol";
 import {IFaults} from "../interfaces/IFaults.sol";
 import {IReputation} from "../interfaces/IReputation.sol";
+import {AccountView, LeaseState, LeaseView} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Score} from "../libraries/Score.sol";
 import {Companion} from "./Companion.sol";

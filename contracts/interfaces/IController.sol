@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerErrors} from "./IControllerErrors.sol";
-import {IControllerEvents} from "./IControllerEvents.sol";
-import {IControllerExt} from "./IControllerExt.sol";
-import {IControllerMain} from "./IControllerMain.sol";
-import {IControllerMoves} from "./IControllerMoves.sol";
+import {IGovernance} from "./IGovernance.sol";
+import {ILeaseChanges, ILeases} from "./ILeases.sol";
+import {ILedger} from "./ILedger.sol";
+import {IMachineUpkeep, IMachines} from "./IMachines.sol";
+import {IPoolErrors} from "./IPoolErrors.sol";
+import {IPoolEvents} from "./IPoolEvents.sol";
+import {IPoolReads} from "./IPoolReads.sol";
 
 /// @title A pool of GPUs: its ledger, its machines and their stake, its leases and their escrow.
 /// @notice Nobody but its owner can move a ledger balance or an escrow. Nobody can stop anyone from closing, claiming,
@@ -13,4 +15,14 @@ import {IControllerMoves} from "./IControllerMoves.sol";
 /// to a stated limit, after a delay.
 /// @dev The *actor* of a call is `msg.sender` or, when that is `Accounts`, the account it acts for. Part of these
 /// functions live in `ControllerExt` and `ControllerMoves`, reached by delegatecall; callers see one contract.
-interface IController is IControllerEvents, IControllerErrors, IControllerMain, IControllerExt, IControllerMoves {}
+interface IController is
+    IPoolEvents,
+    IPoolErrors,
+    ILedger,
+    IMachines,
+    ILeases,
+    IGovernance,
+    IPoolReads,
+    IMachineUpkeep,
+    ILeaseChanges
+{}

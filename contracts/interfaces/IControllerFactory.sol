@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params} from "./IControllerTypes.sol";
+import {Params} from "./PoolTypes.sol";
 
 /// @title Makes pools and remembers which contracts are pools. It has no owner and no power over them.
 interface IControllerFactory {

@@ -193,7 +193,7 @@ interface IFaults is ICompanion {
     /// that the appeal was wrong; where it is said to stand, the bond goes to the sink. What the
     /// arbiter takes back costs those who had found or signed it (`ICommittee`).
     function rule(uint256 fault, bool stands) external;
-    /// @notice Moves the stake: to tenants what they registered (`compensate`), a tenth to reporters, the rest to the sink of
+    /// @notice LeaseChanges the stake: to tenants what they registered (`compensate`), a tenth to reporters, the rest to the sink of
     /// the fault's rules, or to nobody for ever. Once the window for an appeal or a ruling has passed; if it was upheld
     /// before, once that for an appeal would have. Anyone may send it.
     function execute(uint256 fault) external;

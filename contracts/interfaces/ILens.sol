@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {AccountView, LeaseView, MachineView, Params} from "./IControllerTypes.sol";
+import {AccountView, LeaseView, MachineView, Params} from "./PoolTypes.sol";
 
 /// @param discountBps by how much the least stake of its provider's machines is lowered
 struct MachineRow {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params, Terms} from "../interfaces/IControllerTypes.sol";
+import {Params, Terms} from "../interfaces/PoolTypes.sol";
 
 /// @title The hard bounds on what providers and owners may set.
 /// @dev Each function names the first field that is out of bounds, or returns zero.

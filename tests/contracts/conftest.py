@@ -434,7 +434,7 @@ def execute(hub, approve_calls, neighbour) -> Callable[..., Any]:
 @pytest.fixture
 def hook(web3):
     """Calls a hook of a contract. Brownie would mix up the events of an address that it knows by two interfaces."""
-    hooks = web3.eth.contract(abi=interface.IControllerHooks.abi)
+    hooks = web3.eth.contract(abi=interface.IPoolHooks.abi)
 
     def call(contract, name, *arguments, by):
         return by.transfer(contract, data=hooks.encode_abi(name, args=list(arguments)))

@@ -19,7 +19,7 @@ def declared() -> set[str]:
         interface.IController,
         interface.IAccounts,
         interface.IControllerFactory,
-        interface.IControllerHooks,
+        interface.IPoolHooks,
         interface.ICommittee,
         interface.IReputation,
         interface.IDirectory,

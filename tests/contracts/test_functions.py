@@ -7,7 +7,7 @@ from brownie import interface
 
 CONTRACTS = (
     interface.IController,
-    interface.IControllerHooks,
+    interface.IPoolHooks,
     interface.IControllerFactory,
     interface.IAccounts,
     interface.ICommittee,

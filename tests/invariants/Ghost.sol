@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerEvents} from "../../contracts/interfaces/IControllerEvents.sol";
+import {IPoolEvents} from "../../contracts/interfaces/IPoolEvents.sol";
 import {Cheats, vm} from "./Cheats.sol";
 import {FaultEvents} from "./ghost/FaultEvents.sol";
 import {LeaseEvents} from "./ghost/LeaseEvents.sol";
@@ -32,7 +32,7 @@ abstract contract Ghost is PoolEvents, LeaseEvents, FaultEvents, RoundEvents {
 
     function _absorbPool(Cheats.Log memory log) private returns (uint256 opened) {
         bytes32 kind = log.topics[0];
-        if (kind == IControllerEvents.LeaseOpened.selector) opened = 1;
+        if (kind == IPoolEvents.LeaseOpened.selector) opened = 1;
         _absorbLedger(log);
         _absorbRules(log);
         _absorbMachine(log);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {RoundState} from "../../contracts/interfaces/ICommittee.sol";
+import {Fault, FaultState} from "../../contracts/interfaces/IFaults.sol";
+import {IReputation} from "../../contracts/interfaces/IReputation.sol";
 import {
     Consent,
     LeaseRequest,
@@ -9,10 +12,7 @@ import {
     MachineView,
     Params,
     Terms
-} from "../../contracts/interfaces/IControllerTypes.sol";
-import {RoundState} from "../../contracts/interfaces/ICommittee.sol";
-import {Fault, FaultState} from "../../contracts/interfaces/IFaults.sol";
-import {IReputation} from "../../contracts/interfaces/IReputation.sol";
+} from "../../contracts/interfaces/PoolTypes.sol";
 import {vm} from "./Cheats.sol";
 import {Ghost} from "./Ghost.sol";
 import {Leaving} from "./Leaving.sol";

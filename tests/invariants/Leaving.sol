@@ -2,16 +2,10 @@
 pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
-import {IController} from "../../contracts/interfaces/IController.sol";
-import {
-    LeaseRequest,
-    LeaseState,
-    MachineStatus,
-    MachineView,
-    Terms
-} from "../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, RoundState} from "../../contracts/interfaces/ICommittee.sol";
+import {IController} from "../../contracts/interfaces/IController.sol";
 import {FaultState, IFaults} from "../../contracts/interfaces/IFaults.sol";
+import {LeaseRequest, LeaseState, MachineStatus, MachineView, Terms} from "../../contracts/interfaces/PoolTypes.sol";
 import {SizedToken} from "../../contracts/test/OddTokens.sol";
 import {mine, skip, vm} from "./Cheats.sol";
 import {Ghost} from "./Ghost.sol";

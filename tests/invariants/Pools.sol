@@ -13,7 +13,7 @@ import {Reputation} from "../../contracts/companions/Reputation.sol";
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
 import {IControllerFactory} from "../../contracts/interfaces/IControllerFactory.sol";
-import {Params} from "../../contracts/interfaces/IControllerTypes.sol";
+import {Params} from "../../contracts/interfaces/PoolTypes.sol";
 import {vm} from "./Cheats.sol";
 
 /// @notice Everything that a pool needs, deployed by whoever uses this, and two pools: what was signed for one must not

@@ -3,9 +3,9 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../contracts/interfaces/IController.sol";
-import {Consent, Params, Terms} from "../../contracts/interfaces/IControllerTypes.sol";
-import {SmartWallet} from "../../contracts/test/SmartWallet.sol";
+import {Consent, Params, Terms} from "../../contracts/interfaces/PoolTypes.sol";
 import {QuietToken, SizedToken} from "../../contracts/test/OddTokens.sol";
+import {SmartWallet} from "../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Cheats.sol";
 import {Ghost} from "./Ghost.sol";
 

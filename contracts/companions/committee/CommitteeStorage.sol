@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {Checkpoints} from "@openzeppelin/contracts/utils/structs/Checkpoints.sol";
 import {ICommittee, RoundState, Seat} from "../../interfaces/ICommittee.sol";
-import {MachineStatus, MachineView, Params} from "../../interfaces/IControllerTypes.sol";
+import {MachineStatus, MachineView, Params} from "../../interfaces/PoolTypes.sol";
 import {Rules} from "../../libraries/Rules.sol";
 import {Companion} from "../Companion.sol";
 

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {Checkpoints} from "@openzeppelin/contracts/utils/structs/Checkpoints.sol";
 import {ICommittee, RoundState, Seat} from "../../interfaces/ICommittee.sol";
-import {MachineView, Params} from "../../interfaces/IControllerTypes.sol";
+import {MachineView, Params} from "../../interfaces/PoolTypes.sol";
 import {Seats} from "./Seats.sol";
 
 /// @title Rounds that are asked for, and the committee that a block's hash draws.

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, RoundState, Seat} from "../../interfaces/ICommittee.sol";
-import {IControllerHooks} from "../../interfaces/IControllerHooks.sol";
-import {MachineView} from "../../interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../../interfaces/IPoolHooks.sol";
+import {MachineView} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Draws} from "./Draws.sol";
 
@@ -200,6 +200,6 @@ abstract contract Votes is Draws {
         uint256 asked = held.requestedAt;
         if (asked < _told[machine]) return;
         _told[machine] = asked;
-        IControllerHooks(address(_controller())).setVerified(machine, seen.revision, pass);
+        IPoolHooks(address(_controller())).setVerified(machine, seen.revision, pass);
     }
 }

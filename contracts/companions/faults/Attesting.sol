@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Stake} from "../../interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, IFaults} from "../../interfaces/IFaults.sol";
+import {Stake} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Slashing} from "../../libraries/Slashing.sol";
 import {Filing} from "./Filing.sol";

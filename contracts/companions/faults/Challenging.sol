@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {Judging, LeaseState, Stake, Tenancy} from "../../interfaces/IControllerTypes.sol";
 import {Challenge, FaultKind, IFaults} from "../../interfaces/IFaults.sol";
+import {Judging, LeaseState, Stake, Tenancy} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Filing} from "./Filing.sol";
 

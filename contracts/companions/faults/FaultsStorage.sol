@@ -2,9 +2,9 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../interfaces/ICommittee.sol";
-import {IControllerHooks} from "../../interfaces/IControllerHooks.sol";
-import {Judging, Stake, Tenancy} from "../../interfaces/IControllerTypes.sol";
 import {Fault, FaultState, IFaults} from "../../interfaces/IFaults.sol";
+import {IPoolHooks} from "../../interfaces/IPoolHooks.sol";
+import {Judging, Stake, Tenancy} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Companion} from "../Companion.sol";
 
@@ -122,8 +122,8 @@ abstract contract FaultsStorage is Companion, IFaults {
         return rules.sink == address(0) ? BURNT : rules.sink;
     }
 
-    function _hooks() internal view returns (IControllerHooks) {
-        return IControllerHooks(address(_controller()));
+    function _hooks() internal view returns (IPoolHooks) {
+        return IPoolHooks(address(_controller()));
     }
 
     function _committee() internal view returns (ICommittee) {

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../interfaces/ICommittee.sol";
-import {LeaseState, Tenancy} from "../../interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, FaultState, IFaults} from "../../interfaces/IFaults.sol";
+import {LeaseState, Tenancy} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Cells} from "../../libraries/Cells.sol";
 import {Slashing} from "../../libraries/Slashing.sol";

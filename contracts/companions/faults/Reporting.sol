@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerErrors} from "../../interfaces/IControllerErrors.sol";
-import {Stake} from "../../interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, IFaults} from "../../interfaces/IFaults.sol";
+import {IPoolErrors} from "../../interfaces/IPoolErrors.sol";
+import {Stake} from "../../interfaces/PoolTypes.sol";
 import {Slashing} from "../../libraries/Slashing.sol";
 import {Challenging} from "./Challenging.sol";
 
@@ -21,7 +21,7 @@ abstract contract Reporting is Challenging {
         _only(seen.operator);
         _requireNotDown(machine);
         // What is not in service cannot fail; and an operator's key must not hold up a stake on its way out.
-        if (seen.retiredAt != 0) revert IControllerErrors.MachineRetiredAlready(machine);
+        if (seen.retiredAt != 0) revert IPoolErrors.MachineRetiredAlready(machine);
         _requireNoChallenge(machine);
 
         // Effect, Interact, Log

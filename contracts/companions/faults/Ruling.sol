@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {Judging, Stake} from "../../interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, FaultState, IFaults} from "../../interfaces/IFaults.sol";
+import {Judging, Stake} from "../../interfaces/PoolTypes.sol";
 import {Billing} from "../../libraries/Billing.sol";
 import {Slashing} from "../../libraries/Slashing.sol";
 import {Filing} from "./Filing.sol";

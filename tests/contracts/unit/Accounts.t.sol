@@ -3,8 +3,9 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
-import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
+import {LeaseRequest} from "../../../contracts/interfaces/PoolTypes.sol";
 import {EagerToken} from "../../../contracts/test/OddTokens.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
@@ -20,7 +21,7 @@ contract AccountsTest is Fixture {
     }
 
     function _transfer(uint256 amount) private view returns (IAccounts.Call[] memory) {
-        return _calls(abi.encodeCall(IControllerMain.transfer, (PROVIDER, amount)));
+        return _calls(abi.encodeCall(ILedger.transfer, (PROVIDER, amount)));
     }
 
     function _proof(address account, IAccounts.Call[] memory calls, uint256 nonce) private view returns (bytes memory) {
@@ -163,7 +164,7 @@ contract AccountsTest is Fixture {
     function test_only_the_ledger_pays() external {
         uint32 machine = _register(1);
         uint256 cost = 3600 * CELL_SECOND;
-        IAccounts.Call[] memory calls = _calls(abi.encodeCall(IControllerMain.open, (_request(machine, 1, 1 hours))));
+        IAccounts.Call[] memory calls = _calls(abi.encodeCall(ILeases.open, (_request(machine, 1, 1 hours))));
         _refused(calls, 0, abi.encodeWithSelector(InsufficientBalance.selector, tenant, 0, cost));
         _deposit(tenant, cost);
         _execute(calls, 0);
@@ -174,9 +175,9 @@ contract AccountsTest is Fixture {
     function test_a_multicall_keeps_the_actor() external {
         _deposit(tenant, 10);
         bytes[] memory inner = new bytes[](2);
-        inner[0] = abi.encodeCall(IControllerMain.transfer, (PROVIDER, 1));
-        inner[1] = abi.encodeCall(IControllerMain.withdraw, (tenant, 9));
-        _execute(_calls(abi.encodeCall(IControllerMain.multicall, (inner))), 0);
+        inner[0] = abi.encodeCall(ILedger.transfer, (PROVIDER, 1));
+        inner[1] = abi.encodeCall(ILedger.withdraw, (tenant, 9));
+        _execute(_calls(abi.encodeCall(ILedger.multicall, (inner))), 0);
         vm.assertEq(token.balanceOf(tenant), MINTED - 1);
     }
 
@@ -184,7 +185,7 @@ contract AccountsTest is Fixture {
         vm.prank(tenant);
         pool.deposit(tenant, 1);
         IAccounts.Call[] memory calls = new IAccounts.Call[](1);
-        calls[0] = IAccounts.Call(address(pool), abi.encodeCall(IControllerMain.withdraw, (tenant, 1)));
+        calls[0] = IAccounts.Call(address(pool), abi.encodeCall(ILedger.withdraw, (tenant, 1)));
         bytes memory proof = _proof(tenant, calls, 0);
         vm.warp(NOW + 60);
         accounts.execute(tenant, calls, 0, NOW + 60, proof);
@@ -201,7 +202,7 @@ contract AccountsTest is Fixture {
         vm.prank(tenant);
         odd.deposit(tenant, 10);
         IAccounts.Call[] memory calls = new IAccounts.Call[](1);
-        calls[0] = IAccounts.Call(address(odd), abi.encodeCall(IControllerMain.withdraw, (tenant, 1)));
+        calls[0] = IAccounts.Call(address(odd), abi.encodeCall(ILedger.withdraw, (tenant, 1)));
         uint256 other = uint256(1) << 64;
         bytes memory nested =
             abi.encodeCall(IAccounts.execute, (tenant, calls, other, NOW + 60, _proof(tenant, calls, other)));

@@ -3,9 +3,9 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerMoves} from "../../../contracts/interfaces/IControllerMoves.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
-import {LeaseRequest, LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeaseChanges, ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
+import {LeaseRequest, LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {EagerToken} from "../../../contracts/test/OddTokens.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
@@ -59,7 +59,7 @@ contract AccountsDelegatesTest is GroupFixture {
     }
 
     function _opening(uint8 share, uint32 duration) private view returns (bytes memory) {
-        return abi.encodeCall(IControllerMain.open, (_request(machine, share, duration)));
+        return abi.encodeCall(ILeases.open, (_request(machine, share, duration)));
     }
 
     function _opens(uint8 share, uint32 duration) private returns (uint256) {
@@ -87,12 +87,12 @@ contract AccountsDelegatesTest is GroupFixture {
         uint256 lease = _opens(1, 1 hours);
         vm.assertEq(pool.leaseOf(lease).tenant, group);
         vm.assertEq(before - pool.balanceOf(group), HOUR_OF_CELL);
-        _byStudent(abi.encodeCall(IControllerMain.setWorkload, (lease, "other")));
+        _byStudent(abi.encodeCall(ILeases.setWorkload, (lease, "other")));
         _start(lease);
-        _byStudent(abi.encodeCall(IControllerMain.extend, (lease, 1 hours)));
+        _byStudent(abi.encodeCall(ILeases.extend, (lease, 1 hours)));
         _assertSpent(2 * HOUR_OF_CELL);
         skip(1 hours);
-        _byStudent(abi.encodeCall(IControllerMain.close, (lease)));
+        _byStudent(abi.encodeCall(ILeases.close, (lease)));
         _assertState(lease, LeaseState.Ended);
         // What comes back is the group's, and offsets nothing.
         vm.assertEq(before - pool.balanceOf(group), HOUR_OF_CELL);
@@ -100,7 +100,7 @@ contract AccountsDelegatesTest is GroupFixture {
         _assertSpent(2 * HOUR_OF_CELL);
         lease = _opens(1, 1 hours);
         _start(lease);
-        _byStudent(abi.encodeCall(IControllerMain.reject, (lease)));
+        _byStudent(abi.encodeCall(ILeases.reject, (lease)));
         _assertState(lease, LeaseState.Rejected);
         _assertSpent(3 * HOUR_OF_CELL);
         vm.assertEq(accounts.actor(), address(0));
@@ -113,15 +113,15 @@ contract AccountsDelegatesTest is GroupFixture {
     /// @dev Nothing that gives away money or a lease, and no call that holds other calls.
     function test_what_a_delegate_may_not() external {
         uint256 lease = _opens(1, 1 hours);
-        _outOfScope(abi.encodeCall(IControllerMain.withdraw, (STUDENT, 1)));
-        _outOfScope(abi.encodeCall(IControllerMain.transfer, (STUDENT, 1)));
-        _outOfScope(abi.encodeCall(IControllerMain.deposit, (STUDENT, 1)));
-        _outOfScope(abi.encodeCall(IControllerMain.terminate, (lease)));
-        _outOfScope(abi.encodeCall(IControllerMain.claim, (_one(lease))));
-        _outOfScope(abi.encodeCall(IControllerMain.balanceOf, (group)));
+        _outOfScope(abi.encodeCall(ILedger.withdraw, (STUDENT, 1)));
+        _outOfScope(abi.encodeCall(ILedger.transfer, (STUDENT, 1)));
+        _outOfScope(abi.encodeCall(ILedger.deposit, (STUDENT, 1)));
+        _outOfScope(abi.encodeCall(ILeases.terminate, (lease)));
+        _outOfScope(abi.encodeCall(ILeases.claim, (_one(lease))));
+        _outOfScope(abi.encodeCall(ILedger.balanceOf, (group)));
         bytes[] memory inner = new bytes[](1);
         inner[0] = _opening(1, 1 hours);
-        _outOfScope(abi.encodeCall(IControllerMain.multicall, (inner)));
+        _outOfScope(abi.encodeCall(ILedger.multicall, (inner)));
         _outOfScope("");
         _outOfScope(hex"00");
         _outOfScope(abi.encodeCall(IAccounts.setDelegate, (address(pool), STUDENT, CAP, 0, EXPIRY)));
@@ -129,12 +129,12 @@ contract AccountsDelegatesTest is GroupFixture {
 
     function testFuzz_no_other_selector(bytes4 selector, bytes calldata rest) external {
         bytes4[6] memory scope = [
-            IControllerMain.open.selector,
-            IControllerMain.extend.selector,
-            IControllerMain.close.selector,
-            IControllerMain.reject.selector,
-            IControllerMoves.resize.selector,
-            IControllerMain.setWorkload.selector
+            ILeases.open.selector,
+            ILeases.extend.selector,
+            ILeases.close.selector,
+            ILeases.reject.selector,
+            ILeaseChanges.resize.selector,
+            ILeases.setWorkload.selector
         ];
         for (uint256 i = 0; i < scope.length; ++i) {
             vm.assume(selector != scope[i]);
@@ -146,8 +146,7 @@ contract AccountsDelegatesTest is GroupFixture {
         LeaseRequest memory request = _request(machine, 1, 1 hours);
         request.revision = 2;
         _refusedToStudent(
-            abi.encodeCall(IControllerMain.open, (request)),
-            abi.encodeWithSelector(RevisionChanged.selector, machine, 1, 2)
+            abi.encodeCall(ILeases.open, (request)), abi.encodeWithSelector(RevisionChanged.selector, machine, 1, 2)
         );
     }
 
@@ -168,12 +167,12 @@ contract AccountsDelegatesTest is GroupFixture {
         uint256 lease = _opens(1, 1 hours);
         _start(lease);
         _delegate(STUDENT, 0, PERIOD, EXPIRY);
-        _byStudent(abi.encodeCall(IControllerMain.setWorkload, (lease, "other")));
+        _byStudent(abi.encodeCall(ILeases.setWorkload, (lease, "other")));
         _refusedToStudent(
-            abi.encodeCall(IControllerMain.extend, (lease, 1)),
+            abi.encodeCall(ILeases.extend, (lease, 1)),
             abi.encodeWithSelector(IAccounts.CapExceeded.selector, CELL_SECOND, 0)
         );
-        _byStudent(abi.encodeCall(IControllerMain.close, (lease)));
+        _byStudent(abi.encodeCall(ILeases.close, (lease)));
     }
 
     function test_a_period_ends_at_its_end() external {
@@ -206,7 +205,7 @@ contract AccountsDelegatesTest is GroupFixture {
         vm.warp(NOW + 61);
         bytes memory error_ = abi.encodeWithSelector(IAccounts.DelegationExpired.selector, NOW + 60);
         _refusedToStudent(_opening(1, 1 hours), error_);
-        _refusedToStudent(abi.encodeCall(IControllerMain.close, (lease)), error_);
+        _refusedToStudent(abi.encodeCall(ILeases.close, (lease)), error_);
     }
 
     function test_the_wallet_is_never_touched() external {
@@ -232,7 +231,7 @@ contract AccountsDelegatesTest is GroupFixture {
         LeaseRequest memory request = _request(machine, 1, 5 hours);
         request.settle = _one(old);
         uint256 before = pool.balanceOf(group);
-        _byStudent(abi.encodeCall(IControllerMain.open, (request)));
+        _byStudent(abi.encodeCall(ILeases.open, (request)));
         vm.assertTrue(pool.balanceOf(group) > before);
         _assertSpent(15 * HOUR_OF_CELL);
     }
@@ -241,10 +240,10 @@ contract AccountsDelegatesTest is GroupFixture {
         uint256 old = _opens(1, 1 hours);
         _start(old);
         skip(1 minutes);
-        _byStudent(abi.encodeCall(IControllerMain.close, (old)));
+        _byStudent(abi.encodeCall(ILeases.close, (old)));
         LeaseRequest memory request = _request(machine, 1, 1 hours);
         request.reuse = old;
-        _byStudent(abi.encodeCall(IControllerMain.open, (request)));
+        _byStudent(abi.encodeCall(ILeases.open, (request)));
         _assertSpent(2 * HOUR_OF_CELL);
     }
 
@@ -252,7 +251,7 @@ contract AccountsDelegatesTest is GroupFixture {
     function test_opening_and_closing_wears_the_cap_out() external {
         for (uint256 i = 0; i < 3; ++i) {
             uint256 lease = _opens(8, 1 hours); // 2.88e18
-            _byStudent(abi.encodeCall(IControllerMain.close, (lease)));
+            _byStudent(abi.encodeCall(ILeases.close, (lease)));
         }
         _refusedToStudent(_opening(8, 1 hours), _tooMuch(4 * 8 * HOUR_OF_CELL));
     }
@@ -262,10 +261,10 @@ contract AccountsDelegatesTest is GroupFixture {
         uint256 lease = _opens(2, 5 hours); // 3.6e18
         _start(lease);
         skip(15 minutes);
-        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 1, 0)));
+        _byStudent(abi.encodeCall(ILeaseChanges.resize, (lease, 1, 0)));
         _assertSpent(10 * HOUR_OF_CELL);
         uint256 before = pool.balanceOf(group);
-        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 2, 0)));
+        _byStudent(abi.encodeCall(ILeaseChanges.resize, (lease, 2, 0)));
         uint256 charged = before - pool.balanceOf(group);
         vm.assertTrue(charged > 0);
         _assertSpent(10 * HOUR_OF_CELL + charged);
@@ -275,7 +274,7 @@ contract AccountsDelegatesTest is GroupFixture {
     function test_paying_for_another_counts() external {
         uint256 lease = _running(machine, 1, 1 hours); // the tenant's
         uint256 cost = 9 hours * CELL_SECOND;
-        _byStudent(abi.encodeCall(IControllerMain.extend, (lease, 9 hours)));
+        _byStudent(abi.encodeCall(ILeases.extend, (lease, 9 hours)));
         _assertSpent(cost);
     }
 
@@ -406,7 +405,7 @@ contract AccountsDelegatesTest is GroupFixture {
         accounts.executeAsDelegate(group, address(odd), _opening(1, 1 hours));
         vm.assertEq(eager.attempts(), 0);
         // In an `execute` that moves tokens it gets it, and is refused.
-        IAccounts.Call[] memory calls = _call(address(odd), abi.encodeCall(IControllerMain.withdraw, (tenant, 1)));
+        IAccounts.Call[] memory calls = _call(address(odd), abi.encodeCall(ILedger.withdraw, (tenant, 1)));
         _asGroup(calls);
         vm.assertEq(eager.attempts(), 1);
         vm.assertEq(eager.answer(), abi.encodeWithSelector(IAccounts.Nested.selector));
@@ -427,9 +426,9 @@ contract AccountsDelegatesTest is GroupFixture {
             uint256 balance = pool.balanceOf(group);
             bytes memory data;
             if (dice % 4 == 0) data = _opening(uint8(1 << ((dice >> 128) % 4)), uint32(60 + (dice >> 136) % 20_000));
-            else if (dice % 4 == 1) data = abi.encodeCall(IControllerMain.extend, (lease, uint32(dice >> 240)));
-            else if (dice % 4 == 2) data = abi.encodeCall(IControllerMain.close, (lease));
-            else data = abi.encodeCall(IControllerMain.reject, (lease));
+            else if (dice % 4 == 1) data = abi.encodeCall(ILeases.extend, (lease, uint32(dice >> 240)));
+            else if (dice % 4 == 2) data = abi.encodeCall(ILeases.close, (lease));
+            else data = abi.encodeCall(ILeases.reject, (lease));
             vm.prank(STUDENT);
             try accounts.executeAsDelegate(group, address(pool), data) returns (bytes memory result) {
                 if (dice % 4 == 0) leases[count++] = abi.decode(result, (uint256));

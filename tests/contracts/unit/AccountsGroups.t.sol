@@ -6,8 +6,9 @@ import {Errors} from "@openzeppelin/contracts/utils/Errors.sol";
 import {GroupAccount} from "../../../contracts/GroupAccount.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {EagerToken, QuietToken} from "../../../contracts/test/OddTokens.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
@@ -45,7 +46,7 @@ contract AccountsGroupsTest is GroupFixture {
     bytes32 private constant DIGEST = keccak256("digest");
 
     function _pay(uint256 amount) private view returns (IAccounts.Call[] memory) {
-        return _call(abi.encodeCall(IControllerMain.transfer, (PROVIDER, amount)));
+        return _call(abi.encodeCall(ILedger.transfer, (PROVIDER, amount)));
     }
 
     /// @dev `proof` approves nothing: `execute` tells why and `isAuthorized` says no.
@@ -76,17 +77,17 @@ contract AccountsGroupsTest is GroupFixture {
 
     function test_a_group_rents_extends_and_closes_without_deploying_anything() external {
         uint32 machine = _register(1);
-        bytes memory opened = _asGroup(_call(abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours)))));
+        bytes memory opened = _asGroup(_call(abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours)))));
         uint256 lease = abi.decode(opened, (uint256));
         vm.assertEq(pool.leaseOf(lease).tenant, group);
         _start(lease);
-        _asGroup(_call(abi.encodeCall(IControllerMain.extend, (lease, 1 hours))));
+        _asGroup(_call(abi.encodeCall(ILeases.extend, (lease, 1 hours))));
         vm.assertEq(pool.balanceOf(group), 1000e18 - 7200 * 8 * CELL_SECOND);
         skip(30 minutes);
-        _asGroup(_call(abi.encodeCall(IControllerMain.close, (lease))));
+        _asGroup(_call(abi.encodeCall(ILeases.close, (lease))));
         _assertState(lease, LeaseState.Ended);
         vm.assertEq(pool.balanceOf(group), 1000e18 - 1800 * 8 * CELL_SECOND);
-        _asGroup(_call(abi.encodeCall(IControllerMain.withdraw, (signers[0], 1e18))));
+        _asGroup(_call(abi.encodeCall(ILedger.withdraw, (signers[0], 1e18))));
         vm.assertEq(token.balanceOf(signers[0]), 1e18);
         vm.assertEq(group.code.length, 0);
     }
@@ -421,7 +422,7 @@ contract AccountsGroupsTest is GroupFixture {
         eager.approve(address(odd), type(uint256).max);
         vm.prank(tenant);
         odd.deposit(group, 10);
-        IAccounts.Call[] memory calls = _call(address(odd), abi.encodeCall(IControllerMain.withdraw, (THIEF, 1)));
+        IAccounts.Call[] memory calls = _call(address(odd), abi.encodeCall(ILedger.withdraw, (THIEF, 1)));
         bytes32 digest = accounts.executeDigest(group, calls, 1 << 64, NOW + 1 days);
         eager.arm(
             address(accounts), abi.encodeCall(IAccounts.execute, (group, calls, 1 << 64, NOW + 1 days, _proof(digest)))

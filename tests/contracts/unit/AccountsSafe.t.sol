@@ -2,8 +2,9 @@
 pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {ISafe, SafeFixture} from "./SafeFixture.sol";
 
@@ -18,7 +19,7 @@ contract AccountsSafeTest is SafeFixture {
     }
 
     function _opening() private view returns (bytes memory) {
-        return abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours)));
+        return abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours)));
     }
 
     function _digestOf(ISafe account, IAccounts.Call[] memory calls) private view returns (bytes32) {
@@ -41,18 +42,18 @@ contract AccountsSafeTest is SafeFixture {
     function test_a_safe_rents_by_its_transactions() external {
         _bySafe(_opening());
         _start(LEASE);
-        _bySafe(abi.encodeCall(IControllerMain.extend, (LEASE, 1 hours)));
+        _bySafe(abi.encodeCall(ILeases.extend, (LEASE, 1 hours)));
         skip(90 minutes);
-        _bySafe(abi.encodeCall(IControllerMain.close, (LEASE)));
+        _bySafe(abi.encodeCall(ILeases.close, (LEASE)));
         _assertRented(90 minutes);
     }
 
     function test_a_safe_rents_by_its_signatures() external {
         _bySignature(_opening());
         _start(LEASE);
-        _bySignature(abi.encodeCall(IControllerMain.extend, (LEASE, 1 hours)));
+        _bySignature(abi.encodeCall(ILeases.extend, (LEASE, 1 hours)));
         skip(90 minutes);
-        _bySignature(abi.encodeCall(IControllerMain.close, (LEASE)));
+        _bySignature(abi.encodeCall(ILeases.close, (LEASE)));
         _assertRented(90 minutes);
     }
 
@@ -71,7 +72,7 @@ contract AccountsSafeTest is SafeFixture {
         ISafe other = _newSafe(1);
         vm.prank(tenant);
         pool.deposit(address(other), 1e18);
-        IAccounts.Call[] memory calls = _call(abi.encodeCall(IControllerMain.transfer, (PROVIDER, 1)));
+        IAccounts.Call[] memory calls = _call(abi.encodeCall(ILedger.transfer, (PROVIDER, 1)));
         bytes memory proof = _safeProof(safe, _digestOf(safe, calls));
         _expect(abi.encodeWithSelector(IAccounts.InvalidProof.selector, other));
         _submit(address(other), calls, 0, proof);

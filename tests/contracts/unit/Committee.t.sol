@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {ICommittee, Round, RoundState, Seat, Signer} from "../../../contracts/interfaces/ICommittee.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
-import {MachineStatus, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {MachineStatus, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {CommitteeWorld} from "./CommitteeWorld.sol";
 import {PoolDouble} from "./PoolDouble.sol";

@@ -2,9 +2,9 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../contracts/interfaces/ICommittee.sol";
-import {MachineStatus} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {IDirectory} from "../../../contracts/interfaces/IDirectory.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {MachineStatus} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
 

@@ -2,9 +2,9 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
-import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
-import {LeaseRequest, MachineStatus} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../../../contracts/interfaces/IPoolHooks.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {LeaseRequest, MachineStatus} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {CommitteeOfPool} from "./CommitteeOfPool.sol";
 
@@ -71,9 +71,9 @@ contract CommitteePoolTest is CommitteeOfPool {
 
     /// @dev The committee takes only from those who call it, and nobody passes for the committee.
     function test_nobody_else_charges_or_verifies() external {
-        _notFor(THIEF, abi.encodeCall(IControllerHooks.charge, (tenant, 1)));
-        _notFor(THIEF, abi.encodeCall(IControllerHooks.setVerified, (machine, 1, true)));
-        _notFor(address(reputation), abi.encodeCall(IControllerHooks.charge, (tenant, 1)));
+        _notFor(THIEF, abi.encodeCall(IPoolHooks.charge, (tenant, 1)));
+        _notFor(THIEF, abi.encodeCall(IPoolHooks.setVerified, (machine, 1, true)));
+        _notFor(address(reputation), abi.encodeCall(IPoolHooks.charge, (tenant, 1)));
         vm.prank(address(0xB06));
         vm.expectRevert(abi.encodeWithSelector(InsufficientBalance.selector, address(0xB06), 0, 550e18));
         committee.join(1);

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {Committee} from "../../../contracts/companions/Committee.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {ICommittee, Round, RoundState, Seat} from "../../../contracts/interfaces/ICommittee.sol";
-import {MachineStatus, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {MachineStatus, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {AccountsDouble, PoolDouble, cloneFor} from "./PoolDouble.sol";
 

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {Consent, LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {Consent, LeaseRequest} from "../../../contracts/interfaces/PoolTypes.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";

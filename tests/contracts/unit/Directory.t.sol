@@ -4,8 +4,8 @@ pragma solidity ^0.8.30;
 import {Directory} from "../../../contracts/companions/Directory.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
-import {Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {IDirectory, Licence} from "../../../contracts/interfaces/IDirectory.sol";
+import {Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {vm} from "./Check.sol";
 import {AccountsDouble, PoolDouble, cloneFor} from "./PoolDouble.sol";
 

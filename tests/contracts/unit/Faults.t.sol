@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
-import {LeaseState, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Challenge, Fault, FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
+import {LeaseState, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {FaultsPool, FaultsWorld} from "./FaultsWorld.sol";
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerErrors} from "../../../contracts/interfaces/IControllerErrors.sol";
 import {ICommittee, Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
-import {LeaseState, LeaseView, MachineView, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Fault, FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
+import {IPoolErrors} from "../../../contracts/interfaces/IPoolErrors.sol";
+import {LeaseState, LeaseView, MachineView, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {FaultsPool, FaultsWorld} from "./FaultsWorld.sol";
 
@@ -566,7 +566,7 @@ contract FaultsCostsTest is FaultsWorld {
         vm.assertEq(faults.runningFault(MACHINE), 0);
         _assertCost(id, 400, 4e18);
         skip(1);
-        _expect(abi.encodeWithSelector(IControllerErrors.MachineRetiredAlready.selector, MACHINE));
+        _expect(abi.encodeWithSelector(IPoolErrors.MachineRetiredAlready.selector, MACHINE));
         _report();
     }
 
@@ -625,7 +625,7 @@ contract FaultsCostsTest is FaultsWorld {
         uint256 id = faults.prove(MACHINE);
         _expect(abi.encodeWithSelector(IFaults.NotATenant.selector, LEASE, TENANT));
         _challenge();
-        _expect(abi.encodeWithSelector(IControllerErrors.MachineRetiredAlready.selector, MACHINE));
+        _expect(abi.encodeWithSelector(IPoolErrors.MachineRetiredAlready.selector, MACHINE));
         _report();
         _expect(abi.encodeWithSelector(ICommittee.NoQuorum.selector));
         faults.attest(MACHINE, 0, uint64(NOW), 0, seats, _proofs());

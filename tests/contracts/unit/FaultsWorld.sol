@@ -5,6 +5,7 @@ import {Faults} from "../../../contracts/companions/Faults.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {ICommittee, Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
+import {Fault, FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
 import {
     Judging,
     LeaseState,
@@ -14,8 +15,7 @@ import {
     Stake,
     Tenancy,
     Terms
-} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {Fault, FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
+} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {AccountsDouble, cloneFor} from "./PoolDouble.sol";
 

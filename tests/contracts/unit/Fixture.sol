@@ -9,13 +9,14 @@ import {ControllerFactory} from "../../../contracts/ControllerFactory.sol";
 import {ControllerMoves} from "../../../contracts/ControllerMoves.sol";
 import {Committee} from "../../../contracts/companions/Committee.sol";
 import {Directory} from "../../../contracts/companions/Directory.sol";
+import {Faults} from "../../../contracts/companions/Faults.sol";
 import {Reputation} from "../../../contracts/companions/Reputation.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerErrors} from "../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
-import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
 import {IControllerFactory} from "../../../contracts/interfaces/IControllerFactory.sol";
+import {IPoolErrors} from "../../../contracts/interfaces/IPoolErrors.sol";
+import {IPoolEvents} from "../../../contracts/interfaces/IPoolEvents.sol";
+import {IPoolHooks} from "../../../contracts/interfaces/IPoolHooks.sol";
 import {
     AccountView,
     Consent,
@@ -26,13 +27,12 @@ import {
     MachineView,
     Params,
     Terms
-} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {Faults} from "../../../contracts/companions/Faults.sol";
+} from "../../../contracts/interfaces/PoolTypes.sol";
 import {TestToken} from "../../../contracts/test/TestToken.sol";
 import {skip, vm} from "./Check.sol";
 
 /// @notice One pool with a provider, its machine, and a tenant who has money in the wallet and an allowance.
-abstract contract Fixture is IControllerEvents, IControllerErrors {
+abstract contract Fixture is IPoolEvents, IPoolErrors {
     uint256 internal constant NOW = 1_800_000_000;
     uint80 internal constant PRICE = 2.88e18; // per GPU-hour: a cell costs 1e14 a second
     uint256 internal constant CELL_SECOND = 1e14;
@@ -89,20 +89,20 @@ abstract contract Fixture is IControllerEvents, IControllerErrors {
     {
         bytes memory args = abi.encodePacked(token, committee, faults, reputation, directory);
         made = IController(Clones.cloneWithImmutableArgs(address(implementation), args));
-        IControllerHooks(address(made)).initialize(OWNER, TREASURY, _params());
+        IPoolHooks(address(made)).initialize(OWNER, TREASURY, _params());
     }
 
     /// @dev The pool as one of its companions sees it, for the next call.
-    function _asCommittee() internal returns (IControllerHooks) {
+    function _asCommittee() internal returns (IPoolHooks) {
         (address committee,,,) = pool.companions();
         vm.prank(committee);
-        return IControllerHooks(address(pool));
+        return IPoolHooks(address(pool));
     }
 
-    function _asFaults() internal returns (IControllerHooks) {
+    function _asFaults() internal returns (IPoolHooks) {
         (, address faults,,) = pool.companions();
         vm.prank(faults);
-        return IControllerHooks(address(pool));
+        return IPoolHooks(address(pool));
     }
 
     function _fund(address who) internal {

@@ -2,7 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
+import {ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
 import {vm} from "./Check.sol";
 import {SafeFixture} from "./SafeFixture.sol";
 
@@ -22,7 +23,7 @@ contract GroupGasTest is SafeFixture {
     }
 
     function _opening() private view returns (bytes memory) {
-        return abi.encodeCall(IControllerMain.open, (_request(machine, 8, 2 hours)));
+        return abi.encodeCall(ILeases.open, (_request(machine, 8, 2 hours)));
     }
 
     /// @dev Somebody has opened, so that no measured lease is the pool's first.
@@ -39,7 +40,7 @@ contract GroupGasTest is SafeFixture {
 
     function test_group_2of3_extra() external {
         uint256 plain = _plain();
-        _asGroup(_call(abi.encodeCall(IControllerMain.transfer, (PROVIDER, 1))));
+        _asGroup(_call(abi.encodeCall(ILedger.transfer, (PROVIDER, 1))));
         _asGroup(_call(_opening()));
         _record("group_2of3_extra", vm.lastCallGas().gasTotalUsed - plain, 42_000);
     }
@@ -47,7 +48,7 @@ contract GroupGasTest is SafeFixture {
     /// @dev The yardstick: docs/contracts.md has 37,600 and 295,606 as published.
     function test_safe_2of3_extra() external {
         uint256 plain = _plain();
-        _bySafe(abi.encodeCall(IControllerMain.transfer, (PROVIDER, 1)));
+        _bySafe(abi.encodeCall(ILedger.transfer, (PROVIDER, 1)));
         _bySafe(_opening());
         _record("safe_2of3_extra", vm.lastCallGas().gasTotalUsed - plain, 50_000);
     }

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
-import {LeaseRequest, LeaseView, MachineStatus, MachineView} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../../../contracts/interfaces/IPoolHooks.sol";
+import {LeaseRequest, LeaseView, MachineStatus, MachineView} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {LeasesFixture} from "./LeasesFixture.sol";
 
@@ -11,14 +11,14 @@ import {LeasesFixture} from "./LeasesFixture.sol";
 abstract contract HooksFixture is LeasesFixture {
     address internal committee;
     address internal faults;
-    IControllerHooks internal hooks;
+    IPoolHooks internal hooks;
     address[] private others;
 
     function setUp() public virtual override {
         super.setUp();
         (address a, address b, address c, address d) = pool.companions();
         (committee, faults) = (a, b);
-        hooks = IControllerHooks(address(pool));
+        hooks = IPoolHooks(address(pool));
         others = [a, b, c, d, OWNER, TREASURY, PROVIDER, OPERATOR, tenant, THIEF];
         others.push(address(pool));
         others.push(address(factory));

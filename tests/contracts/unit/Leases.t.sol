@@ -10,7 +10,7 @@ import {
     MachineView,
     Params,
     Terms
-} from "../../../contracts/interfaces/IControllerTypes.sol";
+} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {LeasesFixture} from "./LeasesFixture.sol";
 

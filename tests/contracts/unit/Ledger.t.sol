@@ -6,8 +6,9 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerMain} from "../../../contracts/interfaces/IControllerMain.sol";
-import {Consent} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeases} from "../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../contracts/interfaces/ILedger.sol";
+import {Consent} from "../../../contracts/interfaces/PoolTypes.sol";
 import {EagerToken, QuietToken, RefusingToken, SizedToken, TaxedToken} from "../../../contracts/test/OddTokens.sol";
 import {vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
@@ -129,14 +130,14 @@ contract LedgerTest is Fixture {
 
     function test_multicall_is_all_or_nothing() external {
         bytes[] memory calls = new bytes[](2);
-        calls[0] = abi.encodeCall(IControllerMain.deposit, (tenant, 10));
-        calls[1] = abi.encodeCall(IControllerMain.transfer, (PROVIDER, 4));
+        calls[0] = abi.encodeCall(ILedger.deposit, (tenant, 10));
+        calls[1] = abi.encodeCall(ILedger.transfer, (PROVIDER, 4));
         vm.prank(tenant);
         bytes[] memory results = pool.multicall(calls);
         vm.assertEq(results.length, 2);
         vm.assertEq(pool.balanceOf(tenant), 6);
 
-        calls[1] = abi.encodeCall(IControllerMain.transfer, (PROVIDER, 17));
+        calls[1] = abi.encodeCall(ILedger.transfer, (PROVIDER, 17));
         _expect(abi.encodeWithSelector(InsufficientBalance.selector, tenant, 16, 17));
         vm.prank(tenant);
         pool.multicall(calls);
@@ -196,7 +197,7 @@ contract LedgerTest is Fixture {
         eager.mint(address(this), 20);
         eager.approve(address(odd), type(uint256).max);
         odd.deposit(address(eager), 10); // so that the token has something to withdraw
-        eager.arm(address(odd), abi.encodeCall(IControllerMain.withdraw, (address(eager), 10)));
+        eager.arm(address(odd), abi.encodeCall(ILedger.withdraw, (address(eager), 10)));
         odd.deposit(address(this), 10);
         vm.assertFalse(eager.succeeded());
         vm.assertEq(
@@ -218,7 +219,7 @@ contract LedgerTest is Fixture {
         Consent memory consent = Consent(uint64(NOW), hex"02");
         uint32 machine = odd.register(_terms(), 1, 1, "hardware", "contact", address(eager), consent);
         uint256 lease = uint256(1) << 16;
-        eager.arm(address(odd), abi.encodeCall(IControllerMain.start, (lease, "endpoint")));
+        eager.arm(address(odd), abi.encodeCall(ILeases.start, (lease, "endpoint")));
         vm.assertEq(odd.open(_request(machine, 8, 3600)), lease);
         vm.assertEq(eager.attempts(), 1);
         vm.assertFalse(eager.succeeded());

@@ -2,9 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {Lens} from "../../../contracts/Lens.sol";
-import {LeaseState, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {LeaseRow, MachineRow, PoolView, ProviderView} from "../../../contracts/interfaces/ILens.sol";
-import {LeaseRequest} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {CommitteeOfPool} from "./CommitteeOfPool.sol";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Consent, MachineStatus, MachineView, Params, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {Consent, MachineStatus, MachineView, Params, Terms} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Rules} from "../../../contracts/libraries/Rules.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";

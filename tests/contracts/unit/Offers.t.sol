@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/PoolTypes.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
 import {GroupFixture} from "./GroupFixture.sol";

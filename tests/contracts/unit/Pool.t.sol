@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {IController} from "../../../contracts/interfaces/IController.sol";
-import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
-import {LeaseView, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../../../contracts/interfaces/IPoolHooks.sol";
+import {LeaseView, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Rules} from "../../../contracts/libraries/Rules.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
@@ -273,7 +273,7 @@ contract ParamsTest is PoolFixture {
 
 contract InitializeTest is PoolFixture {
     function test_initialize_works_once() external {
-        bytes memory call = abi.encodeCall(IControllerHooks.initialize, (THIEF, THIEF, _params()));
+        bytes memory call = abi.encodeCall(IPoolHooks.initialize, (THIEF, THIEF, _params()));
         bytes memory error_ = abi.encodeWithSelector(AlreadyInitialized.selector);
         _refused(THIEF, call, error_);
         pool = IController(address(implementation));

@@ -10,7 +10,7 @@ import {
     MachineView,
     Params,
     Terms
-} from "../../../contracts/interfaces/IControllerTypes.sol";
+} from "../../../contracts/interfaces/PoolTypes.sol";
 
 /// @notice A pool for tests of companions alone: a ledger that anybody may fill, and machines, leases and records that
 /// are whatever the test says.

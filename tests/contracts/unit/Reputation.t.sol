@@ -4,14 +4,8 @@ pragma solidity ^0.8.30;
 import {Reputation} from "../../../contracts/companions/Reputation.sol";
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
 import {ICompanion} from "../../../contracts/interfaces/ICompanion.sol";
-import {
-    AccountView,
-    LeaseState,
-    LeaseView,
-    MachineStatus,
-    Params
-} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {AccountView, LeaseState, LeaseView, MachineStatus, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {vm} from "./Check.sol";
 import {AccountsDouble, PoolDouble, cloneFor} from "./PoolDouble.sol";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, LeaseView, Offer, Terms} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {LeasesFixture} from "./LeasesFixture.sol";
 

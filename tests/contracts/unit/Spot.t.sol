@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseRequest, LeaseState, LeaseView, Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, LeaseView, Terms} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";
 

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {IDirectory} from "../../../contracts/interfaces/IDirectory.sol";
 import {IFaults} from "../../../contracts/interfaces/IFaults.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
-import {LeaseRequest, Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Score} from "../../../contracts/libraries/Score.sol";
 import {skip, vm} from "./Check.sol";
 import {Fixture} from "./Fixture.sol";

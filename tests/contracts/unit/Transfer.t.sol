@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../contracts/interfaces/IAccounts.sol";
-import {IControllerMoves} from "../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, LeaseState, LeaseView} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeaseChanges} from "../../../contracts/interfaces/ILeases.sol";
+import {LeaseRequest, LeaseState, LeaseView} from "../../../contracts/interfaces/PoolTypes.sol";
 import {SmartWallet} from "../../../contracts/test/SmartWallet.sol";
 import {skip, vm} from "./Check.sol";
 import {GroupFixture} from "./GroupFixture.sol";
@@ -35,7 +35,7 @@ contract TransferTest is GroupFixture, LeasesFixture {
     }
 
     function _transfer(uint256 id, address to, bytes memory proof) private pure returns (bytes memory) {
-        return abi.encodeCall(IControllerMoves.transferLease, (id, to, DEADLINE, proof));
+        return abi.encodeCall(ILeaseChanges.transferLease, (id, to, DEADLINE, proof));
     }
 
     /// @dev The tenant gives the lease to the buyer, who has accepted it.

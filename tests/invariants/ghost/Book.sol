@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IController} from "../../../contracts/interfaces/IController.sol";
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, Signer} from "../../../contracts/interfaces/ICommittee.sol";
+import {IController} from "../../../contracts/interfaces/IController.sol";
 import {FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Cheats, vm} from "../Cheats.sol";
 
 /// @notice What the ghost knows, and the arithmetic of the specification done over again.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultKind, FaultState, IFaults} from "../../../contracts/interfaces/IFaults.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Cheats, vm} from "../Cheats.sol";
 import {Book} from "./Book.sol";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerEvents} from "../../../contracts/interfaces/IControllerEvents.sol";
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {IPoolEvents} from "../../../contracts/interfaces/IPoolEvents.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Cheats, vm} from "../Cheats.sol";
 import {Book} from "./Book.sol";
 
@@ -12,26 +12,26 @@ abstract contract LeaseEvents is Book {
         bytes32 kind = log.topics[0];
         uint256 id = log.topics.length > 1 ? uint256(log.topics[1]) : 0;
         Lease storage l = _leases[id];
-        if (kind == IControllerEvents.LeaseOpened.selector) {
+        if (kind == IPoolEvents.LeaseOpened.selector) {
             _opened(log, id);
-        } else if (kind == IControllerEvents.LeaseStarted.selector) {
+        } else if (kind == IPoolEvents.LeaseStarted.selector) {
             (l.start, l.end,) = abi.decode(log.data, (uint32, uint32, bytes32));
             uint256 now_ = vm.getBlockTimestamp();
             _expect(l.state == LeaseState.Opened, 16, "a lease started twice, or without being opened");
             _expect(l.start == now_ && l.end == now_ + l.duration, 3, "billing starts at another time than start");
             l.state = LeaseState.Active;
-        } else if (kind == IControllerEvents.LeaseExtended.selector) {
+        } else if (kind == IPoolEvents.LeaseExtended.selector) {
             _extended(log, id, l);
-        } else if (kind == IControllerEvents.LeaseResized.selector) {
+        } else if (kind == IPoolEvents.LeaseResized.selector) {
             _resized(log, id, l);
-        } else if (kind == IControllerEvents.LeaseTerminated.selector) {
+        } else if (kind == IPoolEvents.LeaseTerminated.selector) {
             _terminated(log, l);
-        } else if (kind == IControllerEvents.LeasePaused.selector) {
+        } else if (kind == IPoolEvents.LeasePaused.selector) {
             l.pausedTold = abi.decode(log.data, (uint32));
-        } else if (kind == IControllerEvents.LeaseTransferred.selector) {
+        } else if (kind == IPoolEvents.LeaseTransferred.selector) {
             _expect(_account(log, 2) == l.tenant && _acting == l.tenant, 7, "a lease was given away by another");
             l.tenant = _account(log, 3);
-        } else if (kind == IControllerEvents.LeaseClaimed.selector) {
+        } else if (kind == IPoolEvents.LeaseClaimed.selector) {
             (uint96 settled, uint96 paid, uint96 fee) = abi.decode(log.data, (uint96, uint96, uint96));
             _expect(settled <= gross(id, vm.getBlockTimestamp()), 3, "a claim pays for time to come");
             _expect(settled <= owed(id, claimableUntil(id)), 13, "a claim bills paused or disputed time");
@@ -135,15 +135,15 @@ abstract contract LeaseEvents is Book {
     function _absorbEnding(Cheats.Log memory log) internal {
         bytes32 kind = log.topics[0];
         uint256 id = log.topics.length > 1 ? uint256(log.topics[1]) : 0;
-        if (kind == IControllerEvents.LeaseClosed.selector) {
+        if (kind == IPoolEvents.LeaseClosed.selector) {
             _closed(log, id);
-        } else if (kind == IControllerEvents.LeaseRejected.selector) {
+        } else if (kind == IPoolEvents.LeaseRejected.selector) {
             (uint96 paid, uint96 fee, uint96 refunded) = abi.decode(log.data, (uint96, uint96, uint96));
             _rejected(id, paid, fee);
             _ended(id, LeaseState.Rejected, refunded);
-        } else if (kind == IControllerEvents.LeaseCancelled.selector) {
+        } else if (kind == IPoolEvents.LeaseCancelled.selector) {
             _ended(id, LeaseState.Cancelled, abi.decode(log.data, (uint96)));
-        } else if (kind == IControllerEvents.LeaseDeclined.selector) {
+        } else if (kind == IPoolEvents.LeaseDeclined.selector) {
             (, uint96 refunded) = abi.decode(log.data, (bytes32, uint96));
             _ended(id, LeaseState.Cancelled, refunded);
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {ICommittee, RoundState, Signer} from "../../../contracts/interfaces/ICommittee.sol";
 import {IReputation} from "../../../contracts/interfaces/IReputation.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {Cheats, vm} from "../Cheats.sol";
 import {Book} from "./Book.sol";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Round, RoundState} from "../../../contracts/interfaces/ICommittee.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {mine, skip, vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 

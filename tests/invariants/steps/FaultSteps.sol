@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {Seat as StakedSeat} from "../../../contracts/interfaces/ICommittee.sol";
 import {FaultKind, FaultState} from "../../../contracts/interfaces/IFaults.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {Params} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Cheats.sol";
 import {FaultSteps} from "./FaultSteps.sol";
 

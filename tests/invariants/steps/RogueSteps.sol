@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseRequest, LeaseState, MachineView} from "../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState} from "../../../contracts/interfaces/IFaults.sol";
+import {LeaseRequest, LeaseState, MachineView} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Cheats.sol";
 import {FaultSteps} from "./FaultSteps.sol";
 

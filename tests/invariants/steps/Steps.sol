@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {LeaseRequest, LeaseState, MachineStatus, MachineView} from "../../../contracts/interfaces/IControllerTypes.sol";
-import {Terms} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {LeaseRequest, LeaseState, MachineStatus, MachineView, Terms} from "../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Cheats.sol";
 import {World} from "../World.sol";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerHooks} from "../../../contracts/interfaces/IControllerHooks.sol";
-import {LeaseState} from "../../../contracts/interfaces/IControllerTypes.sol";
+import {IPoolHooks} from "../../../contracts/interfaces/IPoolHooks.sol";
+import {LeaseState} from "../../../contracts/interfaces/PoolTypes.sol";
 import {vm} from "../Cheats.sol";
 import {Steps} from "./Steps.sol";
 
@@ -65,14 +65,14 @@ abstract contract ThiefSteps is Steps {
         uint96[] memory amounts = new uint96[](1);
         (to[0], amounts[0]) = (thief, 1);
         bytes[8] memory hooks = [
-            abi.encodeCall(IControllerHooks.initialize, (thief, thief, _params(seed))),
-            abi.encodeCall(IControllerHooks.charge, (people[seed % PEOPLE], 1)),
-            abi.encodeCall(IControllerHooks.setVerified, (m, pool.machineOf(m).revision, true)),
-            abi.encodeCall(IControllerHooks.moveStake, (m, to, amounts)),
-            abi.encodeCall(IControllerHooks.setDown, (m, 1)),
-            abi.encodeCall(IControllerHooks.hold, (m, 1, type(uint32).max, type(uint32).max)),
-            abi.encodeCall(IControllerHooks.setPendingSlashes, (m, 0)),
-            abi.encodeCall(IControllerHooks.pause, (id, 0, type(uint32).max))
+            abi.encodeCall(IPoolHooks.initialize, (thief, thief, _params(seed))),
+            abi.encodeCall(IPoolHooks.charge, (people[seed % PEOPLE], 1)),
+            abi.encodeCall(IPoolHooks.setVerified, (m, pool.machineOf(m).revision, true)),
+            abi.encodeCall(IPoolHooks.moveStake, (m, to, amounts)),
+            abi.encodeCall(IPoolHooks.setDown, (m, 1)),
+            abi.encodeCall(IPoolHooks.hold, (m, 1, type(uint32).max, type(uint32).max)),
+            abi.encodeCall(IPoolHooks.setPendingSlashes, (m, 0)),
+            abi.encodeCall(IPoolHooks.pause, (id, 0, type(uint32).max))
         ];
         for (uint256 i = 0; i < hooks.length; i++) {
             vm.prank(thief);

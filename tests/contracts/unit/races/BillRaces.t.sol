@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, LeaseState, Offer, Params, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeaseChanges, ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
+import {LeaseRequest, LeaseState, Offer, Params, Terms} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -18,7 +17,7 @@ contract BillRaces is RaceWorld {
     }
 
     function _notOver(uint256 lease, uint256 until) private pure returns (bytes memory) {
-        return abi.encodeWithSelector(IControllerErrors.LeaseNotOver.selector, lease, until);
+        return abi.encodeWithSelector(IPoolErrors.LeaseNotOver.selector, lease, until);
     }
 
     // ------------------------------------------------------------------------------------------------------- notice
@@ -35,13 +34,13 @@ contract BillRaces is RaceWorld {
         uint256 before = _wealth(tenant);
         _refused(
             tenant,
-            abi.encodeCall(IControllerMain.extend, (lease, 1 hours)),
-            abi.encodeWithSelector(IControllerErrors.UnderNotice.selector, lease)
+            abi.encodeCall(ILeases.extend, (lease, 1 hours)),
+            abi.encodeWithSelector(IPoolErrors.UnderNotice.selector, lease)
         );
         _refused(
             THIEF,
-            abi.encodeCall(IControllerMain.extend, (lease, 1 hours)),
-            abi.encodeWithSelector(IControllerErrors.UnderNotice.selector, lease)
+            abi.encodeCall(ILeases.extend, (lease, 1 hours)),
+            abi.encodeWithSelector(IPoolErrors.UnderNotice.selector, lease)
         );
         vm.assertEq(_wealth(tenant), before);
         vm.assertEq(pool.leaseOf(lease).end, _now() + 1 hours);
@@ -70,8 +69,8 @@ contract BillRaces is RaceWorld {
         pool.delist(machine);
         _refused(
             tenant,
-            abi.encodeCall(IControllerMain.extend, (lease, 7 days - 2 hours)),
-            abi.encodeWithSelector(IControllerErrors.MachineDelisted.selector, machine)
+            abi.encodeCall(ILeases.extend, (lease, 7 days - 2 hours)),
+            abi.encodeWithSelector(IPoolErrors.MachineDelisted.selector, machine)
         );
         skip(1 minutes);
         uint256 before = _wealth(tenant);
@@ -90,14 +89,14 @@ contract BillRaces is RaceWorld {
         pool.extend(lease, 6 days);
         vm.prank(PROVIDER);
         pool.delist(machine);
-        bytes memory delisted = abi.encodeWithSelector(IControllerErrors.MachineDelisted.selector, machine);
+        bytes memory delisted = abi.encodeWithSelector(IPoolErrors.MachineDelisted.selector, machine);
         uint256 last = pool.leaseOf(lease).end;
         vm.assertEq(last, _now() + 7 days);
         LeaseRequest memory request = _request(machine, 4, 1 hours);
         for (uint256 day = 0; day < 7; ++day) {
-            _refused(tenant, abi.encodeCall(IControllerMain.extend, (lease, 1)), delisted);
-            _refused(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)), delisted);
-            _refused(tenant, abi.encodeCall(IControllerMain.open, (request)), delisted);
+            _refused(tenant, abi.encodeCall(ILeases.extend, (lease, 1)), delisted);
+            _refused(tenant, abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)), delisted);
+            _refused(tenant, abi.encodeCall(ILeases.open, (request)), delisted);
             skip(1 days);
         }
         vm.prank(PROVIDER);
@@ -120,7 +119,7 @@ contract BillRaces is RaceWorld {
         _challengeAs(tenant, lease);
         uint256 until = _now() + _params().challengeWindow + 1 hours;
         skip(1);
-        _refused(THIEF, abi.encodeCall(IControllerMain.close, (lease)), _notOver(lease, until));
+        _refused(THIEF, abi.encodeCall(ILeases.close, (lease)), _notOver(lease, until));
         uint256 snapshot = vm.snapshotState();
         vm.prank(PROVIDER);
         pool.close(lease);
@@ -184,7 +183,7 @@ contract BillRaces is RaceWorld {
         _challengeAs(tenant, lease);
         uint256 asked = _now();
         skip(5 minutes);
-        bytes memory close = abi.encodeCall(IControllerMain.close, (lease));
+        bytes memory close = abi.encodeCall(ILeases.close, (lease));
         _refused(THIEF, close, _notOver(lease, asked + 70 minutes));
         skip(5 minutes + 1);
         uint256 fault = faults.prove(machine);
@@ -329,7 +328,7 @@ contract BillRaces is RaceWorld {
         uint256 fault = _outage(3 hours);
         uint256 until = _now() + _params().appealWindow;
         _report();
-        bytes memory call = abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD));
+        bytes memory call = abi.encodeCall(ILeaseChanges.failover, (lease, standby, 1, 0, WORKLOAD));
         _refused(PROVIDER, call, _notOver(lease, until));
 
         // The tenant says when. Whoever applies the outage first, the hour is paid and no more.
@@ -444,7 +443,7 @@ contract BillRaces is RaceWorld {
     // ------------------------------------------------------------------------------------------------ terms and trials
 
     function _revisionChanged(uint16 revision) private pure returns (bytes memory) {
-        return abi.encodeWithSelector(IControllerErrors.RevisionChanged.selector, revision);
+        return abi.encodeWithSelector(IPoolErrors.RevisionChanged.selector, revision);
     }
 
     /// @dev Terms changed against open. The tenant saw 2.88e18 an hour and allows the pool to take everything he has; in front
@@ -458,14 +457,14 @@ contract BillRaces is RaceWorld {
         vm.prank(PROVIDER);
         pool.setTerms(machine, dear);
         uint256 before = _wealth(tenant);
-        bytes memory open = abi.encodeCall(IControllerMain.open, (request));
+        bytes memory open = abi.encodeCall(ILeases.open, (request));
         _refused(tenant, open, _revisionChanged(2));
         request.revision = 2; // more careless still, but for the price
         request.maxPrice = PRICE;
         _refused(
             tenant,
-            abi.encodeCall(IControllerMain.open, (request)),
-            abi.encodeWithSelector(IControllerErrors.PriceTooHigh.selector, dear.price, PRICE)
+            abi.encodeCall(ILeases.open, (request)),
+            abi.encodeWithSelector(IPoolErrors.PriceTooHigh.selector, dear.price, PRICE)
         );
         vm.prank(PROVIDER);
         pool.setTerms(machine, _terms());
@@ -497,12 +496,12 @@ contract BillRaces is RaceWorld {
         vm.prank(tenant);
         pool.extend(lease, 1 hours);
         vm.assertEq(before - _wealth(tenant), HOUR / 2);
-        _refused(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)), _revisionChanged(2));
+        _refused(tenant, abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)), _revisionChanged(2));
         _report();
-        bytes memory failover = abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD));
+        bytes memory failover = abi.encodeCall(ILeaseChanges.failover, (lease, standby, 1, 0, WORKLOAD));
         _refused(THIEF, failover, _revisionChanged(2));
-        failover = abi.encodeCall(IControllerMoves.failover, (lease, standby, 2, 0, WORKLOAD));
-        _refused(PROVIDER, failover, abi.encodeWithSelector(IControllerErrors.WrongBackup.selector, lease));
+        failover = abi.encodeCall(ILeaseChanges.failover, (lease, standby, 2, 0, WORKLOAD));
+        _refused(PROVIDER, failover, abi.encodeWithSelector(IPoolErrors.WrongBackup.selector, lease));
         _closeAs(tenant, lease); // as it may at any time
         vm.assertEq(_wealth(tenant) - before, 3 * HOUR / 2 - HOUR / 2); // of three hours' escrow it paid for the first
     }
@@ -519,14 +518,14 @@ contract BillRaces is RaceWorld {
         LeaseRequest memory request = _request(id, 8, 1 hours);
         vm.prank(provider);
         pool.setHardware(id, "something less");
-        bytes memory open = abi.encodeCall(IControllerMoves.openWithOffer, (request, offer, proof));
+        bytes memory open = abi.encodeCall(ILeaseChanges.openWithOffer, (request, offer, proof));
         _refused(tenant, open, _revisionChanged(2));
         request.revision = 2;
-        open = abi.encodeCall(IControllerMoves.openWithOffer, (request, offer, proof));
-        _refused(tenant, open, abi.encodeWithSelector(IControllerErrors.OfferMismatch.selector, bytes32("revision")));
+        open = abi.encodeCall(ILeaseChanges.openWithOffer, (request, offer, proof));
+        _refused(tenant, open, abi.encodeWithSelector(IPoolErrors.OfferMismatch.selector, bytes32("revision")));
         offer.revision = 2; // what nobody signed
-        open = abi.encodeCall(IControllerMoves.openWithOffer, (request, offer, proof));
-        _refused(tenant, open, abi.encodeWithSelector(IControllerErrors.WrongProof.selector, provider));
+        open = abi.encodeCall(ILeaseChanges.openWithOffer, (request, offer, proof));
+        _refused(tenant, open, abi.encodeWithSelector(IPoolErrors.WrongProof.selector, provider));
     }
 
     /// @dev The owner's way: a fee of 10 % instead of 5, in front of an `open`. Parameters come into force two days after they
@@ -541,8 +540,8 @@ contract BillRaces is RaceWorld {
         skip(2 days);
         _refused(
             tenant,
-            abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours))),
-            abi.encodeWithSelector(IControllerErrors.ParamsOutdated.selector, 1, 2)
+            abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours))),
+            abi.encodeWithSelector(IPoolErrors.ParamsOutdated.selector, 1, 2)
         );
         uint256 before = _wealth(tenant);
         pool.cancelUnstarted(lease); // the one that was open gets everything back, as it was agreed
@@ -572,7 +571,7 @@ contract BillRaces is RaceWorld {
             address name = _newcomer(i, HOUR);
             uint256 lease = _leaseOf(name, 8, 1 hours);
             skip(10 minutes - 1);
-            bytes memory reject = abi.encodeCall(IControllerMain.reject, (lease));
+            bytes memory reject = abi.encodeCall(ILeases.reject, (lease));
             vm.prank(name);
             (bool rejected,) = address(pool).call(reject);
             if (!rejected) _closeAs(name, lease);
@@ -621,8 +620,8 @@ contract BillRaces is RaceWorld {
         skip(_params().startWindow + 1);
         _refused(
             tenant,
-            abi.encodeCall(IControllerMain.reject, (lease)),
-            abi.encodeWithSelector(IControllerErrors.StartWindowPassed.selector, lease, _now() - 1)
+            abi.encodeCall(ILeases.reject, (lease)),
+            abi.encodeWithSelector(IPoolErrors.StartWindowPassed.selector, lease, _now() - 1)
         );
         _closeAs(tenant, lease);
         vm.assertEq(_wealth(tenant) - before, HOUR);
@@ -638,8 +637,8 @@ contract BillRaces is RaceWorld {
         vm.prank(tenant);
         pool.resize(lease, 1, 0);
         vm.assertEq(pool.leaseOf(lease).placement, 0x0101);
-        bytes memory full = abi.encodeWithSelector(IControllerErrors.NoFreeCells.selector, machine, 0xFE);
-        _refused(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 2, 0)), full);
+        bytes memory full = abi.encodeWithSelector(IPoolErrors.NoFreeCells.selector, machine, 0xFE);
+        _refused(tenant, abi.encodeCall(ILeaseChanges.resize, (lease, 2, 0)), full);
     }
 
     /// @dev "Take leases and start none": the machine stalls and the score falls. To decline in front of whoever would say so
@@ -648,8 +647,8 @@ contract BillRaces is RaceWorld {
         uint256 lease = _openAs(tenant, 8, 1 hours);
         uint256 until = _now() + _params().startWindow;
         vm.warp(until + 1);
-        bytes memory late = abi.encodeWithSelector(IControllerErrors.StartWindowPassed.selector, lease, until);
-        _refused(operator, abi.encodeCall(IControllerMain.decline, (lease, "late")), late);
+        bytes memory late = abi.encodeWithSelector(IPoolErrors.StartWindowPassed.selector, lease, until);
+        _refused(operator, abi.encodeCall(ILeases.decline, (lease, "late")), late);
         pool.cancelUnstarted(lease);
         vm.assertTrue(pool.machineOf(machine).stalled);
         vm.assertEq(pool.accountOf(PROVIDER).unstarted, 1);
@@ -669,14 +668,14 @@ contract BillRaces is RaceWorld {
         _recover();
         LeaseRequest memory request = _request(machine, 4, 1 hours);
         request.reuse = lease;
-        bytes memory open = abi.encodeCall(IControllerMain.open, (request));
+        bytes memory open = abi.encodeCall(ILeases.open, (request));
         _apply(fault, lease);
         _closeAs(tenant, lease);
-        _refused(THIEF, open, abi.encodeWithSelector(IControllerErrors.NotAuthorized.selector, THIEF));
+        _refused(THIEF, open, abi.encodeWithSelector(IPoolErrors.NotAuthorized.selector, THIEF));
         vm.prank(tenant);
         uint256 next = pool.open(request);
         vm.assertEq(next, lease + 1);
-        _refused(tenant, open, abi.encodeWithSelector(IControllerErrors.UnknownLease.selector, lease));
+        _refused(tenant, open, abi.encodeWithSelector(IPoolErrors.UnknownLease.selector, lease));
         _execute(fault);
         uint256 before = _wealth(tenant);
         vm.prank(THIEF);

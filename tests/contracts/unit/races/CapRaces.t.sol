@@ -3,9 +3,9 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
 import {IController} from "../../../../contracts/interfaces/IController.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, Offer, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
+import {ILeaseChanges, ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../../contracts/interfaces/ILedger.sol";
+import {LeaseRequest, Offer, Terms} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {GroupFixture} from "../GroupFixture.sol";
 
@@ -35,7 +35,7 @@ contract CapRaces is GroupFixture {
     }
 
     function _opens(LeaseRequest memory request) private returns (uint256) {
-        return abi.decode(_byStudent(abi.encodeCall(IControllerMain.open, (request))), (uint256));
+        return abi.decode(_byStudent(abi.encodeCall(ILeases.open, (request))), (uint256));
     }
 
     function _spent() private view returns (uint256) {
@@ -54,14 +54,14 @@ contract CapRaces is GroupFixture {
     function test_a_multicall_a_transfer_and_an_offer() external {
         uint256 lease = _opens(_request(machine, 8, 1 hours));
         bytes[] memory inner = new bytes[](2);
-        inner[0] = abi.encodeCall(IControllerMain.close, (lease));
-        inner[1] = abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours)));
-        _outOfScope(abi.encodeCall(IControllerMain.multicall, (inner)));
-        _outOfScope(abi.encodeCall(IControllerMoves.transferLease, (lease, STUDENT, NOW + 1 days, "")));
+        inner[0] = abi.encodeCall(ILeases.close, (lease));
+        inner[1] = abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours)));
+        _outOfScope(abi.encodeCall(ILedger.multicall, (inner)));
+        _outOfScope(abi.encodeCall(ILeaseChanges.transferLease, (lease, STUDENT, NOW + 1 days, "")));
         Offer memory offer =
             Offer(PROVIDER, machine, 1, 1000 * PRICE, 8, 1 hours, false, group, 0, uint64(NOW + 1 days));
-        _outOfScope(abi.encodeCall(IControllerMoves.openWithOffer, (_request(machine, 8, 1 hours), offer, "")));
-        _outOfScope(abi.encodeCall(IControllerMoves.failover, (lease, machine, 1, 0, WORKLOAD)));
+        _outOfScope(abi.encodeCall(ILeaseChanges.openWithOffer, (_request(machine, 8, 1 hours), offer, "")));
+        _outOfScope(abi.encodeCall(ILeaseChanges.failover, (lease, machine, 1, 0, WORKLOAD)));
         vm.assertEq(_spent(), 8 * HOUR_OF_CELL);
     }
 
@@ -73,10 +73,10 @@ contract CapRaces is GroupFixture {
         for (uint256 i = 0; i < 3; ++i) {
             uint256 lease = _opens(_request(machine, 8, 1 hours));
             _start(lease);
-            _byStudent(abi.encodeCall(IControllerMain.close, (lease)));
+            _byStudent(abi.encodeCall(ILeases.close, (lease)));
         }
         vm.assertEq(pool.balanceOf(group), before);
-        bytes memory more = abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours)));
+        bytes memory more = abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours)));
         vm.prank(STUDENT);
         _expect(abi.encodeWithSelector(IAccounts.CapExceeded.selector, 11.52e18, CAP));
         accounts.executeAsDelegate(group, address(pool), more);
@@ -95,10 +95,10 @@ contract CapRaces is GroupFixture {
         _start(lease);
         skip(5 hours);
         uint256 before = pool.balanceOf(group);
-        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 2, 0)));
+        _byStudent(abi.encodeCall(ILeaseChanges.resize, (lease, 2, 0)));
         vm.assertEq(before - pool.balanceOf(group), 0.09e18); // 1.8e18 less the 1.71e18 that it earned
         vm.assertEq(_spent(), 3.6e18 + 1.8e18);
-        _byStudent(abi.encodeCall(IControllerMoves.resize, (lease, 1, 0)));
+        _byStudent(abi.encodeCall(ILeaseChanges.resize, (lease, 1, 0)));
         vm.assertEq(_spent(), 3.6e18 + 1.8e18); // and what comes back makes no room
     }
 
@@ -130,7 +130,7 @@ contract CapRaces is GroupFixture {
     /// @dev A second pool with the same token and owner: what is allowed in one is nothing in the other.
     function test_another_pool() external {
         IController other = IController(factory.createPool(address(token), OWNER, TREASURY, _params()));
-        bytes memory open = abi.encodeCall(IControllerMain.open, (_request(1, 1, 1 hours)));
+        bytes memory open = abi.encodeCall(ILeases.open, (_request(1, 1, 1 hours)));
         vm.prank(STUDENT);
         _expect(abi.encodeWithSelector(IAccounts.NotAuthorized.selector, STUDENT));
         accounts.executeAsDelegate(group, address(other), open);

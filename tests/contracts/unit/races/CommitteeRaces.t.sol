@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, Round, RoundState} from "../../../../contracts/interfaces/ICommittee.sol";
-import {MachineStatus} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {MachineStatus} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 

@@ -3,9 +3,9 @@ pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
 import {IController} from "../../../../contracts/interfaces/IController.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, Offer, Params, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeaseChanges} from "../../../../contracts/interfaces/ILeases.sol";
+import {LeaseRequest, Offer, Params, Terms} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -110,7 +110,7 @@ abstract contract OddWorld is RaceWorld {
             uint64(_now() + 30 days)
         );
         bytes memory proof = _signed(SELLER_KEY, pool.offerDigest(offer));
-        return abi.encodeCall(IControllerMoves.openWithOffer, (request, offer, proof));
+        return abi.encodeCall(ILeaseChanges.openWithOffer, (request, offer, proof));
     }
 
     function _does(address who, address target, bytes memory data) internal returns (bytes memory result) {

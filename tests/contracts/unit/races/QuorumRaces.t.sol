@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, Signer} from "../../../../contracts/interfaces/ICommittee.sol";
-import {Params} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultKind, FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {Params} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {Cheats, skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 

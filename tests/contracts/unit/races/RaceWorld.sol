@@ -2,10 +2,10 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee} from "../../../../contracts/interfaces/ICommittee.sol";
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {LeaseRequest, LeaseState, LeaseView} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
 import {IReputation} from "../../../../contracts/interfaces/IReputation.sol";
+import {LeaseRequest, LeaseState, LeaseView} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {Fixture} from "../Fixture.sol";
 
@@ -215,11 +215,11 @@ abstract contract RaceWorld is Fixture {
     }
 
     function _locked(uint256 until) internal view returns (bytes memory) {
-        return abi.encodeWithSelector(IControllerErrors.StakeLocked.selector, machine, until);
+        return abi.encodeWithSelector(IPoolErrors.StakeLocked.selector, machine, until);
     }
 
     function _slashPending() internal view returns (bytes memory) {
-        return abi.encodeWithSelector(IControllerErrors.SlashPending.selector, machine, 1);
+        return abi.encodeWithSelector(IPoolErrors.SlashPending.selector, machine, 1);
     }
 
     /// @dev What the pool's token holds is everybody's ledger, stakes, escrows and fees due, to the unit: whoever is richer

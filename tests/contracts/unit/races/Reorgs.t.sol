@@ -2,11 +2,11 @@
 pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, LeaseState, Offer} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeaseChanges, ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../../contracts/interfaces/ILedger.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
+import {LeaseRequest, LeaseState, Offer} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -41,7 +41,7 @@ contract Reorgs is RaceWorld {
 
     function _offered(Offer memory offer, bytes memory proof) private view returns (bytes memory) {
         LeaseRequest memory request = _request(machine, 8, 6 hours);
-        return abi.encodeCall(IControllerMoves.openWithOffer, (request, offer, proof));
+        return abi.encodeCall(ILeaseChanges.openWithOffer, (request, offer, proof));
     }
 
     function _answerOf(uint256 id, uint256 at) private view returns (bytes memory) {
@@ -144,7 +144,7 @@ contract Reorgs is RaceWorld {
         spent[3] = 6;
         _sendsOr(THIEF, words[3]);
         snapshots[6] = vm.snapshotState();
-        words[4] = Word(address(accounts), _approved(abi.encodeCall(IControllerMain.close, (lease)), 0));
+        words[4] = Word(address(accounts), _approved(abi.encodeCall(ILeases.close, (lease)), 0));
         spent[4] = 7;
         _sendsOr(THIEF, words[4]);
         snapshots[7] = vm.snapshotState();
@@ -243,9 +243,9 @@ contract Reorgs is RaceWorld {
     /// two do not and need not. None works twice, and one that fails is not spent.
     function test_approvals_change_places() external {
         uint256 lease = uint256(pool.slotCount() + 1) << 16;
-        bytes memory open = _approved(abi.encodeCall(IControllerMain.open, (_request(machine, 8, 1 hours))), 0);
-        bytes memory close = _approved(abi.encodeCall(IControllerMain.close, (lease)), 1);
-        bytes memory pay = _approved(abi.encodeCall(IControllerMain.transfer, (TREASURY, 1e18)), uint256(1) << 64);
+        bytes memory open = _approved(abi.encodeCall(ILeases.open, (_request(machine, 8, 1 hours))), 0);
+        bytes memory close = _approved(abi.encodeCall(ILeases.close, (lease)), 1);
+        bytes memory pay = _approved(abi.encodeCall(ILedger.transfer, (TREASURY, 1e18)), uint256(1) << 64);
         vm.assertFalse(_sends(THIEF, address(accounts), close));
         vm.assertTrue(_sends(THIEF, address(accounts), pay));
         vm.assertTrue(_sends(THIEF, address(accounts), open));
@@ -261,8 +261,8 @@ contract Reorgs is RaceWorld {
     function test_a_number_that_is_another_s_now() external {
         uint256 snapshot = vm.snapshotState();
         uint256 lease = _leaseOf(tenant, 4, 1 hours);
-        bytes memory close = _approved(abi.encodeCall(IControllerMain.close, (lease)), 0);
-        bytes memory resize = _approved(abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)), 1 << 64);
+        bytes memory close = _approved(abi.encodeCall(ILeases.close, (lease)), 0);
+        bytes memory resize = _approved(abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)), 1 << 64);
         vm.revertToState(snapshot);
         vm.assertEq(_leaseOf(THIEF, 4, 1 hours), lease);
         uint256 own = _leaseOf(tenant, 4, 1 hours);
@@ -280,12 +280,12 @@ contract Reorgs is RaceWorld {
     function test_an_extension_names_a_number() external {
         uint256 snapshot = vm.snapshotState();
         uint256 lease = _leaseOf(tenant, 4, 1 hours);
-        bytes memory extend = abi.encodeCall(IControllerMain.extend, (lease, 1 days));
+        bytes memory extend = abi.encodeCall(ILeases.extend, (lease, 1 days));
         bytes memory careless = _approved(extend, 0);
         bytes[] memory both = new bytes[](2);
-        both[0] = abi.encodeCall(IControllerMain.setWorkload, (lease, WORKLOAD));
+        both[0] = abi.encodeCall(ILeases.setWorkload, (lease, WORKLOAD));
         both[1] = extend;
-        bytes memory careful = _approved(abi.encodeCall(IControllerMain.multicall, (both)), 1 << 64);
+        bytes memory careful = _approved(abi.encodeCall(ILedger.multicall, (both)), 1 << 64);
         vm.assertTrue(_sends(THIEF, address(accounts), careful)); // here it is the tenant's own
 
         vm.revertToState(snapshot);
@@ -309,11 +309,11 @@ contract Reorgs is RaceWorld {
         uint256 before = _wealth(tenant);
         vm.assertTrue(_sends(SYBIL, address(pool), open));
         _closeAs(SYBIL, uint256(pool.slotCount()) << 16);
-        _refused(tenant, open, abi.encodeWithSelector(IControllerErrors.OfferUsed.selector, 3));
+        _refused(tenant, open, abi.encodeWithSelector(IPoolErrors.OfferUsed.selector, 3));
         vm.revertToState(snapshot);
         vm.prank(_seller);
         pool.cancelOffers(0, 1 << 3);
-        _refused(tenant, open, abi.encodeWithSelector(IControllerErrors.OfferUsed.selector, 3));
+        _refused(tenant, open, abi.encodeWithSelector(IPoolErrors.OfferUsed.selector, 3));
         vm.assertEq(_wealth(tenant), before);
     }
 
@@ -331,7 +331,7 @@ contract Reorgs is RaceWorld {
         _closeAs(tenant, lease);
         vm.assertEq(pool.balanceOf(tenant) - before, 2 hours * GPU_SECOND); // the thief's own money
         vm.prank(THIEF);
-        _expect(abi.encodeWithSelector(IControllerErrors.WrongState.selector, lease, uint8(LeaseState.Ended)));
+        _expect(abi.encodeWithSelector(IPoolErrors.WrongState.selector, lease, uint8(LeaseState.Ended)));
         pool.transferLease(lease, tenant, until, proof);
     }
 }

@@ -2,9 +2,9 @@
 pragma solidity ^0.8.30;
 
 import {ICommittee, RoundState, Signer} from "../../../../contracts/interfaces/ICommittee.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseRequest, MachineStatus, Params} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeaseChanges} from "../../../../contracts/interfaces/ILeases.sol";
+import {LeaseRequest, MachineStatus, Params} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -321,7 +321,7 @@ contract RuleRaces is RaceWorld {
         vm.assertEq(faults.prove(machine), 0);
         vm.assertEq(_wealth(tenant), before); // with the bond
         vm.prank(SYBIL);
-        (bool moved,) = address(pool).call(abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD)));
+        (bool moved,) = address(pool).call(abi.encodeCall(ILeaseChanges.failover, (lease, standby, 1, 0, WORKLOAD)));
         vm.assertFalse(moved);
         vm.assertEq(_stake(), STAKE);
         vm.assertEq(pool.machineOf(machine).pendingSlashes, 0);

@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {IController} from "../../../../contracts/interfaces/IController.sol";
 import {IReputation} from "../../../../contracts/interfaces/IReputation.sol";
-import {Params, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
+import {Params, Terms} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 

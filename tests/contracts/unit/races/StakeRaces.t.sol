@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {Params, Terms} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {IMachines} from "../../../../contracts/interfaces/IMachines.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
+import {Params, Terms} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -33,14 +34,14 @@ contract StakeRaces is RaceWorld {
         vm.warp(retired + tight.filingWindow); // the last second
         uint256 fault = _attest(from, retired);
         _assertFault(fault, FaultState.Filed, 50e18);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _locked(retired + tight.unstakeDelay));
+        _refused(PROVIDER, abi.encodeCall(IMachines.unstake, (machine)), _locked(retired + tight.unstakeDelay));
         vm.warp(faults.faultOf(fault).deadline);
         vm.prank(PROVIDER);
         faults.appeal(fault);
         vm.warp(uint256(faults.faultOf(fault).deadline) + 1);
         vm.assertTrue(_now() <= retired + tight.unstakeDelay); // the ruling is over before the stake is free
         vm.warp(retired + tight.unstakeDelay);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _slashPending());
+        _refused(PROVIDER, abi.encodeCall(IMachines.unstake, (machine)), _slashPending());
 
         faults.execute(fault);
         vm.prank(THIEF);
@@ -59,7 +60,7 @@ contract StakeRaces is RaceWorld {
         pool.retire(machine);
         uint256 retired = _now();
         skip(_params().unstakeDelay);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _slashPending());
+        _refused(PROVIDER, abi.encodeCall(IMachines.unstake, (machine)), _slashPending());
         vm.prank(THIEF);
         faults.roll(machine);
         vm.assertEq(faults.faultOf(fault).to, retired);
@@ -211,9 +212,8 @@ contract StakeRaces is RaceWorld {
         uint256 own = _leaseOf(SYBIL, 8, 7 days);
         vm.prank(PROVIDER);
         pool.withdraw(PROVIDER, LEDGER); // so that only the stake is left to pay with
-        bytes memory error_ =
-            abi.encodeWithSelector(IControllerErrors.InsufficientBalance.selector, PROVIDER, 0, 200e18);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.terminate, (own)), error_);
+        bytes memory error_ = abi.encodeWithSelector(IPoolErrors.InsufficientBalance.selector, PROVIDER, 0, 200e18);
+        _refused(PROVIDER, abi.encodeCall(ILeases.terminate, (own)), error_);
         vm.assertEq(_stake(), STAKE);
 
         _deposit(PROVIDER);

@@ -3,11 +3,12 @@ pragma solidity ^0.8.30;
 
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
 import {ICommittee, RoundState, Signer} from "../../../../contracts/interfaces/ICommittee.sol";
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerExt} from "../../../../contracts/interfaces/IControllerExt.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {MachineStatus, MachineView, Params} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {IGovernance} from "../../../../contracts/interfaces/IGovernance.sol";
+import {ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {IMachines} from "../../../../contracts/interfaces/IMachines.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
+import {MachineStatus, MachineView, Params} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {skip, vm} from "../Check.sol";
 import {RaceWorld} from "./RaceWorld.sol";
 
@@ -133,17 +134,15 @@ contract ThiefRaces is RaceWorld {
         Params memory short = _params();
         (short.filingWindow, short.appealWindow, short.rulingWindow) = (0, 1 days, 1 days);
         short.unstakeDelay = uint32(2 days + short.challengeWindow);
-        bytes memory proposal = abi.encodeCall(IControllerExt.proposeParams, (short));
-        _refused(
-            OWNER, proposal, abi.encodeWithSelector(IControllerErrors.InvalidParams.selector, bytes32("unstakeDelay"))
-        );
+        bytes memory proposal = abi.encodeCall(IGovernance.proposeParams, (short));
+        _refused(OWNER, proposal, abi.encodeWithSelector(IPoolErrors.InvalidParams.selector, bytes32("unstakeDelay")));
         short.unstakeDelay = 8 days;
         _accept(short);
         vm.prank(PROVIDER);
         pool.retire(machine);
         uint256 to = _now();
         skip(4 days);
-        _refused(PROVIDER, abi.encodeCall(IControllerMain.unstake, (machine)), _locked(to + short.unstakeDelay));
+        _refused(PROVIDER, abi.encodeCall(IMachines.unstake, (machine)), _locked(to + short.unstakeDelay));
         uint256 fault = _attest(from, to);
         vm.assertEq(faults.faultOf(fault).rules, 1);
         _assertFault(fault, FaultState.Filed, 50e18);
@@ -225,9 +224,9 @@ contract ThiefRaces is RaceWorld {
         skip(1 hours);
         _apply(_outage(5 hours), lease);
         skip(6 hours);
-        bytes memory close = abi.encodeCall(IControllerMain.close, (lease));
+        bytes memory close = abi.encodeCall(ILeases.close, (lease));
         vm.prank(THIEF);
-        _expect(abi.encodeWithSelector(IAccounts.ScopeExceeded.selector, IControllerMain.close.selector));
+        _expect(abi.encodeWithSelector(IAccounts.ScopeExceeded.selector, ILeases.close.selector));
         accounts.executeAsDelegate(PROVIDER, address(pool), close);
         _closeAs(THIEF, lease);
         vm.assertEq(pool.leaseOf(lease).settled, 7 hours * GPU_SECOND);

@@ -4,11 +4,12 @@ pragma solidity ^0.8.30;
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {IAccounts} from "../../../../contracts/interfaces/IAccounts.sol";
 import {ICommittee, Signer} from "../../../../contracts/interfaces/ICommittee.sol";
-import {IControllerErrors} from "../../../../contracts/interfaces/IControllerErrors.sol";
-import {IControllerMain} from "../../../../contracts/interfaces/IControllerMain.sol";
-import {IControllerMoves} from "../../../../contracts/interfaces/IControllerMoves.sol";
-import {LeaseState} from "../../../../contracts/interfaces/IControllerTypes.sol";
 import {FaultState, IFaults} from "../../../../contracts/interfaces/IFaults.sol";
+import {ILeaseChanges, ILeases} from "../../../../contracts/interfaces/ILeases.sol";
+import {ILedger} from "../../../../contracts/interfaces/ILedger.sol";
+import {IMachines} from "../../../../contracts/interfaces/IMachines.sol";
+import {IPoolErrors} from "../../../../contracts/interfaces/IPoolErrors.sol";
+import {LeaseState} from "../../../../contracts/interfaces/PoolTypes.sol";
 import {EagerToken, QuietToken, SizedToken, TaxedToken} from "../../../../contracts/test/OddTokens.sol";
 import {skip, vm} from "../Check.sol";
 import {OddWorld} from "./OddWorld.sol";
@@ -98,7 +99,7 @@ contract Tokens is OddWorld {
         if (amount == 0) return;
         if (who == blocked) {
             bytes memory error_ = abi.encodeWithSelector(QuietToken.Blocked.selector, who);
-            _refused(who, abi.encodeCall(IControllerMain.withdraw, (who, amount)), error_);
+            _refused(who, abi.encodeCall(ILedger.withdraw, (who, amount)), error_);
         }
         uint256 before = odd.balanceOf(elsewhere);
         _out(who, who == blocked ? elsewhere : who);
@@ -155,20 +156,20 @@ contract Tokens is OddWorld {
         vm.prank(tenant);
         pool.deposit(group, 50 * unit);
         QuietToken(address(odd)).setBlocked(group, true);
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMain.open, (_requestOf(4, 2 hours))));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILeases.open, (_requestOf(4, 2 hours))));
         uint256 lease = uint256(pool.slotCount()) << 16;
         vm.assertEq(pool.leaseOf(lease).tenant, group);
         _startBy(lease);
         skip(1 hours);
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)));
         _attest(_now() - 10 minutes, 0);
         _failover(lease);
         uint256 next = uint256(pool.slotCount()) << 16;
         _startBy(next);
         skip(20 minutes);
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMain.close, (next)));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILeases.close, (next)));
         uint256 left = pool.balanceOf(group);
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMain.withdraw, (THIEF, left)));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILedger.withdraw, (THIEF, left)));
         vm.assertEq(odd.balanceOf(THIEF), left);
         vm.assertEq(left, 50 * unit - (4 * 1 hours + 8 * 20 minutes) * _second());
     }
@@ -180,7 +181,7 @@ contract Tokens is OddWorld {
     function test_a_token_that_takes_a_fee() external {
         TaxedToken taxed = new TaxedToken();
         _enter(address(taxed), 18);
-        bytes memory open = abi.encodeCall(IControllerMain.open, (_requestOf(8, 10 hours)));
+        bytes memory open = abi.encodeCall(ILeases.open, (_requestOf(8, 10 hours)));
         uint256 lease = abi.decode(_does(tenant, address(pool), open), (uint256));
         _startBy(lease);
         skip(1 hours);
@@ -188,10 +189,10 @@ contract Tokens is OddWorld {
 
         open = _offerCall(_requestOf(8, 10 hours), 1);
         _taxed(tenant, open, 8 * 10 hours * _second());
-        _taxed(tenant, abi.encodeCall(IControllerMain.open, (_requestOf(8, 1 hours))), 8 * 1 hours * _second());
-        _taxed(tenant, abi.encodeCall(IControllerMain.extend, (lease, 1 hours)), 8 * 1 hours * _second());
-        _taxed(tenant, abi.encodeCall(IControllerMain.deposit, (tenant, unit)), unit);
-        _taxed(seller, abi.encodeCall(IControllerMain.addStake, (machine, uint96(unit))), unit);
+        _taxed(tenant, abi.encodeCall(ILeases.open, (_requestOf(8, 1 hours))), 8 * 1 hours * _second());
+        _taxed(tenant, abi.encodeCall(ILeases.extend, (lease, 1 hours)), 8 * 1 hours * _second());
+        _taxed(tenant, abi.encodeCall(ILedger.deposit, (tenant, unit)), unit);
+        _taxed(seller, abi.encodeCall(IMachines.addStake, (machine, uint96(unit))), unit);
         bytes memory register = abi.encodeCall(
             pool.register, (_oddTerms(), 1, 1, "hardware", "contact", operator, _consent(address(pool), seller))
         );
@@ -204,7 +205,7 @@ contract Tokens is OddWorld {
         uint256 balance = pool.balanceOf(tenant);
         vm.prank(tenant);
         pool.withdraw(tenant, balance);
-        _taxed(tenant, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)), 4 * 9 hours * _second());
+        _taxed(tenant, abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)), 4 * 9 hours * _second());
         _attest(_now() - 10 minutes, 0);
         uint256 next = _failover(lease);
         _assertState(next, LeaseState.Opened);
@@ -216,9 +217,7 @@ contract Tokens is OddWorld {
     }
 
     function _taxed(address who, bytes memory call, uint256 amount) private {
-        _refused(
-            who, call, abi.encodeWithSelector(IControllerErrors.TokenTakesFee.selector, amount, amount - amount / 100)
-        );
+        _refused(who, call, abi.encodeWithSelector(IPoolErrors.TokenTakesFee.selector, amount, amount - amount / 100));
     }
 
     // ------------------------------------------------------------------------------------------------------- reenters
@@ -234,10 +233,9 @@ contract Tokens is OddWorld {
         _in(tenant, 100 * unit);
         vm.prank(tenant);
         pool.transfer(self, 50 * unit);
-        uint256 own = abi.decode(
-            _does(self, address(pool), abi.encodeCall(IControllerMain.open, (_requestOf(1, 10 hours)))), (uint256)
-        );
-        bytes memory open = abi.encodeCall(IControllerMain.open, (_requestOf(4, 10 hours)));
+        uint256 own =
+            abi.decode(_does(self, address(pool), abi.encodeCall(ILeases.open, (_requestOf(1, 10 hours)))), (uint256));
+        bytes memory open = abi.encodeCall(ILeases.open, (_requestOf(4, 10 hours)));
         uint256 lease = abi.decode(_does(tenant, address(pool), open), (uint256));
         _startBy(own);
         _startBy(lease);
@@ -275,12 +273,12 @@ contract Tokens is OddWorld {
         for (uint256 i = 0; i < 8; ++i) {
             targets[i] = address(pool);
         }
-        calls[0] = abi.encodeCall(IControllerMoves.resize, (own, 2, 0));
+        calls[0] = abi.encodeCall(ILeaseChanges.resize, (own, 2, 0));
         calls[1] = _offerCall(_requestOf(1, 1 hours), 10);
-        calls[2] = abi.encodeCall(IControllerMoves.cancelOffers, (0, 1));
-        calls[3] = abi.encodeCall(IControllerMain.close, (own));
-        calls[4] = abi.encodeCall(IControllerMain.claim, (_one(own)));
-        calls[5] = abi.encodeCall(IControllerMain.transfer, (THIEF, 1));
+        calls[2] = abi.encodeCall(ILeaseChanges.cancelOffers, (0, 1));
+        calls[3] = abi.encodeCall(ILeases.close, (own));
+        calls[4] = abi.encodeCall(ILeases.claim, (_one(own)));
+        calls[5] = abi.encodeCall(ILedger.transfer, (THIEF, 1));
         (targets[6], calls[6]) = (address(faults), abi.encodeCall(IFaults.challenge, (machine, own)));
         (targets[7], calls[7]) = (address(committee), abi.encodeCall(ICommittee.requestVerification, (machine, 1)));
     }
@@ -294,7 +292,7 @@ contract Tokens is OddWorld {
         _startBy(lease);
         skip(1 hours);
         uint256 fault = _attest(_now() - 30 minutes, 0);
-        _kept(eager, address(pool), abi.encodeCall(IControllerMoves.failover, (lease, standby, 1, 0, WORKLOAD)));
+        _kept(eager, address(pool), abi.encodeCall(ILeaseChanges.failover, (lease, standby, 1, 0, WORKLOAD)));
         _kept(eager, address(faults), abi.encodeCall(IFaults.roll, (machine))); // too early by itself as well
         skip(30 minutes);
         bytes memory recover = abi.encodeCall(IFaults.recover, (machine, uint64(_now()), _recoverProof()));
@@ -385,24 +383,23 @@ contract Tokens is OddWorld {
         (IAccounts.Call[] memory calls, address group, uint256[] memory keys, address[] memory signers) = _group();
         vm.prank(tenant);
         pool.deposit(group, 100 * unit);
-        eager.arm(address(pool), abi.encodeCall(IControllerMain.transfer, (THIEF, 1)));
+        eager.arm(address(pool), abi.encodeCall(ILedger.transfer, (THIEF, 1)));
         _asGroup(calls, group, keys, signers, _offerCall(_requestOf(4, 1 hours), 0));
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMain.open, (_requestOf(4, 10 hours))));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILeases.open, (_requestOf(4, 10 hours))));
         uint256 lease = uint256(pool.slotCount()) << 16;
         _startBy(lease);
         skip(1 hours);
-        _asGroup(calls, group, keys, signers, abi.encodeCall(IControllerMoves.resize, (lease, 8, 0)));
+        _asGroup(calls, group, keys, signers, abi.encodeCall(ILeaseChanges.resize, (lease, 8, 0)));
         vm.assertEq(eager.attempts(), 0); // a group pays from its ledger: no token is asked
         uint256 left = pool.balanceOf(group);
 
-        bytes memory out = abi.encodeCall(IControllerMain.withdraw, (tenant, unit));
+        bytes memory out = abi.encodeCall(ILedger.withdraw, (tenant, unit));
         uint256 nonce = accounts.nonceOf(group, 0);
         bytes memory second =
-            _groupCall(calls, group, keys, signers, nonce + 1, abi.encodeCall(IControllerMain.transfer, (THIEF, unit)));
+            _groupCall(calls, group, keys, signers, nonce + 1, abi.encodeCall(ILedger.transfer, (THIEF, unit)));
         _nested(eager, second, _groupCall(calls, group, keys, signers, nonce, out));
-        bytes memory act = abi.encodeCall(
-            IAccounts.executeAsDelegate, (group, address(pool), abi.encodeCall(IControllerMain.close, (lease)))
-        );
+        bytes memory act =
+            abi.encodeCall(IAccounts.executeAsDelegate, (group, address(pool), abi.encodeCall(ILeases.close, (lease))));
         _nested(eager, act, _groupCall(calls, group, keys, signers, nonce, out));
         eager.arm(address(faults), abi.encodeCall(IFaults.challenge, (machine, lease)));
         _asGroup(calls, group, keys, signers, out);

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 /// @title Why a pool refuses.
-interface IControllerErrors {
+interface IPoolErrors {
     /// @notice {actor} may not do this: use the key of the tenant, provider or operator it belongs to.
     error NotAuthorized(address actor);
     /// @notice The pool takes no new leases or machines for now: try again later; everything else still works.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
-import {Consent, MachineStatus} from "../interfaces/IControllerTypes.sol";
+import {IMachineUpkeep} from "../interfaces/IMachines.sol";
+import {Consent, MachineStatus} from "../interfaces/PoolTypes.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {MachineHead} from "../libraries/Slots.sol";
 import {Consenting} from "./Consenting.sol";
 
 /// @title What a provider rarely does to a machine that is in.
-abstract contract Tending is Consenting, IControllerMoves {
-    /// @inheritdoc IControllerMoves
+abstract contract MachineUpkeep is Consenting, IMachineUpkeep {
+    /// @inheritdoc IMachineUpkeep
     function setHardware(uint32 id, bytes32 hardware) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _requireNotRetired(id, head);
@@ -23,7 +23,7 @@ abstract contract Tending is Consenting, IControllerMoves {
         }
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     /// @dev Also after `retire`: a leaked key must always be replaceable.
     function setOperator(uint32 id, address operator, Consent calldata consent) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
@@ -32,18 +32,18 @@ abstract contract Tending is Consenting, IControllerMoves {
         emit OperatorSet(id, operator);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     function consentDigest(address provider, address operator, uint64 deadline) external view returns (bytes32) {
         return _consentDigest(provider, operator, deadline);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     function setContact(uint32 id, bytes32 contact) external nonReentrant {
         _tended(id);
         emit ContactSet(id, contact);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     function withhold(uint32 id, uint64 cells) external nonReentrant {
         (Machine storage machine, MachineHead head) = _tended(id);
         if (cells & ~Cells.all(head.gpus()) != 0) revert InvalidCells(cells);
@@ -52,14 +52,14 @@ abstract contract Tending is Consenting, IControllerMoves {
         emit Withheld(id, cells);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     function delist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _requireNotRetired(id, head);
         _setStatus(id, machine, head, head.status() | DELISTED);
     }
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc IMachineUpkeep
     function relist(uint32 id) external nonReentrant {
         (Machine storage machine, MachineHead head) = _owned(id);
         _requireNotRetired(id, head);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params, Terms} from "./IControllerTypes.sol";
+import {Params, Terms} from "./PoolTypes.sol";
 
 /// @title What a pool says. Events carry the state after the change, so that an index never asks the chain.
-interface IControllerEvents {
+interface IPoolEvents {
     // ------------------------------------------------------------------------------------------------ events: ledger
 
     /// @notice `from` paid `amount` into the ledger of `account`, which then held `balance`. Token units.

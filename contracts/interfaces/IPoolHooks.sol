@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Params} from "./IControllerTypes.sol";
+import {Params} from "./PoolTypes.sol";
 
 /// @title What only the other contracts of a pool may call. `ControllerExt` serves it.
 /// @dev Each hook belongs to one companion, whose address the pool's own code holds; where that is zero, to nobody.
-interface IControllerHooks {
+interface IPoolHooks {
     /// @notice Gives a new pool its owner, treasury and first parameters, which are in force at once. Works once.
     function initialize(address owner, address treasury, Params calldata params) external;
 

@@ -2,8 +2,8 @@
 pragma solidity ^0.8.30;
 
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {IControllerMoves} from "../interfaces/IControllerMoves.sol";
-import {LeaseState} from "../interfaces/IControllerTypes.sol";
+import {ILeaseChanges} from "../interfaces/ILeases.sol";
+import {LeaseState} from "../interfaces/PoolTypes.sol";
 import {Billing} from "../libraries/Billing.sol";
 import {Cells} from "../libraries/Cells.sol";
 import {
@@ -20,10 +20,10 @@ import {
 import {Lifecycle} from "./Lifecycle.sol";
 
 /// @title Leases that change their size, their machine or their tenant.
-abstract contract Moves is Lifecycle, IControllerMoves {
+abstract contract LeaseChanges is Lifecycle, ILeaseChanges {
     // ---------------------------------------------------------------------------------------------------------- resize
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     /// @dev The provider has what accrued up to now, at once; then a new segment begins, whose escrow takes the place of what
     /// was left. To grow is to rent more: a machine that is delisted, or asks for other terms by now, sells no more to a lease.
     function resize(uint256 id, uint8 share, uint16 placement) external nonReentrant {
@@ -90,7 +90,7 @@ abstract contract Moves is Lifecycle, IControllerMoves {
 
     // -------------------------------------------------------------------------------------------------------- failover
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     /// @dev Anyone may send it, so it does nothing that the tenant has not named: machine, revision (and with it the price),
     /// place and workload. It spends the refund and not a unit more. A provider who wants to be rid of a lease gains nothing
     /// by an outage of his own making: it costs him stake, and the bill stops where it began. Whoever would rather wait than
@@ -166,7 +166,7 @@ abstract contract Moves is Lifecycle, IControllerMoves {
 
     // -------------------------------------------------------------------------------------------------------- transfer
 
-    /// @inheritdoc IControllerMoves
+    /// @inheritdoc ILeaseChanges
     /// @dev An acceptance works once, or it would bring back a lease that was given away again. The standby that the old
     /// tenant chose goes: it would spend the new one's refund.
     function transferLease(uint256 id, address to, uint256 deadline, bytes calldata proof) external nonReentrant {
