@@ -29,7 +29,7 @@ from devnet.contracts import deploy_fast
 CALLS = 200
 ROUNDS = 7
 READ_GOAL = 2.0
-GIVEN_GOAL = 0.8
+GIVEN_GOAL = 0.7
 IMPORTS_GOAL = 0.8
 READING = "from leasehold.chain import Deployment, Pool, Rpc"
 

@@ -76,14 +76,18 @@ class Web3Endpoint(Endpoint):
 
     async def _one_by_one(self, requests: Sequence[NodeRequest]) -> Mapping[int, Any]:
         answers = await asyncio.gather(*(self._alone(each) for each in requests), return_exceptions=True)
-        parts = {
-            each.id: answer
-            for each, answer in zip(requests, answers, strict=True)
-            if not isinstance(answer, BaseException)
-        }
-        for answer in answers:
-            if isinstance(answer, BaseException) and (not parts or not isinstance(answer, _NO_ANSWER)):
-                raise answer
+        parts: dict[int, Any] = {}
+        failures: list[BaseException] = []
+        for each, answer in zip(requests, answers, strict=True):
+            if isinstance(answer, BaseException):
+                failures.append(answer)
+            else:
+                parts[each.id] = answer
+        for failure in failures:
+            if isinstance(failure, asyncio.CancelledError):  # the client was closed: nobody has cancelled us
+                raise Unanswered("the web3 client is closed", again=False) from failure
+            if not parts or not isinstance(failure, (*_NO_ANSWER, Unanswered)):
+                raise failure
         return parts
 
     async def _alone(self, request: NodeRequest) -> Any:

@@ -250,6 +250,30 @@ async def test_what_its_node_answers_with_an_error_is_ours(own: AsyncWeb3[AsyncH
     assert await rpc.batch([("eth_chainId", ())] * 3) == [hex(31337)] * 3
 
 
+class Faulty(Web3Middleware):
+    """Has a bug."""
+
+    async def async_request_processor(self, method: RPCEndpoint, params: Any) -> Any:
+        raise ZeroDivisionError("here")
+
+
+async def test_a_bug_of_a_middleware_is_told_as_it_is(own: AsyncWeb3[AsyncHTTPProvider]) -> None:
+    """Asking another node would only hide it."""
+    own.middleware_onion.add(Faulty)
+    with pytest.raises(ZeroDivisionError, match="here"):
+        await Rpc([own, "http://127.0.0.1:1"]).block_number()
+
+
+async def test_a_client_that_is_closed(world: World) -> None:
+    async with AsyncWeb3(WebSocketProvider(world.chain.anvil.ws_url)) as own:
+        both = Rpc([own, world.chain.anvil.url])
+        assert await both.block_number() == world.chain.anvil.block_number
+    assert await both.block_number() == world.chain.anvil.block_number
+    with pytest.raises(RpcUnavailable):
+        await Rpc([own], patience=0).block_number()
+    await both.aclose()
+
+
 LISTS = (
     "no lists",
     "no lists, by an empty list",
