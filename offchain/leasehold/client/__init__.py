@@ -87,7 +87,6 @@ from leasehold.client._errors import (
 from leasehold.client._faults import (
     PROVE_TIME,
     ROLL_AFTER,
-    answer_until,
     applicable,
     arbiter_of,
     current,
@@ -683,7 +682,6 @@ __all__ = [
     "WorkloadNotBrought",
     "agents_word",
     "alone",
-    "answer_until",
     "applicable",
     "arbiter_of",
     "calls_of",
