@@ -9,12 +9,13 @@ import argparse
 import json
 import keyword
 import re
-import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from solidity import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("offchain/leasehold")
@@ -66,24 +67,12 @@ def compile_interfaces(root: Path = ROOT) -> tuple[dict[str, Abi], Notices]:
         for path in sorted(folder.glob("*.sol"))
     }
     settings = {"outputSelection": {"*": {"*": ["abi", "userdoc"]}}}
-    job = json.dumps({"language": "Solidity", "sources": sources, "settings": settings})
-    run = subprocess.run(
-        [str(root / "scripts/toolchain/solc.mjs"), "--standard-json"],
-        input=job,
-        capture_output=True,
-        text=True,
-        cwd=root,
-        check=True,
-    )
-    output = json.loads(run.stdout)
-    errors = [e["formattedMessage"] for e in output.get("errors", []) if e["severity"] == "error"]
-    if errors:
-        raise SystemExit("\n".join(errors))
-    compiled = {
+    output = compiled({"language": "Solidity", "sources": sources, "settings": settings}, root)
+    interfaces = {
         name[1:]: output["contracts"][f"contracts/interfaces/{name}.sol"][name] for name in INTERFACES
     }
-    return {name: one["abi"] for name, one in compiled.items()}, gather(
-        one["userdoc"] for one in compiled.values()
+    return {name: one["abi"] for name, one in interfaces.items()}, gather(
+        one["userdoc"] for one in interfaces.values()
     )
 
 

@@ -9,8 +9,6 @@ Without a file it deploys to a chain of its own and verifies that. Exits with 1 
 """
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +22,7 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from leasehold.chain import Deployment
 from leasehold.errors import LeaseholdError
+from solidity import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPANIONS = ("Committee", "Faults", "Reputation", "Directory")
@@ -93,18 +92,7 @@ def build() -> dict[str, Built]:
             "outputSelection": {"*": {"*": ["evm.deployedBytecode"], "": ["ast"]}},
         },
     }
-    run = subprocess.run(
-        [str(ROOT / "scripts/toolchain/solc.mjs"), "--standard-json"],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    output = json.loads(run.stdout)
-    errors = [e["formattedMessage"] for e in output.get("errors", []) if e["severity"] == "error"]
-    if errors:
-        raise SystemExit("\n".join(errors))
+    output = compiled(job)
     names = {
         str(node["id"]): str(node["name"])
         for source in output["sources"].values()

@@ -19,6 +19,7 @@ import structlog
 from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, SettingsError
+from leasehold.files import replace_file
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
@@ -36,7 +37,6 @@ from leasehold_agent.host import (
     Identity,
     load_identity,
     take_inventory,
-    write_private,
 )
 from leasehold_agent.reconciling import (
     Containers,
@@ -202,7 +202,7 @@ async def contact_bytes(
         settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
     )
     document = canonical(made)
-    write_private(kept, document)
+    replace_file(kept, document)
     return document
 
 
@@ -221,7 +221,7 @@ def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
         )
     if not known and facts.id:
         with contextlib.suppress(OSError):  # a full disk: the next start does it
-            write_private(note, facts.id.encode())
+            replace_file(note, facts.id.encode())
     return None
 
 

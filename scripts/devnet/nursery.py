@@ -233,13 +233,6 @@ def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
                 ready.register(handle, selectors.EVENT_READ)
 
 
-def _end_with(server: int) -> None:
-    """The kernel kills this child when the nursery's one thread ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != server:  # it has ended already
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
 def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     length, files, _, _ = socket.recv_fds(connection, 8, 3)
     request: dict[str, Any] = json.loads(_exactly(connection, int.from_bytes(length, "big")))
@@ -251,6 +244,13 @@ def _tell(handle: int, pid: int, connection: socket.socket) -> None:
     os.close(handle)
     with connection, contextlib.suppress(OSError):  # nobody may wait for it any more
         connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _end_with(server: int) -> None:
+    """The kernel kills this child when the nursery's one thread ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:  # it has ended already
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _become(request: dict[str, Any], files: list[int]) -> Callable[[], Any]:

@@ -19,6 +19,7 @@ from devnet.patience import patient
 from devnet.world import free_port
 from leasehold.chain import Challenge, LeaseRequest, LeaseState, Pool, Sender, Terms
 from leasehold.errors import RpcUnavailable
+from leasehold.files import replace_file
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import GasKept
 from leasehold_agent._serve import serve
@@ -26,7 +27,7 @@ from leasehold_agent.api import NonceStore
 from leasehold_agent.chain import Told, _sentinel, sentinel_beside
 from leasehold_agent.chain._sentinel import Sentinel
 from leasehold_agent.engine import engine_answers
-from leasehold_agent.host import DiskReserve, write_private
+from leasehold_agent.host import DiskReserve
 from leasehold_agent.reconciling._plan import Publish
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def test_the_reserve_is_given_up_and_made_again(small_disk: Path) -> None:
     fill(small_disk)
     reserve.mend()
     assert not (small_disk / "reserve").exists()
-    write_private(small_disk / "notes", bytes(1 << 20))
+    replace_file(small_disk / "notes", bytes(1 << 20))
     reserve.mend()
     assert not (small_disk / "reserve").exists()
     (small_disk / "ballast").unlink()
@@ -83,9 +84,9 @@ def test_the_reserve_is_given_up_and_made_again(small_disk: Path) -> None:
 
 
 def test_what_could_not_be_written_takes_no_room(small_disk: Path) -> None:
-    write_private(small_disk / "notes", b"before")
+    replace_file(small_disk / "notes", b"before")
     with pytest.raises(OSError, match="No space"):
-        write_private(small_disk / "notes", bytes(32 << 20))
+        replace_file(small_disk / "notes", bytes(32 << 20))
     assert [path.name for path in small_disk.iterdir()] == ["notes"]
     assert (small_disk / "notes").read_bytes() == b"before"
 

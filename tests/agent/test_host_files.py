@@ -20,7 +20,7 @@ from leasehold_agent._errors import AlreadyRunning, UploadsFull
 from leasehold_agent._serve import _only_one
 from leasehold_agent.chain import GasState
 from leasehold_agent.chain._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE
-from leasehold_agent.host import load_identity, write_private
+from leasehold_agent.host import load_identity
 from leasehold_agent.store import LeaseDir, Notes, UploadedWorkloads, lease_dirs
 
 
@@ -102,12 +102,6 @@ class TestKeys:
         before = load_identity(tmp_path).certificate_pem
         (tmp_path / "tls.key").unlink()
         assert load_identity(tmp_path).certificate_pem != before
-
-    def test_a_file_is_written_whole_or_not_at_all(self, tmp_path: Path) -> None:
-        write_private(tmp_path / "a", b"old")
-        with pytest.raises(TypeError):
-            write_private(tmp_path / "a", "no bytes")  # type: ignore[arg-type]  # what fails half-way
-        assert (tmp_path / "a").read_bytes() == b"old"
 
     def test_one_agent_for_each_folder(self, tmp_path: Path) -> None:
         with _only_one(tmp_path), pytest.raises(AlreadyRunning, match="Another agent"), _only_one(tmp_path):

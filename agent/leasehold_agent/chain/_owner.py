@@ -9,8 +9,9 @@ from eth_utils.address import is_address, to_checksum_address
 from leasehold.chain import Deployment
 from leasehold.chain.typed import Domain, Operate, sign
 from leasehold.errors import SettingsError
+from leasehold.files import replace_file
 from leasehold_agent._config import AgentSettings
-from leasehold_agent.host import Identity, write_private
+from leasehold_agent.host import Identity
 
 CONSENT_SECONDS = 7 * 86_400  # for whoever reads machine.json to register
 
@@ -35,7 +36,7 @@ def remember_owner(settings: AgentSettings, owner: str) -> None:
             f"The settings name {settings.owner} as this host's owner: change `owner` there first."
         )
     settings.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_private(settings.state_dir / "owner", to_checksum_address(owner).encode())
+    replace_file(settings.state_dir / "owner", to_checksum_address(owner).encode())
 
 
 async def consent(settings: AgentSettings, identity: Identity, now: int) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Set
 from dataclasses import replace
 
 import structlog
@@ -210,12 +210,10 @@ class PoolGate:
                 records.append(record)
         return {record.lease.id: await self._desired(record) for record in records}
 
-    async def _asked(self, machines: Mapping[int, Machine]) -> dict[int, StandingChallenge]:
+    async def _asked(self, machines: Iterable[int]) -> dict[int, StandingChallenge]:
         return {
             record.machine: StandingChallenge(
-                record.challenge,
-                record.machine,
-                record.at + (await self._params(machines[record.machine].params)).challenge_window,
+                record.challenge, record.machine, await self._pool.answer_until(record.machine, record.at)
             )
             for machine in machines
             for record in await self._index.challenges(machine=machine)

@@ -132,12 +132,12 @@ class Sentinel:
 
     async def _late(self, machine: int, asked: Challenge, since: float) -> bool:
         """Whether the agent has had its time, and the question still counts."""
-        params = await self.pool.params((await self.pool.machine_of(machine)).params)
+        until = await self.pool.answer_until(machine, asked.at)
         head = await self.rpc.header()
-        if head is None or head.timestamp > asked.at + params.challenge_window:
+        if head is None or head.timestamp > until:
             return False
         waited = max(self.clock() - since, head.timestamp - asked.at)
-        return waited >= params.challenge_window / _PART_OF_WINDOW
+        return waited >= (until - asked.at) / _PART_OF_WINDOW
 
     async def _answer(self, faults: Faults, machine: int, asked: Challenge) -> None:
         _log.warning("sentinel", duty="answer", machine=machine, challenge=asked.id)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from leasehold.chain import format_lease
+from leasehold.files import replace_file
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.chain import PROVE_TIME, ChainSnapshot, GasState
 from leasehold_agent.documents._footing import lacks_at_work
-from leasehold_agent.host import write_private
 from leasehold_agent.reconciling import DockerRuntime, Host
 
 NAME = "status.json"
@@ -49,7 +49,7 @@ async def write_status(
         "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts.engine)],
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
-    write_private(host.facts.settings.state_dir / NAME, json.dumps(document).encode())
+    replace_file(host.facts.settings.state_dir / NAME, json.dumps(document).encode())
 
 
 def sign_of_life(chain: ChainSnapshot, machine: int) -> dict[str, Any]:

@@ -15,10 +15,10 @@ import structlog
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
+from leasehold.files import replace_file
 from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
 from leasehold_agent.engine._engine import OURS, Engine
 from leasehold_agent.engine._registries import Registries, registry_of
-from leasehold_agent.host import write_private
 
 _log = structlog.get_logger("leasehold_agent")
 _USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
@@ -145,7 +145,7 @@ class Images:
 
     def _note(self, name: str, image: str) -> None:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(self._root / name, image.encode())
+        replace_file(self._root / name, image.encode())
 
     async def forget_unused(self, needed: Collection[str]) -> bool:
         """Remove the image that was fetched longest ago and is none of `needed`, as workloads name them; whether there

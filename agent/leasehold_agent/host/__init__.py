@@ -2,7 +2,6 @@
 
 Each file stands on none but those before it:
 
-    _private_files  the one place that writes a file whole, for its owner only
     _trees          folders that strangers filled, taken away
     _processes      ending a process that may be another's by now
     _netns          connections made from inside another network namespace
@@ -35,7 +34,6 @@ from leasehold_agent.host._inventory import (
     take_inventory,
 )
 from leasehold_agent.host._netns import busy_ports, connect
-from leasehold_agent.host._private_files import write_private
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -67,5 +65,4 @@ __all__ = [
     "share_of",
     "take_inventory",
     "tree_size",
-    "write_private",
 ]

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 
 from leasehold.chain import LocalSigner
 from leasehold.datasets import new_identity, recipient_of
-from leasehold_agent.host._private_files import write_private
+from leasehold.files import write_private
 
 _YEARS = timedelta(days=3_650)
 

@@ -10,11 +10,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from leasehold.files import replace_file
 from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts, ContainerSpec
-from leasehold_agent.host import busy_ports, write_private
+from leasehold_agent.host import busy_ports
 from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
@@ -209,7 +210,7 @@ def put_secrets(folder: LeaseDir, workload: Workload | None) -> None:
     """
     folder.forget_secrets()
     for name, value in (workload.secrets if workload else {}).items():
-        write_private(readable_folder(folder.secrets) / name, value.encode(), mode=0o444)
+        replace_file(readable_folder(folder.secrets) / name, value.encode(), mode=0o444)
 
 
 def output_folders(workload: Workload) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import structlog
 
 from leasehold.chain import LeaseState, format_lease
+from leasehold.files import replace_file
 from leasehold_agent.chain import ChainGate, ChainSnapshot
-from leasehold_agent.host import write_private
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Stop
@@ -69,7 +69,7 @@ class Ending:
             folder.save(notes)
             if not folder.log.exists():
                 ending = await self.containers.engine.log_end(container.name, _LOG_BYTES)
-                write_private(folder.log, ending)
+                replace_file(folder.log, ending)
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)

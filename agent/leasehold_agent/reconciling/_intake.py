@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetUnavailable, WorkloadError, WorkloadUnsupported
+from leasehold.files import replace_file
 from leasehold.workload import Workload, unseal
 from leasehold_agent._errors import Declined
 from leasehold_agent.chain import Desired
-from leasehold_agent.host import write_private
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._supplies import Supplies
 
@@ -39,7 +39,7 @@ class Intake:
             raise Declined("unsupported", str(error)) from error
         except WorkloadError as error:
             raise Declined("workload-invalid", str(error)) from error
-        write_private(folder.sealed, sealed)
+        replace_file(folder.sealed, sealed)
         record.workload = (desired.workload.hex(), opened)
         return opened
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from leasehold_agent.host import write_private
+from leasehold.files import replace_file
 
 _HOSTS = """127.0.0.1\tlocalhost
 127.0.1.1\t{name}
@@ -32,5 +32,5 @@ def write_etc(folder: Path, hostname: str, dns: Sequence[str]) -> list[tuple[Pat
         "resolv.conf": "".join(f"nameserver {server}\n" for server in dns),
     }
     for name, text in files.items():
-        write_private(folder / name, text.encode(), mode=0o644)
+        replace_file(folder / name, text.encode(), mode=0o644)
     return [(folder / name, f"/etc/{name}") for name in files]

@@ -10,8 +10,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from leasehold.files import replace_file
 from leasehold_agent._errors import DeclineReason
-from leasehold_agent.host import remove_tree, write_private
+from leasehold_agent.host import remove_tree
 
 _MOST_RESULTS = 64
 """A tenant who sets workloads again and again has many. What stands on the chain is one of the last."""
@@ -128,7 +129,7 @@ class LeaseDir:
 
     def save(self, notes: Notes) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
+        replace_file(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
 
     def clear(self, *keep: Path) -> None:
         """Take away all but the notes, and what is to be kept."""

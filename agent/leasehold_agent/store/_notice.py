@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from leasehold.chain import LeaseState
+from leasehold.files import replace_file
 from leasehold_agent.chain import Desired
-from leasehold_agent.host import write_private
 
 NOTICE_MOUNT = "/run/leasehold"
 _NAME = "notice.json"
@@ -61,4 +61,4 @@ def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
         with contextlib.suppress(FileNotFoundError):
             (folder / _NAME).unlink()
         return
-    write_private(readable_folder(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)
+    replace_file(readable_folder(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)

@@ -22,10 +22,11 @@ import structlog
 
 from leasehold.datasets import Budget, Ipfs, TreeWriter, untar
 from leasehold.errors import DatasetTooLarge, DatasetUnsafe
+from leasehold.files import replace_file
 from leasehold.workload import WorkloadOutput, pack_outputs
 from leasehold_agent._errors import EngineRefused, OutputTooLarge
 from leasehold_agent.engine import Engine
-from leasehold_agent.host import remove_tree, write_private
+from leasehold_agent.host import remove_tree
 
 _log = structlog.get_logger("leasehold_agent")
 _NOTES = "taken.json"
@@ -68,7 +69,7 @@ class OutputLedger:
 
     def save(self) -> None:
         taken = {str(index): asdict(output) for index, output in self.taken.items()}
-        write_private(self.path, json.dumps({"run": self.run, "taken": taken}).encode())
+        replace_file(self.path, json.dumps({"run": self.run, "taken": taken}).encode())
 
 
 async def collect(

@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
+from leasehold.files import write_private
 from leasehold.workload import MAX_SEALED_BYTES
 from leasehold_agent._errors import UploadsFull
-from leasehold_agent.host import write_private
 
 Standbys = Callable[[Collection[bytes]], Awaitable[Collection[bytes]]]
 """Which of some digests live leases name as what their standbys would run."""

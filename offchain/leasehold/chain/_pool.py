@@ -257,6 +257,10 @@ class Pool(Contract):
         """The version that the machine's provider had accepted then: an outage that began then is judged by it."""
         return int(await self._read("acceptedAt", machine, time))
 
+    async def answer_until(self, machine: int, asked_at: int) -> int:
+        """The last moment to answer a challenge of the machine: by the rules that were accepted when it was asked."""
+        return asked_at + (await self.params(await self.accepted_at(machine, asked_at))).challenge_window
+
     async def params_version(self) -> int:
         """The version in force now."""
         return int(await self._read("paramsVersion"))

@@ -93,7 +93,6 @@ if TYPE_CHECKING:
     from leasehold.client._faults import (
         PROVE_TIME,
         ROLL_AFTER,
-        answer_until,
         applicable,
         arbiter_of,
         current,
@@ -693,7 +692,6 @@ __all__ = [
     "WorkloadNotBrought",
     "agents_word",
     "alone",
-    "answer_until",
     "applicable",
     "arbiter_of",
     "calls_of",
@@ -754,7 +752,7 @@ _PARTS = {
     ),
     "_client": ("PoolClient", "ProposalMade"),
     "_collecting": (
-        "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
+        "Claim", "ClaimPlan", "Claimed", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
@@ -764,27 +762,25 @@ _PARTS = {
     ),
     "_duties": (
         "OUTAGE_SCALE", "AnswerChallenge", "AnswerPlan", "Appeal", "AppealFiled", "AppealPlan",
-        "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
+        "ChallengeAnswered", "OutageReported", "RecoverMachine", "RecoverPlan", "Recovered", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "LedgerNotCovered", "NoDelegate",
-        "NoPrice", "NoSuchContract", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly",
+        "NoPrice", "NoSuchContract", "NoSuchShare", "NotItsKeeper", "NothingToDo", "OperatorOnly",
         "PlanStale", "PlanUsed", "ShareNotKeptApart", "StakeStillLocked",
     ),
-    "_faults": (
-        "PROVE_TIME", "ROLL_AFTER", "answer_until", "applicable", "arbiter_of", "current", "executable",
-    ),
+    "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "make_group", "standing_of", "successor"),
     "_index": ("alone",),
     "_joining": (
-        "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",
+        "AddStake", "AddStakePlan", "AskedTerms", "Join", "JoinPlan", "Joined", "MachineStaked", "Pinned",
         "Registered", "usual_terms",
     ),
     "_keeping": (
-        "KeepGoing", "Keeping", "KeepPlan", "LeaseKept", "LeaseLook", "Looked", "LookFailed", "Next",
+        "KeepGoing", "KeepPlan", "Keeping", "LeaseKept", "LeaseLook", "LookFailed", "Looked", "Next",
         "decide",
     ),
     "_lease": ("TenantLease",),
@@ -794,7 +790,7 @@ _PARTS = {
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
         "WithdrawPlan",
     ),
-    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
+    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "MovePlan", "Moved", "workloads_of"),
     "_observer": ("Observer", "Update"),
     "_offers": (
         "CancelOffers", "CancelOffersPlan", "OfferSigned", "OffersTakenBack", "SignOffer", "SignOfferPlan",
@@ -811,7 +807,7 @@ _PARTS = {
     "_owning": (
         "FOREVER", "AcceptPool", "CancelRules", "CancelRulesPlan", "CollectFees", "CollectFeesPlan",
         "CreatePool", "CreatePoolPlan", "ExecuteFault", "FaultChanged", "FaultPlan", "HandPoolOver",
-        "IssueLicence", "Ordered", "OrderPlan", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
+        "IssueLicence", "OrderPlan", "Ordered", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "Plan", "Request", "Sent", "Step"),
@@ -822,16 +818,16 @@ _PARTS = {
         "WorkloadNotBrought", "calls_of", "check_alive", "read_calls", "refusal_of",
     ),
     "_quorums": (
-        "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
+        "Attest", "AttestPlan", "Attestation", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
-    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
+    "_rent": ("HandedOver", "LeasesOpened", "Rent", "RentPlan", "Rented", "Started", "hand_over"),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
         "published_results",
     ),
     "_rounds": (
-        "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
+        "DrawCommittee", "DrawPlan", "Drawn", "FinalizePlan", "FinalizeRound", "Finalized",
         "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
         "round_at",
     ),
@@ -841,15 +837,14 @@ _PARTS = {
         "seat_at", "validator_status",
     ),
     "_settling": (
-        "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
+        "FaultsSettled", "SettleFaults", "SettleFaultsPlan", "SettledByOthers", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "ssh_door"),
     "_tenancy": (
-        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
-        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
-        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
-        "unfetched_results",
+        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "ExtendPlan", "Extended", "Rate", "RatePlan",
+        "Rated", "Reject", "RejectPlan", "Resize", "ResizePlan", "Resized", "SetWorkload", "SetWorkloadPlan",
+        "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
     "_transfer": (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseState
 from leasehold.client._errors import PlanStale
-from leasehold.client._faults import PROVE_TIME, answer_until
+from leasehold.client._faults import PROVE_TIME
 from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import LeaseNotThere, NoRunningLease
@@ -93,7 +93,7 @@ class ProveSilence(Request["SilenceProven"]):
         standing = await (await client.pool.faults()).challenge_of(self.machine)
         if not standing.at:
             raise NoChallenge(machine=self.machine)
-        until = await answer_until(client, self.machine, standing) + PROVE_TIME
+        until = await client.pool.answer_until(self.machine, standing.at) + PROVE_TIME
         return ProvePlan(client, self.machine, await client.now() > until)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.chain import Fault, FaultState, Lease, LeaseState, Machine, MachineRecord, format_lease
 from leasehold.client._duties import tended
 from leasehold.client._errors import NothingToDo, PlanStale
-from leasehold.client._faults import PROVE_TIME, answer_until
+from leasehold.client._faults import PROVE_TIME
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import UnderNotice
 from leasehold.market import Due, InvalidInput, NoticeTerms
@@ -182,7 +182,7 @@ async def _duties(client: PoolClient, machine: Machine, now: int) -> list[Provid
     """Challenges, outages and faults that wait for the provider."""
     duties: list[ProviderDuty] = []
     challenge = await (await client.pool.faults()).challenge_of(machine.id)
-    until = await answer_until(client, machine.id, challenge) if challenge.at else 0
+    until = await client.pool.answer_until(machine.id, challenge.at) if challenge.at else 0
     if challenge.at and now <= until + PROVE_TIME:
         answers = now <= until
         duties.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leasehold.chain import ZERO_ADDRESS, Challenge, Fault, FaultState, Machine, MachineStatus, Signer
 from leasehold.chain.typed import Answer, sign
 from leasehold.client._errors import NotItsKeeper, OperatorOnly
-from leasehold.client._faults import PROVE_TIME, answer_until, arbiter_of
+from leasehold.client._faults import PROVE_TIME, arbiter_of
 from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import (
@@ -67,7 +67,7 @@ class ReportOutage(Request["OutageReported"]):
         if running := await faults.running_fault(machine.id):
             raise AlreadyDown(machine=machine.id, fault=running)
         challenge = await faults.challenge_of(machine.id)
-        until = await answer_until(client, machine.id, challenge) if challenge.at else 0
+        until = await client.pool.answer_until(machine.id, challenge.at) if challenge.at else 0
         if challenge.at and await client.now() <= until + PROVE_TIME:  # later it is over, and gives way
             raise ChallengeStands(machine=machine.id, until=until)
         most = (await client.params(machine.params)).max_slash_bps
@@ -124,7 +124,7 @@ class AnswerChallenge(Request["ChallengeAnswered"]):
             raise NoChallenge(machine=self.machine)
         if self.operator is None:
             await tended(client, self.machine, operator_only=True)
-        until = await answer_until(client, self.machine, challenge)
+        until = await client.pool.answer_until(self.machine, challenge.at)
         if await client.now() > until:
             raise ChallengeLapsed(machine=self.machine, deadline=until)
         return AnswerPlan(client, self, challenge, until)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from leasehold.chain import (
     ZERO_ADDRESS,
     ZERO_DIGEST,
-    Challenge,
     Fault,
     FaultKind,
     FaultRecord,
@@ -48,12 +47,6 @@ async def current(client: PoolClient, record: FaultRecord) -> Fault:
         pot=record.pot - record.compensated,
         reporter=ZERO_DIGEST,
     )
-
-
-async def answer_until(client: PoolClient, machine: int, challenge: Challenge) -> int:
-    """The last moment to answer a challenge: by the rules that were accepted when it was asked."""
-    version = await client.pool.accepted_at(machine, challenge.at)
-    return challenge.at + (await client.pool.params(version)).challenge_window
 
 
 async def arbiter_of(client: PoolClient, fault: Fault) -> str | None:

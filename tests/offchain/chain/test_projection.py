@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from leasehold.chain import (
     Answered,
@@ -70,7 +69,8 @@ from leasehold.chain import (
     VerificationRequested,
     WorkloadSet,
 )
-from leasehold.chain._tables import EVERYTHING
+
+from .indexing import dump, url_of
 
 UNIT = 10**18
 FACTORY, ACCOUNTS, CONTROLLER, TOKEN, FAULTS, COMMITTEE = ("0x" + f"{n}" * 40 for n in range(1, 7))
@@ -240,22 +240,7 @@ def whole_story() -> Story:
 
 
 def index_at(path: Path) -> Indexer:
-    return Indexer(f"sqlite:///{path}", DEPLOYMENT)
-
-
-def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    engine = sa.create_engine(f"sqlite:///{path}")
-    try:
-        with engine.connect() as connection:
-            return {
-                table.name: [
-                    tuple(row)
-                    for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns))
-                ]
-                for table in EVERYTHING
-            }
-    finally:
-        engine.dispose()
+    return Indexer(url_of(path), DEPLOYMENT)
 
 
 async def told(path: Path, blocks: Sequence[Applied], at_once: int = 1) -> Indexer:
