@@ -1,7 +1,12 @@
 """The site that `make docs` builds of this folder."""
 
 import leasehold
+from leasehold import errors
+from leasehold._generated import contract_errors
 
+# These are loaded when they are asked for, and shown like the others.
+vars(errors).update({name: getattr(contract_errors, name) for name in contract_errors.__all__})
+errors.__all__ += contract_errors.__all__
 project = "Leasehold"
 author = "Leasehold"
 release = leasehold.__version__

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 from typer.testing import CliRunner
 
+import leasehold
 from leasehold.cli import app
 from leasehold.cli._reference import reference
 from leasehold.cli._run import EXIT_CODES
@@ -35,6 +38,8 @@ def test_every_error_has_an_exit_code_of_the_table() -> None:
     def below(kind: type[LeaseholdError]) -> set[int]:
         return {kind.exit_code}.union(*map(below, kind.__subclasses__()))
 
+    for module in pkgutil.walk_packages(leasehold.__path__, "leasehold."):
+        importlib.import_module(module.name)
     assert below(LeaseholdError) <= set(EXIT_CODES)
 
 
