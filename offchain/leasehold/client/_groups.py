@@ -11,7 +11,7 @@ from leasehold.chain import LeaseRecord
 from leasehold.chain.typed import Group
 from leasehold.client._address import parse_address
 from leasehold.errors import InvalidSigners, InvalidThreshold
-from leasehold.market import InvalidInput
+from leasehold.market import InvalidInput, Json, Money
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -72,6 +72,17 @@ class GroupStanding:
     nonce: int
     deployed: bool
     leases: tuple[LeaseRecord, ...]
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """How it stands, for a program."""
+        return {
+            "ledger": money.exact(self.ledger),
+            "strayed": money.exact(self.strayed),
+            "token": money.symbol,
+            "leases": len(self.leases),
+            "nonce": str(self.nonce),
+            "deployed": self.deployed,
+        }
 
 
 async def standing_of(client: PoolClient, group: Group) -> GroupStanding:

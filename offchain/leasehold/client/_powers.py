@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.chain import ZERO_ADDRESS, Lens, PoolView
-from leasehold.market import TIMELOCK, Money, format_duration
+from leasehold.market import TIMELOCK, Json, Money, changes_json, format_duration, params_json
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -71,6 +71,16 @@ class Power:
     takes: str
     when: str
     leave: str
+
+    def to_json(self) -> dict[str, Json]:
+        """A row of the table, for a program."""
+        return {
+            "who": self.who,
+            "address": self.address,
+            "takes_at_most": self.takes,
+            "when": self.when,
+            "leave_first": self.leave,
+        }
 
 
 def _named(account: str) -> str | None:
@@ -143,3 +153,47 @@ def table_of_powers(view: PoolView, money: Money) -> tuple[Power, ...]:
         rows.insert(-5, Power("owner", view.owner, "says who may register machines", "at once", "machines that are in "
                               "stay in"))  # fmt: skip
     return tuple(rows)
+
+
+def pool_json(client: PoolClient, view: PoolView) -> dict[str, Json]:
+    """A pool, for a program."""
+    own, params = view.companions, view.params
+    return {
+        "controller": client.pool.address,
+        "token": view.token,
+        "accounts": view.accounts,
+        "owner": view.owner,
+        "pending_owner": _named(view.pending_owner),
+        "treasury": view.treasury,
+        "arbiter": _named(params.arbiter),
+        "sink": _named(params.sink),
+        "committee": own.committee,
+        "faults": own.faults,
+        "reputation": own.reputation,
+        "directory": own.directory,
+        "paused": view.paused,
+        "gated": view.gated,
+        "machines": view.machine_count,
+        "seats": view.seat_count,
+        "matured_seats": view.matured_seats,
+        "quorum": quorum_json(view.matured_seats),
+        "params_version": view.params_version,
+        "params": params_json(params, client.money),
+        "proposed": proposed_json(view, client.money),
+    }
+
+
+def quorum_json(matured: int) -> dict[str, Json]:
+    """What it takes to be a quorum, for a program."""
+    return {"seats": quorum_of(matured), "validators": QUORUM_VALIDATORS}
+
+
+def proposed_json(view: PoolView, money: Money) -> Json:
+    """The parameters that are proposed, for a program; `None` where none are."""
+    if view.proposed is None:
+        return None
+    return {
+        "version": view.proposed_version,
+        "in_force_at": view.in_force_at,
+        "changes": changes_json(view.params, view.proposed, money),
+    }

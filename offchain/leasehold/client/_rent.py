@@ -33,8 +33,10 @@ from leasehold.market import (
     Delivery,
     DocumentUnavailable,
     InvalidInput,
+    Json,
     Listing,
     MarketError,
+    Money,
     Opened,
     Opening,
     Payment,
@@ -130,6 +132,17 @@ class RentPlan(Plan["Rented"]):
     cautions: tuple[str, ...] = ()
     _delivery: Delivery | None = None
 
+    def to_json(self) -> dict[str, Json]:
+        """The quote; of a gang the first one's, with what all take together."""
+        money = self.client.money
+        document = self.openings[0].quote.to_json(money)
+        if len(self.openings) > 1:
+            document["machines"] = [listing.id for listing in self.listings]
+            document["together"] = money.exact(self.payment.amount)
+        if self.backup is not None:
+            document["backup"] = self.backup.id
+        return document
+
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""
         machines = [*self.listings, *([self.backup] if self.backup else [])]
@@ -195,6 +208,21 @@ class Rented(Sent):
     def numbers(self) -> tuple[int, ...]:
         """The leases' ids."""
         return tuple(one.lease for one in self.opening.opened)
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """How each lease stands; of a gang a list of that."""
+        leases: list[dict[str, Json]] = [
+            {"lease": format_lease(number), "number": str(number), "state": "opened"}
+            for number in self.numbers
+        ]
+        for told, lease in zip(leases, self.leases, strict=False):
+            told |= {"state": "active", "start": lease.start, "end": lease.end}
+        return {
+            **(leases[0] if len(leases) == 1 else {"leases": leases}),
+            "delivered_by": self.opening.delivery.by,
+            "sent_at": f"{self.opening.sent_at:.3f}",
+            "mined_at": f"{self.opening.mined_at:.3f}",
+        }
 
 
 # ----------------------------------------------------------------------------------------------------------- planning

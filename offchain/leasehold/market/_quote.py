@@ -24,8 +24,8 @@ from leasehold.market._machine_errors import (
     ShareTaken,
 )
 from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
-from leasehold.market._placing import fits, valid_share
-from leasehold.market._units import format_amount, format_duration
+from leasehold.market._placing import fits, format_share, valid_share
+from leasehold.market._units import Json, format_amount, format_duration
 
 BPS = 10_000
 DAY = 86_400
@@ -138,6 +138,42 @@ class Quote:
             ),
         )
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """The quote, amounts in whole tokens."""
+        return {
+            "machine": self.machine,
+            "revision": self.revision,
+            "cells": self.share,
+            "duration": self.duration,
+            "token": money.symbol,
+            "spot": self.spot,
+            "price": money.exact(self.price),
+            "hourly": money.exact(self.hourly),
+            "deposit": money.exact(self.deposit),
+            "from_ledger": money.exact(self.from_ledger),
+            "from_wallet": money.exact(self.pulled),
+            "approve": money.exact(self.approve),
+            "trial": self.trial,
+            "start_window": self.start_window,
+            "hold_fee_at_most": money.exact(self.hold_fee_at_most),
+        }
+
+    def rows(self, money: Money, unit: str = "GPU") -> tuple[tuple[str, str], ...]:
+        """What is leased, what it costs and what comes back when: rows for people."""
+        spot = ", spot: the provider may end it with notice" if self.spot else ""
+        hourly = f"{money.show(self.hourly)} per hour for this"
+        return (
+            ("share", f"{format_share(self.share)} {unit}, for {format_duration(self.duration)}{spot}"),
+            ("price", f"{money.show(self.price)} per GPU-hour: {hourly}"),
+            (
+                "escrow",
+                f"{money.show(self.deposit)}: {money.show(self.from_ledger)} from the ledger, "
+                f"{money.show(self.pulled)} from the wallet",
+            ),
+            ("what comes back", ""),
+            *((f"  {when}", what) for when, what in self.refunds(money)),
+        )
+
 
 def quote(machine: Machine, params: Params, wish: Wish, funds: Funds) -> Quote:
     """The quote for `wish` on `machine` under `params`, the version that the machine has accepted."""
@@ -242,6 +278,14 @@ class Payment:
     def from_ledger(self) -> int:
         """The part that the ledger pays."""
         return self.amount - self.pulled
+
+    def said(self, money: Money) -> str:
+        """Where the money comes from that only a ledger can pay, for people."""
+        if not self.pulled:
+            return f"{money.show(self.amount)} from your ledger"
+        return (
+            f"{money.show(self.amount)}: {money.show(self.pulled)} go from the wallet into the ledger first"
+        )
 
 
 def extension_cost(lease: Lease, seconds: int) -> int:
