@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from leasehold import Deployment
-from leasehold.cli._acting import Acting
+from leasehold.cli._app import Globals
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
     AsGroup,
     DryRun,
     ForAccount,
-    Globals,
     JsonFlag,
     OfGroup,
     PasswordFile,
@@ -27,22 +26,28 @@ from leasehold.cli._options import (
 from leasehold.cli._output import Output
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, SettingsError, WalletError
-from leasehold.home import AgeKeys, Groups, Home
+from leasehold.home import Home
 
 if TYPE_CHECKING:
-    from leasehold.chain import KeyInfo, Keystore
+    from leasehold.chain import KeyInfo
 
 
 @dataclass
 class Invocation:
-    """What a command was called with. Nothing is read or opened before it is asked for."""
+    """What a command was called with. Nothing is read or opened before it is asked for.
+
+    group, account: whom it acts for, if not the wallet's own account: a group by name, or an account as it was typed
+    whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here.
+    """
 
     given: Globals
     out: Output
     wallet: str | None = None
     password_file: Path | None = None
     dry_run: bool = False
-    acting: Acting = field(default_factory=Acting)
+    group: str | None = None
+    account: str | None = None
+    proposal: Path | None = None
     name: str = "command"
 
     @classmethod
@@ -66,8 +71,8 @@ class Invocation:
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
         group = of_group if as_group is None else as_group
         out = Output(as_json=as_json, yes=yes or group is not None)
-        acting = Acting(group, for_account, proposal)
-        return cls(given, out, wallet, password_file, dry_run, acting, ctx.info_name or "command")
+        name = ctx.info_name or "command"
+        return cls(given, out, wallet, password_file, dry_run, group, for_account, proposal, name)
 
     @cached_property
     def settings(self) -> Settings:
@@ -87,31 +92,13 @@ class Invocation:
         """The folder with this person's things."""
         return Home(self.settings.home)
 
-    @property
-    def keys(self) -> Path:
-        """The folder of the keys."""
-        return self.home.keys
-
-    @property
-    def keystore(self) -> Keystore:
-        return self.home.keystore
-
-    @property
-    def groups(self) -> Groups:
-        """The groups that are known here by name."""
-        return self.home.groups
-
-    @property
-    def age_keys(self) -> AgeKeys:
-        return self.home.age_keys
-
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.
 
         Raises:
             KeyMissing: no such wallet. WalletError: none, or several to choose from.
         """
-        wallets = {each.name: each for each in self.keystore.list()}
+        wallets = {wallet.name: wallet for wallet in self.home.keystore.list()}
         name = self.wallet or self.settings.wallet
         if name is not None:
             return self.known_wallet(name)
@@ -123,7 +110,7 @@ class Invocation:
 
     def known_wallet(self, name: str) -> KeyInfo:
         """The wallet of that name. Raises KeyMissing."""
-        for wallet in self.keystore.list():
+        for wallet in self.home.keystore.list():
             if wallet.name == name:
                 return wallet
         raise KeyMissing(name)

@@ -1,18 +1,19 @@
-"""How a command reaches its pool, and what it says meanwhile."""
+"""How a command reaches its pool and the plan of what it wants, and what it says meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._output import Output
-from leasehold.cli._proposing import file_proposal
-from leasehold.client import LockedWallet, Observer, PoolClient, Proposed, Update, connect
+from leasehold.client import LockedWallet, Observer, Plan, Plannable, PoolClient, Update, connect
 
 if TYPE_CHECKING:
     from leasehold.chain import Receipt
+
+P = TypeVar("P", bound=Plan[Any])
 
 
 class Narrator(Observer):
@@ -55,7 +56,6 @@ async def open_session(
     """Connect to the deployment's chain. Without `account` no wallet is needed.
 
     signs: the wallet's password is asked for at once, and the client may send. A dry run's may not.
-    A group's command ends where it would send something: that becomes a proposal, written on the way out.
 
     Raises:
         SettingsError: no deployment is named, or no such group is known. WrongChain, RpcUnavailable. WalletError.
@@ -64,15 +64,15 @@ async def open_session(
     settings, deployment = call.settings, call.deployment
     wallet = None
     if signs or account:
-        wallet = LockedWallet(call.keystore, call.chosen(), call.password)
+        wallet = LockedWallet(call.home.keystore, call.chosen(), call.password)
     opening = connect(
         deployment,
         wallet=wallet,
         rpc=settings.rpc,
         ipfs=settings.ipfs,
         home=call.home,
-        group=call.acting.group,
-        account=call.acting.account,
+        group=call.group,
+        account=call.account,
         observer=Narrator(call.out),
         sends=signs,
         documents_timeout=settings.documents_timeout,
@@ -81,7 +81,11 @@ async def open_session(
         if signs and client.group is None and wallet is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
             await wallet.unlock()
-        try:
-            yield client
-        except Proposed as proposed:
-            await file_proposal(call, client, proposed.calls)
+        yield client
+
+
+@asynccontextmanager
+async def planned(call: Invocation, request: Plannable[P], *, signs: bool = True) -> AsyncIterator[P]:
+    """The request's plan, for as long as its client is open. Raises as `open_session`, and why it cannot be done."""
+    async with open_session(call, signs=signs) as client:
+        yield await client.plan(request)

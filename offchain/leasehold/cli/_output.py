@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -20,7 +21,8 @@ from leasehold.cli._asking import NobodyThere, ask_yes
 from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
-Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+if TYPE_CHECKING:
+    from leasehold.market import Json
 
 
 _UNFOLDED = 100_000  # columns, where nobody has said how many there are
@@ -77,7 +79,7 @@ class Output:
         """The command's result for programs: printed with ``--json`` only."""
         if self.as_json:
             said = json.dumps(document, indent=2, ensure_ascii=False)
-            typer.echo(said.translate({each: f"\\u{each:04x}" for each in _STEERING}))
+            typer.echo(said.translate({character: f"\\u{character:04x}" for character in _STEERING}))
 
     def say(self, text: str) -> None:
         """A line for people."""
@@ -94,6 +96,19 @@ class Output:
         console.print(f"[italic]{escape(title)}[/italic]")
         for name, value in rows:  # whole lines: what is folded in two cannot be copied
             console.print(f"[dim]{escape(name.ljust(width))}[/dim]  {escape(value)}".rstrip())
+
+    def sheet(self, document: Json, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """One thing: a document for programs, names and values for people."""
+        self.answer(document)
+        if not self.as_json:
+            self.pairs(title, rows)
+
+    def listing(
+        self, document: Json, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str
+    ) -> None:
+        """Several things: a document for programs, a table for people."""
+        self.answer(document)
+        self.table(columns, rows, empty=empty)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
         """A table for people; `empty` is said instead when there are no rows."""

@@ -7,21 +7,22 @@ A command is an async function of its `Invocation` and of what it alone takes:
 
 `shared` makes of it what Typer calls: a function with the shared options behind the command's own, which makes the
 invocation and runs the command to its exit code. `Invocation.of` says what the shared options are, and in which order
-they stand. A command's parameter whose type is a dataclass stands for one option for each field.
+they stand. A command's parameter whose type is a dataclass stands for one option for each field. The command is called
+as the function is, or as `shared` is told; its file's place in `GROUPS` (`_lazy.py`) says where it stands.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any, Concatenate, ParamSpec, get_args, get_type_hints
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, get_args, get_type_hints
 
 import typer
-from typer.models import OptionInfo
 
 from leasehold.cli._invocation import Invocation
 from leasehold.cli._run import run
+from leasehold.cli._spelling import Read
 
 P = ParamSpec("P")
 Command = Callable[Concatenate[Invocation, P], Coroutine[object, object, int | None]]
@@ -45,60 +46,71 @@ FOR_ACCOUNT = frozenset({"for_account"})
 """It can be done as an account's delegate."""
 
 
-def shared(options: Options) -> Callable[[Command[P]], Callable[..., None]]:
+@dataclass(frozen=True)
+class Verb:
+    """A command as Typer takes it. settings: of Click's context."""
+
+    function: Callable[..., None]
+    settings: Mapping[str, Any]
+
+    def put_into(self, app: typer.Typer, name: str) -> None:
+        app.command(name, context_settings={**self.settings})(self.function)
+
+
+VERBS: Final[dict[str, dict[str, Verb]]] = {}
+"""The commands of each module that was loaded, by name, in the order in which they stand there."""
+
+
+def shared(
+    options: Options, name: str | None = None, **settings: Any
+) -> Callable[[Command[P]], Callable[..., None]]:
     """Make a command of an async function, with these options besides its own."""
     assert options <= _KNOWN.keys(), options - _KNOWN.keys()
-    taken = [each for name, each in _KNOWN.items() if name in options]
+    taken = [parameter for known, parameter in _KNOWN.items() if known in options]
 
     def decorate(function: Command[P]) -> Callable[..., None]:
         _, *own = _parameters(function).values()
-        for parameter in own:
-            for each in _spread(parameter):
-                without_type(each.annotation)
-        bundles = {each.name: each.annotation for each in own if _is_bundle(each)}
+        options_of = {parameter.name: list(_spread(parameter)) for parameter in own}
+        spread = [option for several in options_of.values() for option in several]
+        readers = {option.name: reader for option in spread if (reader := _reader(option)) is not None}
 
-        def command(ctx: typer.Context, *args: P.args, **kwargs: P.kwargs) -> None:
-            given: dict[str, Any] = {each.name: kwargs.pop(each.name) for each in taken}
-            call = Invocation.of(ctx, **given)
-            for name, bundle in bundles.items():
-                kwargs[name] = bundle(**{each.name: kwargs.pop(each.name) for each in fields(bundle)})
-            run(
-                function(call, *args, **kwargs),
-                debug=call.given.debug,
-                if_interrupted=lambda: call.out.if_interrupted,
-            )
+        async def begun(call: Invocation, typed: dict[str, Any]) -> int | None:
+            read = {word: readers[word](value) if word in readers else value for word, value in typed.items()}
+            arguments: dict[str, Any] = {}
+            for parameter in own:
+                parts = {option.name: read[option.name] for option in options_of[parameter.name]}
+                bundle = _is_bundle(parameter)
+                arguments[parameter.name] = parameter.annotation(**parts) if bundle else parts[parameter.name]
+            return await function(call, **arguments)  # type: ignore[call-arg]  # as its own signature says
+
+        def command(ctx: typer.Context, **typed: Any) -> None:
+            call = Invocation.of(ctx, **{parameter.name: typed.pop(parameter.name) for parameter in taken})
+            interrupted = lambda: call.out.if_interrupted  # noqa: E731
+            run(begun(call, typed), debug=call.given.debug, if_interrupted=interrupted)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        _looks(command, function, [context, *(option for each in own for option in _spread(each)), *taken])
+        _looks(command, function, [context, *map(_as_typed, spread), *taken])
+        called = name or function.__name__.replace("_", "-")
+        VERBS.setdefault(function.__module__, {})[called] = Verb(command, settings)
         return command
 
     return decorate
 
 
 def _looks(
-    command: Callable[..., None], function: Callable[..., object], parameters: Sequence[inspect.Parameter]
+    command: Callable[..., None], function: Callable[..., object], parameters: list[inspect.Parameter]
 ) -> None:
     """Give the command the function's name and text, and these parameters: no `__wrapped__` leads to the others."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(command, name, getattr(function, name))
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect looks for first
 
 
 def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """Its parameters, with annotations that are no texts."""
-    hints = get_type_hints(function, include_extras=True)
-    found = inspect.signature(function).parameters
-    return {name: each.replace(annotation=hints[name]) for name, each in found.items()}
-
-
-def without_type(annotation: Any) -> None:
-    """A flag's help says no type: `--json <bool>` would have one write `--json true`."""
-    said, *more = get_args(annotation) or (None,)
-    if said in (bool, bool | None):
-        for each in more:
-            if isinstance(each, OptionInfo) and each.metavar is None:
-                each.metavar = ""
+    hints, parameters = get_type_hints(function, include_extras=True), inspect.signature(function).parameters
+    return {name: parameter.replace(annotation=hints[name]) for name, parameter in parameters.items()}
 
 
 def _is_bundle(parameter: inspect.Parameter) -> bool:
@@ -110,11 +122,34 @@ def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     if not _is_bundle(parameter):
         yield parameter
         return
-    for each in _parameters(parameter.annotation).values():
-        yield each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    known = _parameters(parameter.annotation)
+    for field in fields(parameter.annotation):
+        yield known[field.name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _reader(option: inspect.Parameter) -> Callable[[Any], object] | None:
+    """What makes of what Typer gives what the command takes; `None` where that is the same."""
+    read = next((part for part in get_args(option.annotation) if isinstance(part, Read)), None)
+    if read is None:
+        return None
+    if _is_tuple(option):
+        return lambda texts: tuple(map(read.parse, texts or ()))
+    return lambda text: None if text is None else read.parse(text)
+
+
+def _as_typed(option: inspect.Parameter) -> inspect.Parameter:
+    """The option as Typer is to read it: a text, or several."""
+    if _reader(option) is None:
+        return option
+    _, *parts = get_args(option.annotation)
+    text: Any = list[str] if _is_tuple(option) else str
+    given = option.replace(default=None) if option.default == () else option
+    return given.replace(annotation=Annotated[(text | None if given.default is None else text), *parts])
+
+
+def _is_tuple(option: inspect.Parameter) -> bool:
+    return str(get_args(option.annotation)[0]).startswith("tuple[")
 
 
 _KNOWN = _parameters(Invocation.of)
 del _KNOWN["ctx"]
-for _known in _KNOWN.values():
-    without_type(_known.annotation)

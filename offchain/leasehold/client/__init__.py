@@ -236,13 +236,7 @@ from leasehold.client._owning import (
     SetTreasury,
     rules_with,
 )
-from leasehold.client._plan import (
-    Approved,
-    Plan,
-    Request,
-    Sent,
-    Step,
-)
+from leasehold.client._plan import Approved, Plan, Plannable, Request, Sent, Step
 from leasehold.client._powers import (
     QUORUM_VALIDATORS,
     Power,
@@ -580,6 +574,7 @@ __all__ = [
     "Plan",
     "PlanStale",
     "PlanUsed",
+    "Plannable",
     "PoolClient",
     "PoolMade",
     "Power",

@@ -95,7 +95,28 @@ class Rent(Request["Rented"]):
     without_agent: bool = False
     wait: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
+        parse_search(self.search)
+        if self.seconds is None and self.offer is None:
+            raise DurationMissing()
+        if len(set(self.machines)) < len(self.machines):
+            raise InvalidInput("A machine is named twice: a gang has one lease on each, so name each once.")
+        if self.gang > 1 and (self.backup or self.offer or self.again or self.reuse):
+            raise InvalidInput(
+                "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
+            )
+        if self.again and (self.reuse or self.offer):
+            raise InvalidInput(
+                "What an earlier lease had comes with its slot and its machine's terms: leave the other slot, or the "
+                "offer, away."
+            )
+
     async def plan(self, client: PoolClient) -> RentPlan:
+        if client.other is not None and client.group is None and (self.gang > 1 or self.offer):
+            raise InvalidInput(
+                "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
+            )
         renter = client.renter()
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
