@@ -206,6 +206,7 @@ if TYPE_CHECKING:
         format_amount,
         format_duration,
         parse_amount,
+        parse_day,
         parse_duration,
         parse_share,
     )
@@ -251,8 +252,8 @@ _ROOMS = {
     "errors": ("LeaseholdError",),
     "home": ("Home",),
     "market": (
-        "Listing", "Money", "Payment", "format_amount", "format_duration", "parse_amount", "parse_duration",
-        "parse_share",
+        "Listing", "Money", "Payment", "format_amount", "format_duration", "parse_amount", "parse_day",
+        "parse_duration", "parse_share",
     ),
     "workload": ("Workload", "load_workload"),
 }  # fmt: skip
@@ -430,6 +431,7 @@ __all__ = [
     "load_workload",
     "make_group",
     "parse_amount",
+    "parse_day",
     "parse_duration",
     "parse_lease",
     "parse_share",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from leasehold.cli._lazy import shape
-from leasehold.cli._spelling import option
+from leasehold.cli._options import option
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _verb(self, name: str) -> Any:
-        from leasehold.cli._shared import VERBS
+        from leasehold.cli._command import VERBS
 
         module, gathered = f"{__package__}.{self._modules[name]}", typer.Typer(rich_markup_mode=MARKUP)
         import_module(module)

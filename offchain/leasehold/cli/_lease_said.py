@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold import format_lease
-from leasehold.cli._invocation import Invocation
+from leasehold.cli._command import Invocation
 from leasehold.client import Outages, Unfetched
 
 if TYPE_CHECKING:

@@ -1,14 +1,51 @@
-"""The options and arguments that several commands have, named and explained once."""
+"""How an option or argument is written, and those that several commands have, named and explained once.
+
+What reads them is looked up when something is typed: help answers without it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from leasehold import parse_lease
+import typer
+
+import leasehold
 from leasehold.cli._completion import known_faults, known_groups, known_leases, known_machines, known_wallets
-from leasehold.cli._spelling import Read, argument, option, unless
-from leasehold.market import parse_day, parse_duration, parse_share
+
+
+def option(spelled: str, text: str | None = None, **more: Any) -> Any:
+    """An option as it is typed: its names, then a word for its value. Without that word it is a flag."""
+    words = spelled.split()
+    names = [word for word in words if word.startswith("-")]
+    return typer.Option(*names, metavar=" ".join(words[len(names) :]), help=text, **more)
+
+
+def argument(metavar: str, text: str | None = None, **more: Any) -> Any:
+    """An argument, by the word that stands for it."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
+@dataclass(frozen=True)
+class Read:
+    """How the text that is typed is read: `Annotated[int, option("--for DURATION"), Read(parse_duration)]`. A command
+    has what `parse` makes of it, or of each of several in a tuple; what was not typed stays `None`.
+    """
+
+    parse: Callable[[str], object]
+
+
+def unless(word: str) -> Read:
+    """The text as it is, but `None` for the word that means all or any."""
+    return Read(lambda text: None if text == word else text)
+
+
+SECONDS = Read(lambda text: leasehold.parse_duration(text))
+SHARE = Read(lambda text: leasehold.parse_share(text))
+LEASE = Read(lambda text: leasehold.parse_lease(text))
+DAY = Read(lambda text: leasehold.parse_day(text))
 
 # ------------------------------------------------------------------------------------------- that `shared` gives out
 
@@ -50,7 +87,7 @@ ForAccount = Annotated[
 LeaseId = Annotated[
     int,
     argument("LEASE", "As `leasehold leases` shows it: 12, or 12.1.", autocompletion=known_leases),
-    Read(parse_lease),
+    LEASE,
 ]
 MachineId = Annotated[
     int, argument("MACHINE", "As `leasehold machines` shows it.", min=1, autocompletion=known_machines)
@@ -58,9 +95,7 @@ MachineId = Annotated[
 FaultId = Annotated[
     int, argument("FAULT", "As `leasehold faults` shows it.", min=1, autocompletion=known_faults)
 ]
-ShareArgument = Annotated[
-    int, argument("SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones."), Read(parse_share)
-]
+ShareArgument = Annotated[int, argument("SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones."), SHARE]
 AmountOrAll = Annotated[str | None, argument("AMOUNT", "Whole tokens, or `all`."), unless("all")]
 MaxPrice = Annotated[str | None, option("--max-price AMOUNT", "Most whole tokens per GPU-hour.")]
 AllowUnverified = Annotated[bool, option("--allow-unverified", "Machines that nobody has measured, too.")]
@@ -75,8 +110,3 @@ Approve = Annotated[
     bool, option("--approve", "First let the pool take from the wallet what this needs, and no more.")
 ]
 NewFile = Annotated[Path | None, option("--output -o FILE", "By default a new file here.")]
-
-SECONDS = Read(parse_duration)
-SHARE = Read(parse_share)
-LEASE = Read(parse_lease)
-DAY = Read(parse_day)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._command import Invocation
+from leasehold.cli._options import argument, option
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 

@@ -11,12 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._options import LeaseId, argument, option
 from leasehold.cli._output import plain
-from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
-from leasehold.cli._spelling import argument, option
 from leasehold.cli._terminal import attach
 from leasehold.cli._workload import parse_variable
 from leasehold.client import ssh_door

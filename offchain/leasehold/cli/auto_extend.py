@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import FOR_ACCOUNT, SENDS, Invocation, shared
 from leasehold.cli._hints import said
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import SECONDS, LeaseId
-from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._options import SECONDS, LeaseId, option
 from leasehold.client import Extended, KeepGoing, LeaseLook, Looked, LookFailed, Step
 from leasehold.market import Json, format_duration, format_time, parse_duration
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import LEASE, Approve, MachineId
-from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
+from leasehold.cli._options import LEASE, Approve, MachineId, option
 from leasehold.client import ChallengeMachine, ProveSilence, SilenceProven
 from leasehold.market import AllowanceMissing, format_duration, format_time
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._shared import ANSWERS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.datasets import Ipfs
 from leasehold.market import format_size
 

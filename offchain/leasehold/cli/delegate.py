@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import SECONDS
-from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import SECONDS, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
 from leasehold.market import delegate_json, format_duration, format_time, parse_duration
 

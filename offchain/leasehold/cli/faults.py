@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from leasehold import FaultState, format_lease
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import FaultId
-from leasehold.cli._shared import ANSWERS, WALLET, shared
-from leasehold.cli._spelling import argument
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
+from leasehold.cli._options import FaultId, argument
 from leasehold.client import ROLL_AFTER, executable, faults_of, view_fault
 from leasehold.market import fault_cost, fault_json, fault_when, format_time
 

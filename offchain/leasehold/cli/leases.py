@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from leasehold import LeaseState, format_lease
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._hints import said, why_declined
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
-from leasehold.cli._shared import ANSWERS, OF_GROUP, WALLET, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._options import LeaseId, option
 from leasehold.client import LeaseBill, LeaseView, leases_of, view_lease
 from leasehold.market import Money, format_amount, format_duration, format_share, format_time, lease_json
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, shared
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
-from leasehold.cli._spelling import argument, option
 from leasehold.market import MACHINES, machine_json, parse_search, sort
 
 

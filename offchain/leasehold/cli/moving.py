@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._lease_said import say_outages, warn_of_results
-from leasehold.cli._opening import planned
 from leasehold.cli._options import (
     SECONDS,
     SHARE,
@@ -18,9 +17,8 @@ from leasehold.cli._options import (
     MachineId,
     MaxPrice,
     WithoutAgent,
+    option,
 )
-from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._spelling import option
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.client import Failover, Move
 from leasehold.market import format_duration, format_time

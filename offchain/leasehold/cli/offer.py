@@ -7,12 +7,9 @@ from typing import Annotated
 
 from leasehold import ZERO_ADDRESS
 from leasehold.agreements import OfferFile, QuoteRequestFile, read_file, write_file
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import SECONDS, SHARE, NewFile
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._spelling import Read, argument, option
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import SECONDS, SHARE, NewFile, Read, argument, option
 from leasehold.client import CancelOffers, OfferSigned, SignOffer, signed_offers
 from leasehold.market import InvalidInput, Json, format_share, format_time, offer_json, parse_duration
 

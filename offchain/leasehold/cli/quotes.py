@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold.agreements import write_file
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import SECONDS, MachineId, NewFile
-from leasehold.cli._shared import ANSWERS, AS_GROUP, WALLET, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, AS_GROUP, WALLET, Invocation, shared
+from leasehold.cli._options import SECONDS, MachineId, NewFile, option
 from leasehold.client import quote_request
 from leasehold.market import parse_share
 

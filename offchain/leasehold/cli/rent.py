@@ -8,12 +8,18 @@ from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import LEASE, SECONDS, SHARE, AllowUnverified, Approve, MaxPrice, WithoutAgent
-from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import (
+    LEASE,
+    SECONDS,
+    SHARE,
+    AllowUnverified,
+    Approve,
+    MaxPrice,
+    WithoutAgent,
+    option,
+)
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.client import HandedOver, LeasesOpened, PoolClient, Rent, Rented, RentPlan, Step
 from leasehold.market import InvalidInput, Money, Opened, format_duration, format_time

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
-from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._options import LeaseId, argument, option
 from leasehold.client import fetch_lease_results, published_results
 from leasehold.errors import WalletError
 from leasehold.market import format_size, parse_duration

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, Invocation, shared
 from leasehold.cli._lease_said import say_outages, warn_of_results
-from leasehold.cli._opening import planned
-from leasehold.cli._options import SECONDS, Approve, LeaseId, ShareArgument
-from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._options import SECONDS, Approve, LeaseId, ShareArgument, argument, option
 from leasehold.cli._workload import (
     Batch,
     CommandLine,

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, AcceptanceFile, read_file, write_file
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import LEASE, LeaseId
-from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
+from leasehold.cli._options import LEASE, LeaseId, argument, option
 from leasehold.client import AcceptLeases, LeasesAccepted, Transfer
 from leasehold.market import Bill, Json, Money, format_share, format_time, parse_duration
 

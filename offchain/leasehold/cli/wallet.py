@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold import UNLIMITED
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import AmountOrAll
-from leasehold.cli._shared import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._spelling import argument, option, unless
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import AmountOrAll, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
 from leasehold.market import Money, format_amount, funds_of

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from leasehold.cli import app
 from leasehold.cli._app import Globals
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._shared import ANSWERS, FOR_ACCOUNT, OF_GROUP, PROPOSES, SENDS, WALLET, shared
+from leasehold.cli._command import ANSWERS, FOR_ACCOUNT, OF_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
 from leasehold.market import InvalidInput
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Annotated
 
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._completion import known_groups
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, shared
-from leasehold.cli._spelling import Read, argument, option
+from leasehold.cli._options import Read, argument, option
 from leasehold.client import make_group, standing_of
 from leasehold.market import InvalidInput, Json
 

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import AcceptanceFile, read_file
-from leasehold.cli._carrying_out import write_proposal
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LEASE, AmountOrAll
-from leasehold.cli._shared import ANSWERS, PROPOSAL, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import open_session, write_proposal
+from leasehold.cli._command import ANSWERS, PROPOSAL, Invocation, shared
+from leasehold.cli._options import LEASE, AmountOrAll, argument, option
 from leasehold.cli.group.book import GroupName, Salt
 from leasehold.client import AskForSession, RescueTokens, RotateGroup, successor
 from leasehold.market import InvalidInput, parse_duration

@@ -7,11 +7,9 @@ from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
-from leasehold.cli._carrying_out import carry_out, warn_of_refusal, write_proposal
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import carry_out, open_session, warn_of_refusal, write_proposal
+from leasehold.cli._command import ANSWERS, SENDS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.client import (
     ExecuteProposal,
     LeasesAccepted,

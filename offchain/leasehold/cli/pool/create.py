@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._shared import SENDS, shared
-from leasehold.cli._spelling import option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
+from leasehold.cli._options import option
 from leasehold.cli.pool.params import ParamsFile, Values, given_values
 from leasehold.client import CreatePool, PoolMade, Step
 from leasehold.files import write_whole

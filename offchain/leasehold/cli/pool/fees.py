@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._shared import SENDS, shared
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
 from leasehold.client import CollectFees
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import DAY
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import DAY, argument, option
 from leasehold.cli.pool.owner import Account, order
 from leasehold.client import FOREVER, IssueLicence, parse_address
 from leasehold.market import format_time

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.client import (
     AcceptPool,
     HandPoolOver,

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_params
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._options import argument, option
 from leasehold.client import CancelRules, ProposeRules, RulesProposed, powers_of, proposed_json
 from leasehold.market import (
     TIMELOCK,

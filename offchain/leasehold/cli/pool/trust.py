@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, shared
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli.pool.params import say_proposal
 from leasehold.client import pool_json, powers_of, table_of_powers
 from leasehold.market import params_rows

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import MachineId
-from leasehold.cli._shared import PROPOSES, SENDS, shared
 from leasehold.cli.provider.join import MachineJson, OperatorGas
 from leasehold.client import ChangeOperator, PublishDocuments
 from leasehold.market import MachineFile

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import Approve
-from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._spelling import Read, argument, option
-from leasehold.cli.provider._terms import TermsOptions
-from leasehold.client import Join
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import DAY, SECONDS, Approve, Read, argument, option
+from leasehold.client import AskedTerms, Join
 from leasehold.market import MachineFile, parse_amount
 
 MachineJson = Annotated[Path, argument("MACHINE.JSON", "What `leasehold-agent describe` wrote on the host.")]
@@ -21,6 +19,30 @@ OperatorGas = Annotated[
     option("--operator-gas AMOUNT", "Coins for the agent's gas; by default enough for some 200 leases."),
     Read(lambda text: parse_amount(text, 18)),
 ]
+
+
+@dataclass(frozen=True)
+class TermsOptions:
+    """A machine's terms as options; `None` leaves them as they are."""
+
+    price: Annotated[
+        str | None, option("--price AMOUNT", "Whole tokens for a GPU (or CPU unit) an hour.")
+    ] = None
+    spot_price: Annotated[
+        str | None,
+        option("--spot-price AMOUNT", "For leases that you may end with notice; 0 sells none."),
+    ] = None
+    shortest: Annotated[int | None, option("--min DURATION", "Shortest lease."), SECONDS] = None
+    longest: Annotated[int | None, option("--max DURATION", "Longest lease."), SECONDS] = None
+    trial: Annotated[
+        int | None, option("--trial DURATION", "How long a started lease may be rejected, to 15m."), SECONDS
+    ] = None
+    until: Annotated[
+        date | None, option("--until YYYY-MM-DD", "Last day (UTC) by whose end every lease ends."), DAY
+    ] = None
+
+    def asked(self) -> AskedTerms:
+        return AskedTerms(**vars(self))
 
 
 @shared(SENDS | PROPOSES)

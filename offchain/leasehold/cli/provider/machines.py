@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import MachineId
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import MachineId, argument
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
-from leasehold.cli._spelling import argument
-from leasehold.cli.provider._terms import TermsOptions
+from leasehold.cli.provider.join import TermsOptions
 from leasehold.client import (
     Delist,
     MachinePlan,

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._options import LEASE, AmountOrAll, Approve, LeaseId, MachineId
-from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import LEASE, AmountOrAll, Approve, LeaseId, MachineId, argument, option
 from leasehold.cli.wallet import To, withdraw_from_ledger
 from leasehold.client import AddStake, Claim, GiveNotice
 from leasehold.market import Due, Money, format_time

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from leasehold import format_lease
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, WALLET, shared
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
 from leasehold.cli.provider.money import say_due
 from leasehold.client import PROVE_TIME, ProviderDuty, provider_status
 from leasehold.market import (

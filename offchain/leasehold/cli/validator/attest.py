@@ -8,12 +8,9 @@ from typing import Annotated
 
 from pydantic import ValidationError
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import MachineId
-from leasehold.cli._shared import SENDS, SIGNS, shared
-from leasehold.cli._spelling import Read, argument, option
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import SENDS, SIGNS, Invocation, shared
+from leasehold.cli._options import MachineId, Read, argument, option
 from leasehold.client import QUORUM_VALIDATORS, Attest, Attestation, SignOutage, quorum_of
 from leasehold.files import write_whole
 from leasehold.market import InvalidInput, format_time, parse_time

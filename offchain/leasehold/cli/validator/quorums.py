@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
 from leasehold.cli._options import FaultId
-from leasehold.cli._shared import SENDS, shared
 from leasehold.client import CollectReward, CollectRewardPlan, FineQuorum, FineQuorumPlan
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from leasehold.cli._carrying_out import carry_out
+from leasehold import RoundState
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_rounds
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import Approve, MachineId
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
-from leasehold.cli.validator._shown import duty_said
-from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, duty_of
-from leasehold.market import round_json, vote_json
+from leasehold.cli._options import Approve, MachineId, argument, option
+from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, RoundDuty, duty_of
+from leasehold.market import format_time, round_json, vote_json
+
+if TYPE_CHECKING:
+    from leasehold.chain import RoundRecord
 
 RoundId = Annotated[
     int, argument("ROUND", "As `leasehold validator status` shows it.", min=1, autocompletion=known_rounds)
@@ -106,3 +106,15 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
             f"Finalize verification {round_}?",
             lambda done: f"Machine {done.round.machine}: verification {round_} is {done.round.state.word}.",
         )
+
+
+def duty_said(round_: RoundRecord, duty: RoundDuty) -> str:
+    """What is to be done next about a verification, for people."""
+    if duty.what is None:
+        waits = round_.state is RoundState.REQUESTED
+        return f"wait for block {round_.block}" if waits else "nothing more"
+    command = f"`leasehold validator {duty.what} {round_.round}`"
+    if duty.until is None:
+        return f"{command}, for a reward" if duty.what == "draw" else command
+    measure = "measure it, and " if duty.what == "commit" else ""
+    return f"{measure}{command} until {format_time(duty.until)}"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_seats
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session, planned
-from leasehold.cli._options import Approve
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._spelling import argument, option
+from leasehold.cli._options import Approve, argument, option
 from leasehold.client import (
     LEAVE_DELAY,
     MATURITY,

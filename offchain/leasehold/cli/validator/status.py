@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._shared import ANSWERS, WALLET, shared
-from leasehold.cli.validator._shown import duty_said
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
+from leasehold.cli.validator.rounds import duty_said
 from leasehold.cli.validator.seats import SEAT_COLUMNS, seat_row
 from leasehold.client import validator_status
 

@@ -7,11 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import planned
-from leasehold.cli._shared import SENDS, shared
-from leasehold.cli._spelling import Read, option
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
+from leasehold.cli._options import Read, option
 from leasehold.cli.validator.rounds import RoundId
 from leasehold.client import CommitVotes, FileFalseHardware, RevealVotes
 from leasehold.market import MachineFile, canonical, format_time

@@ -1,6 +1,6 @@
 """What is made of the commands themselves: docs/reference/cli.md, and the lines that help says of each.
 
-    python -m leasehold.cli._reference > docs/reference/cli.md
+    python scripts/cli_reference.py
 
 A test compares both with the commands, so that neither can fall behind.
 """
@@ -11,21 +11,24 @@ import inspect
 import json
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 import typer
 
 from leasehold.cli._app import app
+from leasehold.cli._command import VERBS
 from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._lazy import GROUPS, LINES
 from leasehold.cli._run import EXIT_CODES
 from leasehold.cli._settings import Settings
-from leasehold.cli._shared import VERBS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/reference/cli.md"
 
 INTRODUCTION = """\
 # The command line
 
-Made from the commands by `python -m leasehold.cli._reference`; do not edit.
+Made from the commands by `python scripts/cli_reference.py`; do not edit.
 
 * stdout holds the answer: a table, a line, or with `--json` one JSON document and nothing else. Progress, questions
   and warnings go to stderr.
@@ -172,7 +175,7 @@ def _help(parameter: Parameter) -> str:
 def lines() -> str:
     """What `lines.json` holds: of each group and module, the commands and the first paragraph of each one's help."""
     told = {
-        path: {module: _paragraphs(f"{__package__}.{module}") for module in group.modules}
+        path: {module: _paragraphs(f"leasehold.cli.{module}") for module in group.modules}
         for path, group in GROUPS.items()
     }
     return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
@@ -186,4 +189,4 @@ def _paragraphs(module: str) -> dict[str, str]:
 
 if __name__ == "__main__":
     LINES.write_text(lines())
-    typer.echo(reference(), nl=False)
+    PAGE.write_text(reference())
