@@ -113,15 +113,15 @@ class Invocation:
         Raises:
             KeyMissing: no such wallet. WalletError: none, or several to choose from.
         """
-        wallets = {wallet.name: wallet for wallet in self.home.keystore.list()}
-        name = self.wallet or self.settings.wallet
+        name, wallets = self.wallet or self.settings.wallet, self.home.keystore.list()
         if name is not None:
             return self.known_wallet(name)
         if not wallets:
             raise WalletError("There is no wallet yet: make one with `leasehold wallet new NAME`.")
         if len(wallets) > 1:
-            raise WalletError(f"There are several wallets: choose one of {', '.join(wallets)} with --wallet.")
-        return next(iter(wallets.values()))
+            names = ", ".join(wallet.name for wallet in wallets)
+            raise WalletError(f"There are several wallets: choose one of {names} with --wallet.")
+        return wallets[0]
 
     def known_wallet(self, name: str) -> KeyInfo:
         """The wallet of that name. Raises KeyMissing."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,16 +21,15 @@ MARKUP: Final = "markdown"
 LINES: Final = Path(__file__).with_name("lines.json")
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """What is said of a group, and the modules with its commands, in the order in which help shows them."""
 
     help: str
     modules: tuple[str, ...]
 
 
-def _of(folder: str, *modules: str) -> tuple[str, ...]:
-    return tuple(f"{folder}.{module}" for module in modules)
+def _of(folder: str, modules: str) -> tuple[str, ...]:
+    return tuple(f"{folder}.{module}" for module in modules.split())
 
 
 GROUPS = {
@@ -43,27 +41,23 @@ GROUPS = {
     "wallet": Group("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": Group(
         "Offer machines: join, set terms, collect, leave.",
-        _of("provider", "join", "machines", "host", "money", "status", "duties"),
+        _of("provider", "join machines host money status duties"),
     ),
     "validator": Group(
         "Stake a seat, measure machines as one of a committee, attest outages.",
-        _of("validator", "seats", "status", "rounds", "votes", "quorums"),
+        _of("validator", "seats status rounds votes quorums"),
     ),
-    "validator attest": Group(
-        "Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)
-    ),
+    "validator attest": Group("Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)),
     "pool": Group(
         "See who has which power over a pool; make one, and own it.",
-        _of("pool", "trust", "params", "create", "owner", "licences", "rulings", "fees"),
+        _of("pool", "trust params create owner licences rulings fees"),
     ),
     "dataset": Group("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": Group(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",
-        _of("group", "book", "signing", "changing"),
+        _of("group", "book signing changing"),
     ),
-    "delegate": Group(
-        "Let others open, extend, close and resize leases for an account, up to a cap.", ("delegate",)
-    ),
+    "delegate": Group("Let others open, extend, close and resize leases for an account, up to a cap.", ("delegate",)),
     "offer": Group("Sign terms for a renter, see what became of them, take them back.", ("offer",)),
 }  # fmt: skip
 

@@ -29,18 +29,9 @@ _UNFOLDED = 100_000  # columns, where nobody has said how many there are
 
 
 # Escapes would be obeyed by the terminal, and marks that turn the direction of writing make it show another text.
+_SPANS = (0, 8), (11, 31), (0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069)
 _STEERING = {
-    character: "\N{REPLACEMENT CHARACTER}"
-    for span in (
-        (0, 8),
-        (11, 31),
-        (0x7F, 0x9F),
-        (0x61C, 0x61C),
-        (0x200E, 0x200F),
-        (0x2028, 0x202E),
-        (0x2066, 0x2069),
-    )
-    for character in range(span[0], span[1] + 1)
+    character: "\N{REPLACEMENT CHARACTER}" for first, last in _SPANS for character in range(first, last + 1)
 }
 
 
@@ -188,13 +179,8 @@ class Output:
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
         """A progress bar in bytes; the yielded function takes (done, total or `None`)."""
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-        )
+        said = TextColumn("{task.description}")
+        columns = (SpinnerColumn(), said, BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, console=self.err, transient=True) as progress:
             task = progress.add_task(escape(what), total=None)
 

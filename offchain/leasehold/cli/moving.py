@@ -7,7 +7,6 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._lease_said import say_outages, warn_of_results
 from leasehold.cli._options import (
     SECONDS,
     SHARE,
@@ -20,6 +19,7 @@ from leasehold.cli._options import (
     option,
 )
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
+from leasehold.cli.tenancy import say_outages, warn_of_results
 from leasehold.client import Failover, Move
 from leasehold.market import format_duration, format_time
 

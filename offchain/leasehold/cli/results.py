@@ -36,7 +36,7 @@ async def results(
             call.out.warn(
                 f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
             )
-        key = await _key(call, identity)
+        key = await _read_identity(identity) if identity else await client.age_identity()
         with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
             fetched = await fetch_lease_results(client, lease, published, folder, key, progress)
         if fetched.unpinned is not None:
@@ -57,19 +57,12 @@ async def results(
         call.out.say(f"Fetched {fetched.cid} into {folder}.")
 
 
-async def _key(call: Invocation, identity: Path | None) -> str | None:
-    if identity is not None:
-        try:
-            lines = (await asyncio.to_thread(identity.read_text)).splitlines()
-        except OSError as error:
-            raise WalletError(
-                f"{identity}: {error.strerror}; name another age key with --identity."
-            ) from error
-        return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
-    name = call.chosen().name
-    if call.home.age_keys.recipient(name) is None:
-        return None
-    return await call.home.age_keys.identity(name, call.password(name))
+async def _read_identity(path: Path) -> str | None:
+    try:
+        lines = (await asyncio.to_thread(path.read_text)).splitlines()
+    except OSError as error:
+        raise WalletError(f"{path}: {error.strerror}; name another age key with --identity.") from error
+    return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
 
 
 def _note(missing: bool, skipped: int) -> str:

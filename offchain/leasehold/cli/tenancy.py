@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, Invocation, shared
-from leasehold.cli._lease_said import say_outages, warn_of_results
 from leasehold.cli._options import SECONDS, Approve, LeaseId, ShareArgument, argument, option
 from leasehold.cli._workload import (
     Batch,
@@ -21,8 +20,11 @@ from leasehold.cli._workload import (
     WorkloadFlags,
     build_workload,
 )
-from leasehold.client import Close, Extend, Rate, Reject, Resize, SetWorkload
+from leasehold.client import Close, Extend, Outages, Rate, Reject, Resize, SetWorkload, Unfetched
 from leasehold.market import format_duration, format_share, format_time
+
+if TYPE_CHECKING:
+    from leasehold.chain import Lease
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -135,4 +137,27 @@ async def rate(
         call.out.say(f"{stars} of 5 stars for {plan.provider}, for everybody to see and for good.")
         await carry_out(
             call, plan, "Publish this rating?", lambda rated: f"Lease {format_lease(lease)} is rated."
+        )
+
+
+def say_outages(call: Invocation, outages: Outages) -> None:
+    """Which are taken off the bill before anything else, or what to do about them first."""
+    if outages.left:
+        commands = ", ".join(f"`leasehold compensate {fault} --everyone`" for fault in outages.left)
+        call.out.warn(
+            f"An outage is not off its bill yet, and would stay on it: first run {commands}, with any wallet."
+        )
+    for fault in outages.faults:
+        call.out.say(f"Outage {fault} is taken off its bill first, in a transaction of its own.")
+
+
+def warn_of_results(call: Invocation, lease: Lease, unfetched: Unfetched | None) -> None:
+    """Says so if results of a lease that is about to end are not fetched yet."""
+    fetch = f"`leasehold results {format_lease(lease.id)} DIR`"
+    if unfetched is not None and unfetched.cid is not None:
+        call.out.warn(f"Its results were not fetched here yet: {fetch} does that.")
+    elif unfetched is not None:
+        call.out.warn(
+            "Nobody has its results yet: they are packed once it is closed, and the machine keeps its files for as "
+            f"long as the lease was billed, longer where it has the room. Fetch them with {fetch}."
         )

@@ -68,14 +68,7 @@ async def balance(call: Invocation) -> None:
     async with open_session(call) as client:
         account, money = client.account, client.money
         funds, wei = await funds_of(client.pool, client.token, account), await client.rpc.balance(account)
-        document = {
-            "address": account,
-            "token": money.symbol,
-            "wallet": money.exact(funds.wallet),
-            "ledger": money.exact(funds.ledger),
-            "allowance": "unlimited" if funds.allowance == UNLIMITED else money.exact(funds.allowance),
-            "gas": format_amount(wei, 18),
-        }
+        document = {"address": account, **funds.to_json(money), "gas": format_amount(wei, 18)}
         rows = (
             ("in the wallet", money.show(funds.wallet)),
             ("in the pool's ledger", money.show(funds.ledger)),

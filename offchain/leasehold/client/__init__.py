@@ -100,12 +100,7 @@ from leasehold.client._group_changes import (
     RotateGroup,
     RotatePlan,
 )
-from leasehold.client._groups import (
-    GroupStanding,
-    make_group,
-    standing_of,
-    successor,
-)
+from leasehold.client._groups import GroupStanding, group_json, group_rows, make_group, standing_of, successor
 from leasehold.client._index import (
     alone,
 )
@@ -701,6 +696,8 @@ __all__ = [
     "fetch_lease_results",
     "from_ledger",
     "full_of",
+    "group_json",
+    "group_rows",
     "hand_over",
     "leases_of",
     "live_lease",

@@ -96,3 +96,24 @@ async def standing_of(client: PoolClient, group: Group) -> GroupStanding:
     )
     leases = tuple(await index.leases(tenant=account, live=True))
     return GroupStanding(account, ledger, strayed, nonce, code != "0x", leases)
+
+
+def group_json(name: str, group: Group, account: str) -> dict[str, Json]:
+    """A group by its name here, for a program. account: its address."""
+    return {
+        "name": name,
+        "address": account,
+        "threshold": group.threshold,
+        "signers": list(group.signers),
+        "salt": "0x" + group.salt.hex(),
+    }
+
+
+def group_rows(group: Group, account: str) -> tuple[tuple[str, str], ...]:
+    """The same for people."""
+    return (
+        ("address", account),
+        ("signers", f"{group.threshold} of {len(group.signers)}"),
+        *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
+        ("salt", "0x" + group.salt.hex()),
+    )

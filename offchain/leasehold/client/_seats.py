@@ -12,7 +12,7 @@ from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._rounds import RoundDuty, duty_of
 from leasehold.errors import SeatLeavingAlready, SeatLocked, SeatNotLeaving, SeatNotMatured, UnknownSeat
-from leasehold.market import InvalidInput, Json, Money, Payment, parse_amount
+from leasehold.market import InvalidInput, Json, Money, Payment, format_duration, parse_amount
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -84,6 +84,21 @@ class StakeSeatPlan(Plan["SeatChanged"]):
             "from_wallet": money.exact(self.payment.pulled),
             "token": money.symbol,
         }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it takes, earns and can lose: rows for people."""
+        money, rules = self.client.money, self.rules
+        price, fee, tenth = map(
+            money.show, (rules.seat_stake, rules.verification_fee, rules.seat_stake // 10)
+        )
+        return (
+            ("stake", self.payment.said(money)),
+            ("judges", f"machines whose accepted rules ask {price} or less of a seat"),
+            ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
+            ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
+            ("can be lost", f"{tenth} once a week at most: for silence, and for what an arbiter took back"),
+            ("comes back", f"{format_duration(LEAVE_DELAY)} after it begins to leave"),
+        )
 
     async def check(self) -> None:
         await check_ledger(self.client, self.payment)

@@ -12,6 +12,7 @@ from leasehold.chain import (
     DelegateRecord,
     Fault,
     Lease,
+    LicenceRecord,
     Machine,
     Params,
     Round,
@@ -148,8 +149,22 @@ def delegate_json(record: DelegateRecord, now: int, money: Money) -> dict[str, J
     }
 
 
+def licence_json(licence: LicenceRecord, now: int) -> dict[str, Json]:
+    """A licence, and whether it counts now."""
+    return {
+        "account": licence.account,
+        "kind": licence.kind,
+        "seats": licence.seats,
+        "expires_at": licence.expires_at,
+        "valid": now <= licence.expires_at,
+    }
+
+
 def round_json(round_: Round | RoundRecord) -> dict[str, Json]:
     """How a verification stands."""
+    drawn: dict[str, Json] = {}
+    if isinstance(round_, RoundRecord):
+        drawn = {"requester": round_.requester, "seats": list(round_.seats), "agreed": round_.agreed}
     return {
         "round": round_.round if isinstance(round_, RoundRecord) else round_.id,
         "machine": round_.machine,
@@ -159,6 +174,7 @@ def round_json(round_: Round | RoundRecord) -> dict[str, Json]:
         "spec": round_.spec.hex() if any(round_.spec) else None,
         "commit_until": round_.commit_until or None,
         "reveal_until": round_.reveal_until or None,
+        **drawn,
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leasehold.chain import Deployment, Lease, Machine, MachineStatus, Params, cost
+from leasehold.chain import UNLIMITED, Deployment, Lease, Machine, MachineStatus, Params, cost
 from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
 from leasehold.market._errors import MarketError, NotEnoughFunds
 from leasehold.market._machine_errors import (
@@ -58,6 +58,16 @@ class Funds:
     ledger: int
     wallet: int
     allowance: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """The same in whole tokens."""
+        unlimited = self.allowance == UNLIMITED
+        return {
+            "token": money.symbol,
+            "wallet": money.exact(self.wallet),
+            "ledger": money.exact(self.ledger),
+            "allowance": "unlimited" if unlimited else money.exact(self.allowance),
+        }
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._completion import known_groups
 from leasehold.cli._options import Read, argument, option
-from leasehold.client import make_group, standing_of
-from leasehold.market import InvalidInput, Json
-
-if TYPE_CHECKING:
-    from leasehold.chain import Deployment
-    from leasehold.chain.typed import Group
+from leasehold.client import group_json, group_rows, make_group, standing_of
+from leasehold.market import InvalidInput
 
 
 def parse_salt(text: str) -> bytes:
@@ -42,25 +38,6 @@ Salt = Annotated[
 ]
 
 
-def _rows(group: Group, address: str) -> list[tuple[str, str]]:
-    return [
-        ("address", address),
-        ("signers", f"{group.threshold} of {len(group.signers)}"),
-        *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
-        ("salt", "0x" + group.salt.hex()),
-    ]
-
-
-def _group_json(name: str, group: Group, deployment: Deployment) -> dict[str, Json]:
-    return {
-        "name": name,
-        "address": group.address(deployment.accounts),
-        "threshold": group.threshold,
-        "signers": list(group.signers),
-        "salt": "0x" + group.salt.hex(),
-    }
-
-
 @shared(ANSWERS)
 async def create(
     call: Invocation,
@@ -73,11 +50,11 @@ async def create(
 
     Its address follows from signers, threshold and salt: every signer should make the group alone and compare.
     """
-    deployment, group = call.deployment, make_group(threshold, signers, salt or bytes(32))
+    group = make_group(threshold, signers, salt or bytes(32))
+    account = group.address(call.deployment.accounts)
     call.home.groups.add(name, group)
-    account = group.address(deployment.accounts)
-    call.out.answer(_group_json(name, group, deployment))
-    call.out.pairs(f"Group {name}", _rows(group, account))
+    call.out.answer(group_json(name, group, account))
+    call.out.pairs(f"Group {name}", group_rows(group, account))
     if not call.out.as_json:
         call.out.say(f"Fill its ledger: leasehold wallet deposit AMOUNT --to {account}")
 
@@ -85,14 +62,12 @@ async def create(
 @shared(ANSWERS, "list")
 async def list_groups(call: Invocation) -> None:
     """List the groups that this computer knows."""
-    deployment, groups = call.deployment, call.home.groups.all()
+    groups, accounts = call.home.groups.all(), call.deployment.accounts
+    known = [(name, group, group.address(accounts)) for name, group in groups.items()]
     call.out.listing(
-        [_group_json(name, group, deployment) for name, group in groups.items()],
+        [group_json(name, group, account) for name, group, account in known],
         ("name", "signers", "address"),
-        [
-            (name, f"{group.threshold} of {len(group.signers)}", group.address(deployment.accounts))
-            for name, group in groups.items()
-        ],
+        [(name, f"{group.threshold} of {len(group.signers)}", account) for name, group, account in known],
         empty="No group is known here: make one with `leasehold group create NAME`.",
     )
 
@@ -104,7 +79,7 @@ async def show(call: Invocation, name: GroupName) -> None:
     async with open_session(call, account=False) as client:
         standing, money = await standing_of(client, group), client.money
         rows = [
-            *_rows(group, standing.account),
+            *group_rows(group, standing.account),
             ("in the ledger", money.show(standing.ledger)),
             ("running leases", str(len(standing.leases))),
         ]
@@ -112,5 +87,5 @@ async def show(call: Invocation, name: GroupName) -> None:
             rows.append(
                 ("sent to its address", f"{money.show(standing.strayed)}: see `leasehold group rescue`")
             )
-        document = _group_json(name, group, client.deployment)
-        call.out.sheet({**document, **standing.to_json(money)}, f"Group {name}", rows)
+        document = {**group_json(name, group, standing.account), **standing.to_json(money)}
+        call.out.sheet(document, f"Group {name}", rows)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import AcceptanceFile, read_file
 from leasehold.cli._carrying_out import open_session, write_proposal
 from leasehold.cli._command import ANSWERS, PROPOSAL, Invocation, shared
-from leasehold.cli._options import LEASE, AmountOrAll, argument, option
+from leasehold.cli._options import LEASE, AmountOrAll, Read, argument, option
 from leasehold.cli.group.book import GroupName, Salt
 from leasehold.client import AskForSession, RescueTokens, RotateGroup, successor
 from leasehold.market import InvalidInput, parse_duration
 
-if TYPE_CHECKING:
-    from leasehold.chain.typed import Group
+
+def _replacing(text: str) -> tuple[str, str]:
+    gone, equals, comes = text.partition("=")
+    if not equals:
+        raise InvalidInput("Write --replace OLD=NEW, once for each signer that goes.")
+    return gone, comes
 
 
 @shared(ANSWERS | PROPOSAL)
@@ -24,8 +28,10 @@ async def rotate(
     name: GroupName,
     new: Annotated[str, argument("NEW", "The other group; made if it is not known yet.")],
     replaced: Annotated[
-        list[str] | None, option("--replace OLD=NEW", "One signer in another's place; else --signer.")
-    ] = None,
+        tuple[tuple[str, str], ...],
+        option("--replace OLD=NEW", "One signer in another's place; else --signer."),
+        Read(_replacing),
+    ] = (),
     signers: Annotated[list[str] | None, option("--signer -s ADDRESS", "All signers of NEW.")] = None,
     threshold: Annotated[
         int | None, option("--threshold -t N", "By default as before.", min=1, max=16)
@@ -40,9 +46,17 @@ async def rotate(
     """
     old = call.home.groups.get(name)
     accepted = read_file(acceptance, AcceptanceFile) if acceptance else None
+    if replaced and signers:
+        raise InvalidInput("Say --replace or name all with --signer, not both.")
+    if replaced or signers or threshold or salt:
+        target = successor(
+            old, replaced=dict(replaced), signers=signers or (), threshold=threshold, salt=salt or bytes(32)
+        )
+        call.home.groups.add(new, target)
+    else:
+        target = call.home.groups.get(new)
     async with open_session(call, account=False) as client:
-        target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
-        plan = await RotateGroup(old, target, accepted).plan(client)
+        plan = await client.plan(RotateGroup(old, target, accepted))
         if plan.rest:
             call.out.warn(
                 f"The first {len(plan.leases)} of {len(plan.leases) + plan.rest} leases: run this again for the rest "
@@ -57,29 +71,6 @@ async def rotate(
                 f"This one is for {new}. With what `leasehold group execute {path}` makes of it, run: "
                 f"leasehold group rotate {name} {new} --acceptance FILE"
             )
-
-
-def _target(
-    call: Invocation,
-    old: Group,
-    new: str,
-    replaced: list[str],
-    signers: list[str],
-    threshold: int | None,
-    salt: bytes | None,
-) -> Group:
-    """The group that takes over: as the options say, or as it is known."""
-    if replaced and signers:
-        raise InvalidInput("Say --replace or name all with --signer, not both.")
-    if not (replaced or signers or threshold or salt):
-        return call.home.groups.get(new)
-    pairs = [text.partition("=") for text in replaced]
-    if not all(equals for _, equals, _ in pairs):
-        raise InvalidInput("Write --replace OLD=NEW, once for each signer that goes.")
-    places = {gone: comes for gone, _, comes in pairs}
-    group = successor(old, replaced=places, signers=signers, threshold=threshold, salt=salt or bytes(32))
-    call.home.groups.add(new, group)
-    return group
 
 
 @shared(ANSWERS | PROPOSAL)

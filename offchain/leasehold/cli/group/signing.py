@@ -55,7 +55,7 @@ async def approve(
             path = file if add else output or file.with_name(f"{file.stem}.{signed.signer[2:10]}.sig.json")
             write_file(path, proposal.file(signatures) if add else signed.file)
             call.out.say(f"Signed by {signed.signer}, in {path}.")
-            return {"signer": signed.signer, "signature": str(path)}
+            return {"signature": str(path)}
 
         await carry_out(
             call,
@@ -107,13 +107,9 @@ async def execute(
 
 
 def _made(done: Step, path: Path) -> dict[str, Json]:
-    if isinstance(done, ProposalExecuted):
-        shown: list[Json] = [format_lease(lease) for lease in done.leases]
-        return {"leases": shown, "numbers": [str(lease) for lease in done.leases]}
-    if isinstance(done, SessionKept):
-        return {"expires_at": done.expires_at}
-    if isinstance(done, OfferSigned | LeasesAccepted):
-        write_file(path, done.offer if isinstance(done, OfferSigned) else done.acceptance)
+    if not isinstance(done, OfferSigned | LeasesAccepted):
+        return {}
+    write_file(path, done.offer if isinstance(done, OfferSigned) else done.acceptance)
     return {"file": str(path)}
 
 

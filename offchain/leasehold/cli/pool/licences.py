@@ -10,7 +10,7 @@ from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import DAY, argument, option
 from leasehold.cli.pool.owner import Account, order
 from leasehold.client import FOREVER, IssueLicence, parse_address
-from leasehold.market import format_time
+from leasehold.market import format_time, licence_json
 
 
 @shared(SENDS | PROPOSES)
@@ -49,16 +49,7 @@ async def licences(
         index, now = await client.index(), await client.now()
         issued = await index.licences(account=account)
         call.out.listing(
-            [
-                {
-                    "account": known.account,
-                    "kind": known.kind,
-                    "seats": known.seats,
-                    "expires_at": known.expires_at,
-                    "valid": now <= known.expires_at,
-                }
-                for known in issued
-            ],
+            [licence_json(known, now) for known in issued],
             ("account", "kind", ">seats", "valid"),
             [
                 (known.account, known.kind, str(known.seats),

@@ -52,9 +52,6 @@ async def rounds(
             [
                 {
                     **round_json(record),
-                    "requester": record.requester,
-                    "seats": list(record.seats),
-                    "agreed": record.agreed,
                     "next": duties[record.round].what,
                     "votes": [vote_json(vote) for vote in votes[record.round]],
                 }

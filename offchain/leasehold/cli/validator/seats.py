@@ -9,19 +9,17 @@ from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_seats
 from leasehold.cli._options import Approve, argument, option
 from leasehold.client import (
-    LEAVE_DELAY,
     MATURITY,
     ExitSeat,
     LeaveSeat,
     StakeSeat,
-    StakeSeatPlan,
     TopUpSeat,
     full_of,
     quorum_json,
     quorum_said,
     seat_json,
 )
-from leasehold.market import Money, format_amount, format_duration, format_time
+from leasehold.market import Money, format_amount, format_time
 
 if TYPE_CHECKING:
     from leasehold.chain import SeatRecord
@@ -42,7 +40,7 @@ async def stake(
 ) -> None:
     """Stake a validator's seat out of your ledger; what that lacks comes from the wallet first."""
     async with planned(call, StakeSeat(version)) as plan:
-        call.out.pairs("A validator's seat", _rows(plan))
+        call.out.pairs("A validator's seat", plan.rows())
         await carry_out(
             call,
             plan,
@@ -50,19 +48,6 @@ async def stake(
             lambda done: f"Seat {done.seat.id} matures {format_time(done.seat.joined_at + MATURITY)}.",
             approve=approve,
         )
-
-
-def _rows(plan: StakeSeatPlan) -> tuple[tuple[str, str], ...]:
-    money, rules = plan.client.money, plan.rules
-    price, fee, tenth = map(money.show, (rules.seat_stake, rules.verification_fee, rules.seat_stake // 10))
-    return (
-        ("stake", plan.payment.said(money)),
-        ("judges", f"machines whose accepted rules ask {price} or less of a seat"),
-        ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
-        ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
-        ("can be lost", f"{tenth} once a week at most: for silence, and for what an arbiter took back"),
-        ("comes back", f"{format_duration(LEAVE_DELAY)} after `leasehold validator leave`"),
-    )
 
 
 @shared(SENDS | PROPOSES)
