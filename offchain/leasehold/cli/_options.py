@@ -85,9 +85,7 @@ ForAccount = Annotated[
 # ------------------------------------------------------------------------------------------------- of several commands
 
 LeaseId = Annotated[
-    int,
-    argument("LEASE", "As `leasehold leases` shows it: 12, or 12.1.", autocompletion=known_leases),
-    LEASE,
+    int, argument("LEASE", "As `leasehold leases` shows it: 12, or 12.1.", autocompletion=known_leases), LEASE
 ]
 MachineId = Annotated[
     int, argument("MACHINE", "As `leasehold machines` shows it.", min=1, autocompletion=known_machines)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.market import (
-    Listing,
-    format_amount,
-    format_share,
-    format_size,
-    machine_state,
-    rentable_cells,
-)
+from leasehold.market import Listing, format_amount, format_share, format_size, machine_state, rentable_cells
 
 MACHINE_COLUMNS = (
     "id",

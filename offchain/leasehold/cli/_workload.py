@@ -15,8 +15,7 @@ from leasehold.workload import Workload, load_workload
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
 WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
 Image = Annotated[
-    str | None,
-    option("--image IMAGE", "sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID."),
+    str | None, option("--image IMAGE", "sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID.")
 ]
 Env = Annotated[list[str] | None, option("--env -e NAME=VALUE", "Set a variable.")]
 Memory = Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")]
@@ -27,8 +26,7 @@ Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a 
 Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
 Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
-    list[Path] | None,
-    option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours."),
+    list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
 ]
 Batch = Annotated[bool, option("--batch", "A job: the lease's work ends when the command does.")]
 Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]

@@ -16,8 +16,7 @@ from leasehold.market import Money, format_amount, format_duration, format_share
 
 @shared(ANSWERS | WALLET | OF_GROUP)
 async def leases(
-    call: Invocation,
-    everything: Annotated[bool, option("--all", "Those that are over, too.")] = False,
+    call: Invocation, everything: Annotated[bool, option("--all", "Those that are over, too.")] = False
 ) -> None:
     """List your leases, with what they have cost so far."""
     async with open_session(call) as client:

@@ -31,9 +31,7 @@ async def rent(
     *,
     command: CommandLine = None,
     seconds: Annotated[
-        int | None,
-        option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."),
-        SECONDS,
+        int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
     ] = None,
     search: Annotated[
         str, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")

@@ -78,8 +78,7 @@ async def execute(
     call: Invocation,
     file: ProposalArgument,
     signatures: Annotated[
-        list[Path] | None,
-        argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them."),
+        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
     ] = None,
     output: Output = None,
 ) -> None:

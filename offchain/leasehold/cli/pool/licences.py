@@ -40,8 +40,7 @@ async def licence(
 
 @shared(ANSWERS)
 async def licences(
-    call: Invocation,
-    address: Annotated[str | None, argument("[ADDRESS]", "Of this account only.")] = None,
+    call: Invocation, address: Annotated[str | None, argument("[ADDRESS]", "Of this account only.")] = None
 ) -> None:
     """List the licences that the pool's owner has issued."""
     account = parse_address(address) if address else None

@@ -7,15 +7,7 @@ from typing import Annotated
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import argument, option
-from leasehold.client import (
-    AcceptPool,
-    HandPoolOver,
-    OrderPlan,
-    Plannable,
-    SetGated,
-    SetPaused,
-    SetTreasury,
-)
+from leasehold.client import AcceptPool, HandPoolOver, OrderPlan, Plannable, SetGated, SetPaused, SetTreasury
 
 Account = Annotated[str, argument("ADDRESS", "An account.")]
 

@@ -13,9 +13,7 @@ from leasehold.market import fault_cost, fault_when, format_time
 
 @shared(SENDS | PROPOSES)
 async def rule(
-    call: Invocation,
-    fault: FaultId,
-    stands: Annotated[bool, option("--stands/--drop", "Whether it stands.")],
+    call: Invocation, fault: FaultId, stands: Annotated[bool, option("--stands/--drop", "Whether it stands.")]
 ) -> None:
     """As its arbiter, rule on a fault that was appealed against."""
     async with planned(call, RuleOnFault(fault, stands)) as plan:

@@ -9,14 +9,7 @@ from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_wallets
 from leasehold.cli._options import Approve, FaultId, MachineId, option
-from leasehold.client import (
-    AnswerChallenge,
-    Appeal,
-    LockedWallet,
-    Recovered,
-    RecoverMachine,
-    ReportOutage,
-)
+from leasehold.client import AnswerChallenge, Appeal, LockedWallet, Recovered, RecoverMachine, ReportOutage
 from leasehold.market import Money, fault_cost, format_time
 
 OperatorWallet = Annotated[

@@ -29,8 +29,7 @@ class TermsOptions:
         str | None, option("--price AMOUNT", "Whole tokens for a GPU (or CPU unit) an hour.")
     ] = None
     spot_price: Annotated[
-        str | None,
-        option("--spot-price AMOUNT", "For leases that you may end with notice; 0 sells none."),
+        str | None, option("--spot-price AMOUNT", "For leases that you may end with notice; 0 sells none.")
     ] = None
     shortest: Annotated[int | None, option("--min DURATION", "Shortest lease."), SECONDS] = None
     longest: Annotated[int | None, option("--max DURATION", "Longest lease."), SECONDS] = None

@@ -9,16 +9,7 @@ from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation,
 from leasehold.cli._options import MachineId, argument
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
 from leasehold.cli.provider.join import TermsOptions
-from leasehold.client import (
-    Delist,
-    MachinePlan,
-    Relist,
-    Retire,
-    SetTerms,
-    Unstake,
-    Withhold,
-    own_machines,
-)
+from leasehold.client import Delist, MachinePlan, Relist, Retire, SetTerms, Unstake, Withhold, own_machines
 from leasehold.market import format_cells, format_duration, machine_json, terms_rows
 
 
