@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from leasehold.cli._lazy import shape
-from leasehold.cli._options import option
-
-
-@dataclass(frozen=True)
-class Globals:
-    """What stands before the command's name. `None` leaves the settings as they are."""
-
-    home: Path | None = None
-    deployment: Path | None = None
-    rpc: tuple[str, ...] = ()
-    ipfs: str | None = None
-    debug: bool = False
-
+from leasehold.cli._options import Globals, option
 
 app = typer.Typer(
     name="leasehold",

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec,
 import typer
 
 from leasehold import Deployment
-from leasehold.cli._app import Globals
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
     AsGroup,
     DryRun,
     ForAccount,
+    Globals,
     JsonFlag,
     OfGroup,
     PasswordFile,

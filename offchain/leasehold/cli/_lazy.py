@@ -21,7 +21,7 @@ MARKUP: Final = "markdown"
 LINES: Final = Path(__file__).with_name("lines.json")
 
 
-class Group(NamedTuple):
+class GroupHelp(NamedTuple):
     """What is said of a group, and the modules with its commands, in the order in which help shows them."""
 
     help: str
@@ -33,32 +33,36 @@ def _of(folder: str, modules: str) -> tuple[str, ...]:
 
 
 GROUPS = {
-    "": Group(
+    "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend", "quotes", "access", "results",
          "challenge", "faults", "compensate"),
     ),
-    "wallet": Group("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
-    "provider": Group(
+    "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
+    "provider": GroupHelp(
         "Offer machines: join, set terms, collect, leave.",
         _of("provider", "join machines host money status duties"),
     ),
-    "validator": Group(
+    "validator": GroupHelp(
         "Stake a seat, measure machines as one of a committee, attest outages.",
         _of("validator", "seats status rounds votes quorums"),
     ),
-    "validator attest": Group("Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)),
-    "pool": Group(
+    "validator attest": GroupHelp(
+        "Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)
+    ),
+    "pool": GroupHelp(
         "See who has which power over a pool; make one, and own it.",
         _of("pool", "trust params create owner licences rulings fees"),
     ),
-    "dataset": Group("Add, keep, list and fetch data on IPFS.", ("dataset",)),
-    "group": Group(
+    "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
+    "group": GroupHelp(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",
         _of("group", "book signing changing"),
     ),
-    "delegate": Group("Let others open, extend, close and resize leases for an account, up to a cap.", ("delegate",)),
-    "offer": Group("Sign terms for a renter, see what became of them, take them back.", ("offer",)),
+    "delegate": GroupHelp(
+        "Let others open, extend, close and resize leases for an account, up to a cap.", ("delegate",)
+    ),
+    "offer": GroupHelp("Sign terms for a renter, see what became of them, take them back.", ("offer",)),
 }  # fmt: skip
 
 

@@ -16,6 +16,17 @@ import leasehold
 from leasehold.cli._completion import known_faults, known_groups, known_leases, known_machines, known_wallets
 
 
+@dataclass(frozen=True)
+class Globals:
+    """What stands before the command's name. `None` leaves the settings as they are."""
+
+    home: Path | None = None
+    deployment: Path | None = None
+    rpc: tuple[str, ...] = ()
+    ipfs: str | None = None
+    debug: bool = False
+
+
 def option(spelled: str, text: str | None = None, **more: Any) -> Any:
     """An option as it is typed: its names, then a word for its value. Without that word it is a flag."""
     words = spelled.split()

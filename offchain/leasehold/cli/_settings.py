@@ -20,8 +20,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from leasehold.cli._app import Globals
 from leasehold.cli._completion import DEFAULT_HOME
+from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
 

@@ -12,8 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from leasehold.cli import app
-from leasehold.cli._app import Globals
 from leasehold.cli._command import ANSWERS, FOR_ACCOUNT, OF_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import Globals
 from leasehold.market import InvalidInput
 
 
