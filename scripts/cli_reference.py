@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -109,8 +110,8 @@ def _settings() -> str:
         "| in config.toml | in the environment | meaning | default |",
         "|---|---|---|---|",
     ]
-    for name, field in Settings.model_fields.items():
-        default = field.default
+    for field in fields(Settings):
+        name, default = field.name, field.default
         shown = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
         code = f"`{shown}`" if shown else ""
         lines.append(f"| `{name}` | `LEASEHOLD_{name.upper()}` | {MEANINGS[name]} | {code} |")

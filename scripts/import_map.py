@@ -2,9 +2,10 @@
 
     python scripts/import_map.py
 
-A room is a package or a file that lies directly in its house. Rooms stand from the ground up, each with its lines, its
-part of the house's lines, and the rooms that it takes from. Generated code counts nowhere. How imports are read, and
-the order of the rooms where there is one, are those of the layer tests.
+A room is a package or a file that lies directly in its house; the whole is the library's house with the agent's on top
+of it, whose rooms are called `agent.…` there. Rooms stand from the ground up, each with its lines, its part of the
+house's lines, and the rooms that it takes from. Generated code is told apart: it makes no room larger. How imports are
+read, and the order of the rooms where there is one, are those of the layer tests.
 """
 
 from __future__ import annotations
@@ -30,10 +31,14 @@ class Room:
 
 @dataclass(frozen=True)
 class House:
-    """`rooms` from the ground up: in the order that somebody gave, else so that each takes from those before it."""
+    """`rooms` from the ground up: in the order that somebody gave, else so that each takes from those before it.
+
+    generated: lines of generated code, which are in no room.
+    """
 
     name: str
     rooms: tuple[Room, ...]
+    generated: int = 0
 
     @property
     def lines(self) -> int:
@@ -68,7 +73,11 @@ class House:
 
 
 def build(
-    name: str, lines: Mapping[str, int], arrows: Iterable[tuple[str, str]], order: Iterable[str] = ()
+    name: str,
+    lines: Mapping[str, int],
+    arrows: Iterable[tuple[str, str]],
+    order: Iterable[str] = (),
+    generated: int = 0,
 ) -> House:
     """A house of rooms with so many lines. arrows: (who imports, from whom). order: of those rooms that have one; what
     is not named in it lies below. An arrow within a room, or to what is no room, is none.
@@ -81,36 +90,46 @@ def build(
     unsorted = House(name, tuple(rooms.values()))
     named = [room for room in order if room in rooms]
     free = sorted(rooms.keys() - set(named), key=lambda room: (len(unsorted.reached(room)), room))
-    return House(name, tuple(rooms[room] for room in [*free, *named]))
+    return House(name, tuple(rooms[room] for room in [*free, *named]), generated)
 
 
 def read() -> dict[str, House]:
     """The three houses as they stand in the tree."""
     layers = runpy.run_path(str(ROOT / "tests/offchain/test_layers.py"))
     agent_layers = runpy.run_path(str(ROOT / "tests/agent/test_layers.py"))
-    modules = [(module, path) for module, path in layers["modules"]() if "_generated" not in path.parts]
+    modules = list(layers["modules"]())
     lines = {module: len(path.read_text().splitlines()) for module, path in modules}
-    arrows = [(module, taken) for module, path in modules for taken in layers["imports"](module, path)]
+    generated = {module for module, path in modules if "_generated" in path.parts}
+    written = [(module, path) for module, path in modules if module not in generated]
+    arrows = [(module, taken) for module, path in written for taken in layers["imports"](module, path)]
 
     def house(title: str, package: str, order: Iterable[str]) -> House:
         def room_of(name: str) -> str:
-            if package == LIBRARY and name.split(".")[0] == AGENT:
-                return AGENT
+            if package == LIBRARY and name.startswith(f"{AGENT}."):
+                return _wing(name.split(".")[1])
             inside = name.removeprefix(package + ".")
             return "" if inside == name else inside.split(".")[0]
 
-        counts: dict[str, int] = {}
+        counts, apart = dict[str, int](), 0
         for module, count in lines.items():
             if room := room_of(module):
-                counts[room] = counts.get(room, 0) + count
-        return build(title, counts, ((room_of(one), room_of(other)) for one, other in arrows), order)
+                counts[room] = counts.get(room, 0) + count * (module not in generated)
+                apart += count * (module in generated)
+        between = ((room_of(one), room_of(other)) for one, other in arrows)
+        return build(title, {room: count for room, count in counts.items() if count}, between, order, apart)
 
     drawn = agent_layers["drawn"]
+    wings = drawn(ROOT / "agent" / AGENT)
     return {
-        LIBRARY: house("The whole", LIBRARY, [*layers["ROOMS"], AGENT]),
-        AGENT: house("The agent", AGENT, drawn(ROOT / "agent" / AGENT)),
+        LIBRARY: house("The whole", LIBRARY, [*layers["ROOMS"], *map(_wing, wings)]),
+        AGENT: house("The agent", AGENT, wings),
         COMMANDS: house("The command line", COMMANDS, drawn(ROOT / "offchain" / LIBRARY / "cli")),
     }
+
+
+def _wing(room: str) -> str:
+    """What a room of the agent is called in the drawing of the whole."""
+    return f"agent.{room}"
 
 
 def draw(house: House) -> str:
@@ -121,7 +140,8 @@ def draw(house: House) -> str:
         + (f"  → {', '.join(sorted(room.takes))}" if room.takes else "")
         for room in reversed(house.rooms)
     ]
-    return "\n".join([f"{house.name}: {house.lines:,} lines in {len(house.rooms)} rooms", *rows])
+    apart = f", and {house.generated:,} generated" if house.generated else ""
+    return "\n".join([f"{house.name}: {house.lines:,} lines in {len(house.rooms)} rooms{apart}", *rows])
 
 
 def main() -> None:

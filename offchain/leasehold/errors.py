@@ -49,14 +49,14 @@ that stays, a `problem` with its data and an `advice`; `str(error)` is both. `er
 """
 
 from functools import cache
-from typing import Any, ClassVar
-
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from leasehold._errors import ChainError, ContractError, LeaseholdError, error_type, sentence
-from leasehold._generated import contract_errors
-from leasehold._generated.contract_errors import *  # noqa: F403
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold._generated import contract_errors as _contract_errors
+    from leasehold._generated.contract_errors import *  # noqa: F403
 
 __all__ = [
     "AgeKeyInvalid",
@@ -106,7 +106,10 @@ __all__ = [
     "error_type",
     "sentence",
 ]
-__all__ += contract_errors.__all__
+if TYPE_CHECKING:
+    __all__ += _contract_errors.__all__
+else:
+    __getattr__ = face(__name__, {}, rest="leasehold._generated.contract_errors")
 
 
 class SettingsError(LeaseholdError):
@@ -302,6 +305,7 @@ def decode_revert(data: bytes) -> ContractError:
     """The exception for a call's revert data. Never raises: what is not known becomes `UnknownRevert`."""
     from eth_abi.abi import decode as abi_decode
     from eth_abi.exceptions import DecodingError
+    from eth_utils.address import to_checksum_address
 
     known = _by_selector().get(data[:4])
     if known is None:
@@ -321,6 +325,10 @@ def _argument_types(signature: str) -> list[str]:
 
 @cache
 def _by_selector() -> dict[bytes, type[ContractError]]:
+    from eth_utils.crypto import keccak
+
+    from leasehold._generated import contract_errors
+
     generated: list[type[ContractError]] = [getattr(contract_errors, n) for n in contract_errors.__all__]
     every: list[type[ContractError]] = [*generated, Reverted, Panicked]
     return {keccak(text=e.signature)[:4]: e for e in every}

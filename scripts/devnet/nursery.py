@@ -190,10 +190,8 @@ def serve(address: str) -> None:
 
 
 def _import_all(package: str) -> None:
-    """All modules but the database's migrations, which Alembic runs by itself."""
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        if ".migrations." not in module.name:
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
 
 
 def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:

@@ -18,7 +18,6 @@ from .test_library import ROOT, the_examples
 BESIDE_PYTHON = {
     "leasehold/py.typed",
     "leasehold/chain/_generated/abi/Controller.json",
-    "leasehold/chain/migrations/script.py.mako",
     "leasehold_agent/py.typed",
 }
 LONGEST = 30
@@ -87,7 +86,7 @@ EVERY_MODULE = textwrap.dedent("""
     import importlib, pkgutil, sys
     package = importlib.import_module(sys.argv[1])
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.endswith("__main__") and ".migrations." not in module.name:
+        if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     print(package.__file__)
 """)

@@ -22,7 +22,7 @@ FACES = ("leasehold.cli.",)
 
 def library() -> list[str]:
     found = (module.name for module in pkgutil.walk_packages([str(PACKAGE)], "leasehold."))
-    return [name for name in found if not name.startswith(FACES) and ".migrations." not in name]
+    return [name for name in found if not name.startswith(FACES)]
 
 
 def below(kind: type[LeaseholdError]) -> Iterator[type[LeaseholdError]]:

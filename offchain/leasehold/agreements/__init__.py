@@ -7,42 +7,49 @@ Each is a file that a stranger may have written: it is checked to its form when 
 it is used.
 """
 
-from leasehold.agreements._document import (
-    Address,
-    Document,
-    Hex,
-    kind_in,
-    read_file,
-    type_name,
-    unhex,
-    write_file,
-)
-from leasehold.agreements._errors import FileRefused
-from leasehold.agreements._group import GroupTerms
-from leasehold.agreements._proposal import (
-    LIFETIME,
-    Proposal,
-    ProposalFile,
-    SignatureFile,
-    gather_signatures,
-    load_proposal,
-    propose_calls,
-)
-from leasehold.agreements._terms import (
-    AcceptanceFile,
-    OfferFile,
-    QuoteRequestFile,
-    accounts_domain,
-    check_place,
-    pool_domain,
-)
-from leasehold.chain.typed import AcceptTransfer, Offer, Session
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.agreements._calls import CallReader, call_json
+    from leasehold.agreements._document import (
+        Address,
+        Document,
+        Hex,
+        kind_in,
+        read_file,
+        type_name,
+        unhex,
+        write_file,
+    )
+    from leasehold.agreements._errors import FileRefused
+    from leasehold.agreements._group import GroupTerms
+    from leasehold.agreements._proposal import (
+        LIFETIME,
+        Proposal,
+        ProposalFile,
+        SignatureFile,
+        gather_signatures,
+        load_proposal,
+        propose_calls,
+    )
+    from leasehold.agreements._terms import (
+        AcceptanceFile,
+        OfferFile,
+        QuoteRequestFile,
+        accounts_domain,
+        check_place,
+        pool_domain,
+    )
+    from leasehold.chain.typed import AcceptTransfer, Offer, Session
 
 __all__ = [
     "LIFETIME",
     "AcceptTransfer",
     "AcceptanceFile",
     "Address",
+    "CallReader",
     "Document",
     "FileRefused",
     "GroupTerms",
@@ -55,6 +62,7 @@ __all__ = [
     "Session",
     "SignatureFile",
     "accounts_domain",
+    "call_json",
     "check_place",
     "gather_signatures",
     "kind_in",
@@ -66,3 +74,20 @@ __all__ = [
     "unhex",
     "write_file",
 ]
+
+_PARTS = {
+    "_calls": ("CallReader", "call_json"),
+    "_document": ("Address", "Document", "Hex", "kind_in", "read_file", "type_name", "unhex", "write_file"),
+    "_errors": ("FileRefused",),
+    "_group": ("GroupTerms",),
+    "_proposal": (
+        "LIFETIME", "Proposal", "ProposalFile", "SignatureFile", "gather_signatures", "load_proposal",
+        "propose_calls",
+    ),
+    "_terms": (
+        "AcceptanceFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place", "pool_domain",
+    ),
+    "leasehold.chain.typed": ("AcceptTransfer", "Offer", "Session"),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from leasehold.chain._eip712 import Call
     from leasehold.chain._generated import events as _events
     from leasehold.chain._generated.events import *  # noqa: F403
+    from leasehold.chain._glance import head_at_a_glance
     from leasehold.chain._ids import InvalidCid, cid_from_bytes, cid_of_digest, cid_to_bytes, digest_of_cid
     from leasehold.chain._index_errors import IndexBroken, IndexConflict
+    from leasehold.chain._index_reader import MachinesAtBlock, read_machines
     from leasehold.chain._indexer import Indexer
     from leasehold.chain._keystore import KeyInfo, Keystore
     from leasehold.chain._lease_id import InvalidLeaseId, format_lease, parse_lease
@@ -140,6 +142,7 @@ __all__ = [
     "Machine",
     "MachineRecord",
     "MachineStatus",
+    "MachinesAtBlock",
     "OfferRecord",
     "Params",
     "ParamsRecord",
@@ -180,8 +183,10 @@ __all__ = [
     "decode_log",
     "digest_of_cid",
     "format_lease",
+    "head_at_a_glance",
     "logs_since",
     "parse_lease",
+    "read_machines",
 ]
 
 _PARTS = {
@@ -191,8 +196,10 @@ _PARTS = {
     "_decode": ("decode_log",),
     "_deployment": ("Deployment", "DeploymentMissing"),
     "_eip712": ("Call",),
+    "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
     "_index_errors": ("IndexBroken", "IndexConflict"),
+    "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
     "_keystore": ("KeyInfo", "Keystore"),
     "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
@@ -202,60 +209,22 @@ _PARTS = {
     "_past": ("logs_since",),
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
     "_records": (
-        "ChallengeRecord",
-        "DelegateRecord",
-        "FaultRecord",
-        "LeaseRecord",
-        "Ledger",
-        "LedgerEntry",
-        "LicenceRecord",
-        "LossRecord",
-        "MachineRecord",
-        "OfferRecord",
-        "ParamsRecord",
-        "PoolRecord",
-        "RatingRecord",
-        "RoundRecord",
-        "SeatRecord",
-        "ServiceRecord",
-        "VoteRecord",
+        "ChallengeRecord", "DelegateRecord", "FaultRecord", "LeaseRecord", "Ledger", "LedgerEntry",
+        "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord", "ParamsRecord", "PoolRecord",
+        "RatingRecord", "RoundRecord", "SeatRecord", "ServiceRecord", "VoteRecord",
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
     "_signer": ("LocalSigner", "Signer", "TypedData"),
     "_token": ("UNLIMITED", "Token"),
     "_types": (
-        "CELLS_PER_GPU",
-        "ZERO_ADDRESS",
-        "ZERO_DIGEST",
-        "Challenge",
-        "Companions",
-        "Consent",
-        "Delegation",
-        "Fault",
-        "FaultKind",
-        "FaultState",
-        "Lease",
-        "LeaseRequest",
-        "LeaseState",
-        "Licence",
-        "Machine",
-        "MachineStatus",
-        "Params",
-        "ProviderAccount",
-        "Receipt",
-        "Round",
-        "RoundState",
-        "Seat",
-        "SeatSigner",
-        "SlashWindow",
-        "Terms",
-        "backup_digest",
-        "commitment",
-        "cost",
+        "CELLS_PER_GPU", "ZERO_ADDRESS", "ZERO_DIGEST", "Challenge", "Companions", "Consent", "Delegation",
+        "Fault", "FaultKind", "FaultState", "Lease", "LeaseRequest", "LeaseState", "Licence", "Machine",
+        "MachineStatus", "Params", "ProviderAccount", "Receipt", "Round", "RoundState", "Seat", "SeatSigner",
+        "SlashWindow", "Terms", "backup_digest", "commitment", "cost",
     ),
     "_watcher": ("EventWatcher", "Item"),
-}
+}  # fmt: skip
 if TYPE_CHECKING:
     __all__ += _events.__all__
 else:

@@ -4,8 +4,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from eth_utils.address import is_address, to_checksum_address
-
+from leasehold._addresses import checksummed, is_hex_address
 from leasehold.errors import SettingsError, error_type
 from leasehold.files import write_whole
 
@@ -68,9 +67,9 @@ class Deployment:
             values["lens"] = raw["lens"]
             addresses.append("lens")
         for name in addresses:
-            if not is_address(values[name]):
+            if not is_hex_address(values[name]):
                 raise SettingsError(f"`{name}` in {path} is not an address", "get the file anew.")
-            values[name] = to_checksum_address(str(values[name]))
+            values[name] = checksummed(str(values[name]))
         values["genesis"] = str(values["genesis"]).lower()
         return cls(**values)  # type: ignore[arg-type]  # each was checked against its field's type
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
-from importlib.resources import as_file, files
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -22,15 +21,17 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexBroken, IndexConflict, IndexTorn
 from leasehold.chain._ordered import Applied, Block
-from leasehold.chain._projection import LeaseVersion, MachineVersion, PoolVersion, Projection
-from leasehold.chain._queries import Queries, only
+from leasehold.chain._projection import Projection
+from leasehold.chain._queries import Queries
+from leasehold.chain._records import PoolRecord
+from leasehold.chain._rows import only
 from leasehold.chain._tables import Amount
+from leasehold.chain._versions import LeaseVersion, MachineVersion
 from leasehold.chain._watcher import EventWatcher, Item
 from leasehold.errors import SettingsError
 
 T = TypeVar("T")
 _KNOWN_BLOCKS = 4_000
-_VERSIONS = "chain_version"  # the table in which Alembic keeps which form the tables have
 _BUSY_SECONDS = 30
 _ROWS_A_STATEMENT = 250  # 3,000 parameters; SQLite takes 32,766
 _WRITES = "leasehold_writes"
@@ -74,7 +75,7 @@ class Indexer(Queries):
         await self.aclose()
 
     async def open(self) -> None:
-        """Migrates the database and finds the cursor."""
+        """Makes the tables where they are missing, or of another form, and finds the cursor."""
         await self._in_thread(self._open)
 
     async def aclose(self) -> None:
@@ -129,8 +130,8 @@ class Indexer(Queries):
 
     def _open(self) -> None:
         with self._writer.begin() as connection:
-            if not up_to_date(connection):
-                migrate(connection)
+            if not tables.up_to_date(connection):
+                tables.make_anew(connection)
             self._pool = self._find_pool(connection)
             self._cursor = _cursor(connection, self._pool)
 
@@ -271,9 +272,9 @@ class _Latest:
             return int(credit["credit_balance"])
         return int(debit["debit_balance"])
 
-    def pool(self) -> PoolVersion | None:
+    def pool(self) -> PoolRecord | None:
         row = self._newest(tables.states, sa.true())
-        return None if row is None else PoolVersion(**only(PoolVersion, row))
+        return None if row is None else PoolRecord(**only(PoolRecord, row))
 
     def params(self, version: int) -> Mapping[str, Any]:
         row = self._newest(tables.params, tables.params.c.version == version)
@@ -291,32 +292,6 @@ class _Latest:
         query = sa.select(table).where(table.c.pool == self._pool, where).order_by(*order).limit(1)
         row = self._connection.execute(query).mappings().one_or_none()
         return None if row is None else dict(row)
-
-
-def up_to_date(connection: sa.Connection) -> bool:
-    """Whether the tables have this version's form. Alembic would know, too, and take 0.3 s to be imported."""
-    if not sa.inspect(connection).has_table(_VERSIONS):
-        return False
-    found = connection.scalars(sa.text(f"SELECT version_num FROM {_VERSIONS}")).all()
-    versions = (files("leasehold.chain") / "migrations" / "versions").iterdir()
-    newest = max(each.name.partition("_")[0] for each in versions if each.name[0].isdigit())
-    return found == [newest]
-
-
-def migrate(connection: sa.Connection, revision: str = "head") -> None:
-    """Brings the tables to this version's form, or to that of another revision (`base`: none at all)."""
-    from alembic import command
-    from alembic.config import Config
-
-    with as_file(files("leasehold.chain") / "migrations") as folder:
-        config = Config()
-        config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        config.set_main_option("path_separator", "os")
-        config.attributes["connection"] = connection
-        if revision == "base":
-            command.downgrade(config, revision)
-        else:
-            command.upgrade(config, revision)
 
 
 def _engine_options(url: sa.URL) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from events alone:
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -32,6 +32,8 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._generated import events as ev
 from leasehold.chain._index_errors import IndexBroken
 from leasehold.chain._log import Event, LogMeta
+from leasehold.chain._records import PoolRecord
+from leasehold.chain._rows import LOG_INDEX_BITS
 from leasehold.chain._types import (
     CELLS_PER_GPU,
     ZERO_ADDRESS,
@@ -39,94 +41,16 @@ from leasehold.chain._types import (
     LeaseState,
     MachineStatus,
 )
+from leasehold.chain._versions import LeaseVersion, MachineVersion
 
 SPOT = 1
 _CACHED = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class MachineVersion:
-    """A row of `chain_machines`, without its place."""
-
-    machine: int
-    provider: str
-    operator: str
-    status: int
-    delisted: bool
-    under_staked: bool
-    stalled: bool
-    gpus: int
-    smallest_share: int
-    revision: int
-    params: int
-    stake: int
-    leased: int
-    withheld: int
-    retired_at: int
-    price: int
-    spot_price: int
-    min_duration: int
-    max_duration: int
-    trial: int
-    available_until_day: int
-    hardware: bytes
-    contact: bytes
-    down_since: int = 0
-    held_from: int = 0
-    held_to: int = 0
-    held_until: int = 0
-    last_verified: int = 0
-    pending_slashes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseVersion:
-    """A row of `chain_leases`, without its place."""
-
-    lease: int
-    tenant: str
-    machine: int
-    placement: int
-    state: int
-    spot: bool
-    noticed: bool
-    opened_at: int
-    start: int
-    end: int
-    deposit: int
-    price: int
-    revision: int
-    params: int
-    backup: bytes
-    workload: bytes
-    endpoint: bytes
-    result: bytes
-    reason: bytes
-    paid: int
-    fee: int
-    refunded: int
-    paused: int = 0
-    segment_start: int = 0
-    segment_settled: int = 0
-    backup_lease: int = 0
-    author: str = ZERO_ADDRESS
-
-
-@dataclass(frozen=True, slots=True)
-class PoolVersion:
-    """A row of `chain_states`, without its place."""
-
-    paused: bool = False
-    gated: bool = False
-    treasury: str = ZERO_ADDRESS
-    owner: str = ZERO_ADDRESS
-    pending_owner: str = ZERO_ADDRESS
-
-
 _PLACE = frozenset({"pool", "place", "event", "tx_hash"})
 _MACHINE = tuple(field.name for field in fields(MachineVersion))
 _LEASE = tuple(field.name for field in fields(LeaseVersion))
-_POOL = tuple(field.name for field in fields(PoolVersion))
+_POOL = tuple(field.name for field in fields(PoolRecord))
 
 
 class Latest(Protocol):
@@ -135,7 +59,7 @@ class Latest(Protocol):
     def machine(self, machine: int) -> MachineVersion: ...
     def lease(self, lease: int) -> LeaseVersion: ...
     def balance(self, account: str) -> int: ...
-    def pool(self) -> PoolVersion | None: ...
+    def pool(self) -> PoolRecord | None: ...
     def params(self, version: int) -> Mapping[str, Any]: ...
     def version(self, table: sa.Table, subject: Mapping[str, object]) -> Mapping[str, Any] | None: ...
 
@@ -243,7 +167,7 @@ class Projection:
         """`amount` leaves `debit` and reaches `credit`; None is whatever is no account of the ledger."""
         if not amount:
             return
-        place = log.block_number << tables.LOG_INDEX_BITS | log.log_index  # for every move: no call
+        place = log.block_number << LOG_INDEX_BITS | log.log_index  # for every move: no call
         left = None if debit is None else self._add(debit, -amount)
         reached = None if credit is None else self._add(credit, amount)
         tx_hash = bytes.fromhex(log.tx_hash[2:])
@@ -548,11 +472,11 @@ class Projection:
         before = pending[-1] if pending else self._latest.params(e.version)
         self._put_row(tables.params.name, e, {**before, "cancelled": True})
 
-    def _pool_version(self) -> PoolVersion:
+    def _pool_version(self) -> PoolRecord:
         pending = self.rows[tables.states.name]
         if pending:
-            return PoolVersion(**{name: pending[-1][name] for name in _POOL})
-        return self._latest.pool() or PoolVersion()
+            return PoolRecord(**{name: pending[-1][name] for name in _POOL})
+        return self._latest.pool() or PoolRecord()
 
     def _put_pool(self, e: Event, **changes: object) -> None:
         after = replace(self._pool_version(), **changes)  # type: ignore[arg-type]  # named below

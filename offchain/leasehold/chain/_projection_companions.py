@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._generated import events as ev
 from leasehold.chain._log import Event
+from leasehold.chain._rows import SEAT_BYTES
 from leasehold.chain._types import ZERO_ADDRESS, ZERO_DIGEST, FaultKind, FaultState, RoundState
 
 Row = dict[str, Any]
-SEAT_BYTES = 4
 
 
 class Rows(Protocol):

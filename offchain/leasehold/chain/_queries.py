@@ -6,21 +6,18 @@ They read only what is committed, beside the one who writes. Filters that are le
 import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
 from leasehold.chain._contract import code
-from leasehold.chain._projection_companions import SEAT_BYTES
 from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
     FaultRecord,
     LeaseRecord,
     Ledger,
-    LedgerEntry,
     LicenceRecord,
     LossRecord,
     MachineRecord,
@@ -33,19 +30,19 @@ from leasehold.chain._records import (
     ServiceRecord,
     VoteRecord,
 )
-from leasehold.chain._types import (
-    FaultKind,
-    FaultState,
-    Lease,
-    LeaseState,
-    Machine,
-    MachineStatus,
-    Params,
-    RoundState,
-    Terms,
+from leasehold.chain._rows import (
+    LOG_INDEX_BITS,
+    coded,
+    fault_record,
+    lease_record,
+    ledger_entry,
+    machine_record,
+    only,
+    params_record,
+    round_record,
 )
+from leasehold.chain._types import LeaseState
 
-T = TypeVar("T", ServiceRecord, LicenceRecord)
 _ENTRIES = 4  # more than one event makes of the ledger's
 
 
@@ -60,12 +57,12 @@ class Queries:
         """All machines, retired ones included, by id."""
         table = tables.machines
         where = [] if provider is None else [table.c.provider == provider]
-        return [_machine_record(row) for row in await self._newest(table, "machine", where)]
+        return [machine_record(row) for row in await self._newest(table, "machine", where)]
 
     async def machine(self, machine: int) -> MachineRecord | None:
         table = tables.machines
         rows = await self._newest(table, "machine", [table.c.machine == machine])
-        return _machine_record(rows[0]) if rows else None
+        return machine_record(rows[0]) if rows else None
 
     async def hardware_of(self, machine: int, revision: int) -> bytes | None:
         """The digest of what a revision of the machine was declared to be."""
@@ -92,12 +89,12 @@ class Queries:
         if live is not None:
             states = [int(state) for state in LeaseState if state.live]
             where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
-        return [_lease_record(row) for row in await self._newest(table, "lease", where)]
+        return [lease_record(row) for row in await self._newest(table, "lease", where)]
 
     async def lease(self, lease: int) -> LeaseRecord | None:
         table = tables.leases
         rows = await self._newest(table, "lease", [table.c.lease == lease])
-        return _lease_record(rows[0]) if rows else None
+        return lease_record(rows[0]) if rows else None
 
     async def lease_history(self, lease: int) -> list[LeaseRecord]:
         """What the lease was after each of its events, oldest first; empty where there is no such lease."""
@@ -105,7 +102,7 @@ class Queries:
         query = (
             sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
         )
-        return [_lease_record(row) for row in await self._rows(query)]
+        return [lease_record(row) for row in await self._rows(query)]
 
     async def workload_since(self, lease: int) -> int | None:
         """The block in which the lease's workload, as it is now, was named."""
@@ -115,7 +112,7 @@ class Queries:
         )
         rows = await self._rows(query.order_by(table.c.place.desc()))
         same = itertools.takewhile(lambda row: row["workload"] == rows[0]["workload"], rows)
-        return min((row["place"] >> tables.LOG_INDEX_BITS for row in same), default=None)
+        return min((row["place"] >> LOG_INDEX_BITS for row in same), default=None)
 
     async def ledger(self, account: str, *, last: int | None = None) -> Ledger:
         """The account's balance and its movements, or the `last` of them."""
@@ -127,7 +124,7 @@ class Queries:
             .limit(last)
         )
         rows = await self._rows(query)
-        entries = tuple(_ledger_entry(row, account) for row in reversed(rows))
+        entries = tuple(ledger_entry(row, account) for row in reversed(rows))
         return Ledger(account, entries[-1].balance if entries else 0, entries)
 
     async def balances(self) -> dict[str, int]:
@@ -159,7 +156,7 @@ class Queries:
 
     async def params(self) -> list[ParamsRecord]:
         """Every version of the pool's rules, proposed and cancelled ones too."""
-        return [_params_record(row) for row in await self._newest(tables.params, "version", [])]
+        return [params_record(row) for row in await self._newest(tables.params, "version", [])]
 
     async def pool(self) -> PoolRecord | None:
         """Who runs the pool; None before its first block was indexed."""
@@ -169,11 +166,11 @@ class Queries:
 
     async def faults(self, *, machine: int | None = None) -> list[FaultRecord]:
         """Outages and other faults, by id."""
-        return [_fault_record(row) for row in await self._of(tables.faults, machine=machine)]
+        return [fault_record(row) for row in await self._of(tables.faults, machine=machine)]
 
     async def fault(self, fault: int) -> FaultRecord | None:
         rows = await self._of(tables.faults, fault=fault)
-        return _fault_record(rows[0]) if rows else None
+        return fault_record(rows[0]) if rows else None
 
     async def losses(
         self, *, fault: int | None = None, lease: int | None = None, tenant: str | None = None
@@ -196,11 +193,11 @@ class Queries:
 
     async def rounds(self, *, machine: int | None = None) -> list[RoundRecord]:
         """Verifications, by id."""
-        return [_round_record(row) for row in await self._of(tables.rounds, machine=machine)]
+        return [round_record(row) for row in await self._of(tables.rounds, machine=machine)]
 
     async def round(self, round_: int) -> RoundRecord | None:
         rows = await self._of(tables.rounds, round=round_)
-        return _round_record(rows[0]) if rows else None
+        return round_record(rows[0]) if rows else None
 
     async def votes(self, round_: int) -> list[VoteRecord]:
         """What the seats of a round's committee committed and revealed, by seat."""
@@ -214,11 +211,11 @@ class Queries:
     async def services(self, *, kind: str | None = None) -> list[ServiceRecord]:
         """Services that are on offer, by account and kind."""
         rows = await self._of(tables.services, kind=None if kind is None else code(kind))
-        return [_coded(ServiceRecord, row) for row in rows if any(row["endpoint"])]
+        return [coded(ServiceRecord, row) for row in rows if any(row["endpoint"])]
 
     async def licences(self, *, account: str | None = None) -> list[LicenceRecord]:
         """Licences by account and kind, those that have expired too."""
-        return [_coded(LicenceRecord, row) for row in await self._of(tables.licences, account=account)]
+        return [coded(LicenceRecord, row) for row in await self._of(tables.licences, account=account)]
 
     async def delegates(self, *, account: str | None = None) -> list[DelegateRecord]:
         """Who may act for whom in this pool; those whose delegation was ended are left out."""
@@ -262,121 +259,3 @@ class Queries:
     def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         with self._engine.connect() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
-
-
-def only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that `kind` has fields for."""
-    return {field.name: row[field.name] for field in fields(kind)}
-
-
-def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
-    machine = Machine(
-        id=row["machine"],
-        status=MachineStatus(row["status"]),
-        busy=row["leased"] | row["withheld"],
-        terms=Terms(**only(Terms, row)),
-        **{
-            name: row[name]
-            for name in (
-                "provider",
-                "operator",
-                "delisted",
-                "under_staked",
-                "stalled",
-                "gpus",
-                "smallest_share",
-                "revision",
-                "params",
-                "stake",
-                "leased",
-                "withheld",
-                "retired_at",
-                "down_since",
-                "held_from",
-                "held_to",
-                "held_until",
-                "last_verified",
-                "pending_slashes",
-            )
-        },
-    )
-    return MachineRecord(machine, row["hardware"], row["contact"])
-
-
-def _lease_record(row: Mapping[str, Any]) -> LeaseRecord:
-    lease = Lease(
-        id=row["lease"],
-        state=LeaseState(row["state"]),
-        settled=row["paid"] + row["fee"],
-        segment_start=row["segment_start"] or row["start"],
-        **{
-            name: row[name]
-            for name in (
-                "tenant",
-                "machine",
-                "placement",
-                "spot",
-                "noticed",
-                "start",
-                "end",
-                "deposit",
-                "price",
-                "revision",
-                "params",
-                "backup",
-                "paused",
-                "segment_settled",
-            )
-        },
-    )
-    return LeaseRecord(
-        lease=lease,
-        opened_at=row["opened_at"],
-        workload=row["workload"],
-        endpoint=row["endpoint"],
-        result=row["result"],
-        reason=row["reason"].rstrip(b"\0").decode("ascii", "replace"),
-        paid=row["paid"],
-        fee=row["fee"],
-        refunded=row["refunded"],
-        backup_lease=row["backup_lease"],
-        author=row["author"],
-    )
-
-
-def _ledger_entry(row: Mapping[str, Any], account: str) -> LedgerEntry:
-    place = row["place"]
-    paid, received = row["debit"] == account, row["credit"] == account
-    return LedgerEntry(
-        block=place >> tables.LOG_INDEX_BITS,
-        log_index=place & ((1 << tables.LOG_INDEX_BITS) - 1),
-        kind=row["kind"],
-        amount=row["amount"] * (received - paid),
-        balance=row["credit_balance"] if received else row["debit_balance"],
-        counterparty=row["debit"] if received else row["credit"],
-        lease=row["lease"],
-        machine=row["machine"],
-        tx_hash="0x" + row["tx_hash"].hex(),
-    )
-
-
-def _params_record(row: Mapping[str, Any]) -> ParamsRecord:
-    return ParamsRecord(row["version"], row["in_force_at"], row["cancelled"], Params(**only(Params, row)))
-
-
-def _fault_record(row: Mapping[str, Any]) -> FaultRecord:
-    values = only(FaultRecord, row)
-    return FaultRecord(**{**values, "kind": FaultKind(values["kind"]), "state": FaultState(values["state"])})
-
-
-def _round_record(row: Mapping[str, Any]) -> RoundRecord:
-    seats = row["seats"]
-    drawn = tuple(
-        int.from_bytes(seats[at : at + SEAT_BYTES], "big") for at in range(0, len(seats), SEAT_BYTES)
-    )
-    return RoundRecord(**{**only(RoundRecord, row), "state": RoundState(row["state"]), "seats": drawn})
-
-
-def _coded(record: type[T], row: Mapping[str, Any]) -> T:
-    kind = row["kind"].rstrip(b"\0").decode("ascii", "replace")
-    return record(**{**only(record, row), "kind": kind})

@@ -1,9 +1,21 @@
-"""What the index knows, as frozen dataclasses. Amounts are token units, times unix seconds."""
+"""What the index knows, as frozen dataclasses. Amounts are token units, times unix seconds.
+
+Of those that one row tells as it stands, `_tables` makes the tables.
+"""
 
 from dataclasses import dataclass
 
 from leasehold.chain._ids import cid_from_bytes
-from leasehold.chain._types import FaultKind, FaultState, Lease, Machine, Params, RoundState
+from leasehold.chain._types import (
+    ZERO_ADDRESS,
+    FaultKind,
+    FaultState,
+    Lease,
+    Machine,
+    Params,
+    RoundState,
+    Uint256,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +99,11 @@ class ParamsRecord:
 class PoolRecord:
     """Who runs the pool. gated: registering takes a licence."""
 
-    paused: bool
-    gated: bool
-    treasury: str
-    owner: str
-    pending_owner: str
+    paused: bool = False
+    gated: bool = False
+    treasury: str = ZERO_ADDRESS
+    owner: str = ZERO_ADDRESS
+    pending_owner: str = ZERO_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +126,12 @@ class FaultRecord:
     filed_at: int
     deadline: int
     bps: int
-    amount: int
-    pot: int
-    reported: int
-    rest: int
+    amount: Uint256
+    pot: Uint256
+    reported: Uint256
+    rest: Uint256
     sink: str
-    compensated: int
+    compensated: Uint256
     rules: int
 
 
@@ -130,8 +142,8 @@ class LossRecord:
     fault: int
     lease: int
     tenant: str
-    part: int
-    amount: int
+    part: Uint256
+    amount: Uint256
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +156,7 @@ class ChallengeRecord:
     machine: int
     challenger: str
     lease: int
-    bond: int
+    bond: Uint256
     at: int
     answered_at: int
     ended_at: int
@@ -162,8 +174,8 @@ class SeatRecord:
 
     seat: int
     validator: str
-    stake: int
-    level: int
+    stake: Uint256
+    level: Uint256
     joined_at: int
     leaves_at: int
     exited: bool
@@ -181,7 +193,7 @@ class RoundRecord:
     requested_at: int
     block: int
     misses: int
-    fee: int
+    fee: Uint256
     seats: tuple[int, ...]
     commit_until: int
     reveal_until: int
@@ -212,7 +224,7 @@ class RatingRecord:
     tenant: str
     stars: int
     comment: bytes
-    fee: int
+    fee: Uint256
     at: int
 
 
@@ -243,11 +255,11 @@ class DelegateRecord:
 
     account: str
     delegate: str
-    cap: int
+    cap: Uint256
     period: int
     expiry: int
     since: int
-    spent: int
+    spent: Uint256
 
     def spent_at(self, now: int) -> int:
         """What of the cap is used up at `now`."""
@@ -262,9 +274,9 @@ class OfferRecord:
     """
 
     provider: str
-    word: int
-    mask: int
-    nonce: int
+    word: Uint256
+    mask: Uint256
+    nonce: Uint256
     lease: int
 
     def spoiled(self, nonce: int) -> bool:

@@ -5,16 +5,22 @@ never changed. `place = block << 24 | log index` orders them. What holds now is 
 deleting the versions from its first place on; nothing else has to be undone. What is read from block 0 is therefore
 row for row what was indexed as it happened.
 
-`pool` stands for chain id, genesis hash and controller, which are written out once in `chain_pools`.
+A table has the columns of the record or version (`_records`, `_versions`) that its rows hold, and those of their
+place. `pool` stands for chain id, genesis hash and controller, which are written out once in `chain_pools`.
+
+All of it can be read from the chain again. So there is no way from one form of the tables to the next: an index of
+another form than `SCHEMA` is emptied, and filled anew.
 """
 
-from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from enum import IntEnum
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Dialect,
     ForeignKey,
     Index,
@@ -25,10 +31,29 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    inspect,
+    select,
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-LOG_INDEX_BITS = 24
+from leasehold.chain._records import (
+    ChallengeRecord,
+    DelegateRecord,
+    FaultRecord,
+    LicenceRecord,
+    LossRecord,
+    OfferRecord,
+    ParamsRecord,
+    PoolRecord,
+    RatingRecord,
+    RoundRecord,
+    SeatRecord,
+    ServiceRecord,
+    VoteRecord,
+)
+from leasehold.chain._rows import LOG_INDEX_BITS
+from leasehold.chain._types import Uint256
+from leasehold.chain._versions import SCHEMA, LeaseVersion, MachineVersion
 
 
 def place_of(block: int, log_index: int = 0) -> int:
@@ -65,28 +90,60 @@ metadata = MetaData(
     }
 )
 
+_TYPES: dict[Any, TypeEngine[Any]] = {
+    int: BigInteger(),
+    Uint256: Amount(),
+    bool: Boolean(),
+    str: String(42),  # an account
+    bytes: LargeBinary(),
+}
+"""How a field of that type is kept."""
 
-def _pool(*, primary_key: bool = True) -> Column[int]:
-    return Column("pool", Integer, ForeignKey("chain_pools.id"), primary_key=primary_key, autoincrement=False)
+
+def _column(name: str, kind: Any, *, key: bool = False) -> Column[Any]:
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        kind = int
+    return Column(name, _TYPES[kind], primary_key=key, autoincrement=False, nullable=False)
 
 
-def _versions(name: str, subject: str | tuple[str, ...] | None, columns: Sequence[Column[Any]]) -> Table:
+def _columns(kind: type, /, **stored: type) -> list[Column[Any]]:
+    """A column for each field of a dataclass; of a field that is one itself, for each of its fields.
+
+    stored: types of fields that are kept as something else than they are.
+    """
+    columns = []
+    for field in fields(kind):
+        if is_dataclass(field.type) and isinstance(field.type, type):
+            columns += _columns(field.type)
+        else:
+            columns.append(_column(field.name, stored.get(field.name, field.type)))
+    return columns
+
+
+def _pool() -> Column[int]:
+    return Column("pool", Integer, ForeignKey("chain_pools.id"), primary_key=True, autoincrement=False)
+
+
+def _versions(name: str, kind: type, subject: tuple[str, ...], /, **stored: type) -> Table:
     """A table of versions: keyed by place, found by subject, which `subject_of` gives back."""
     table = Table(
         name,
         metadata,
         _pool(),
-        Column("place", BigInteger, primary_key=True, autoincrement=False),
-        *columns,
+        _column("place", int, key=True),
+        *_columns(kind, **stored),
         Column("event", String(32), nullable=False),
         Column("tx_hash", LargeBinary(32), nullable=False),
         sqlite_with_rowid=False,
+        info={"subject": subject},
     )
-    if subject is not None:
-        names = (subject,) if isinstance(subject, str) else subject
-        table.info["subject"] = names
-        Index(None, table.c.pool, *(table.c[each] for each in names), table.c.place)
+    if subject:
+        _index(table, *subject, "place")
     return table
+
+
+def _index(table: Table, *names: str) -> None:
+    Index(None, table.c.pool, *(table.c[name] for name in names))
 
 
 def subject_of(table: Table) -> tuple[str, ...]:
@@ -95,25 +152,7 @@ def subject_of(table: Table) -> tuple[str, ...]:
     return names
 
 
-def _integer(name: str) -> Column[int]:
-    return Column(name, BigInteger, nullable=False)
-
-
-def _amount(name: str) -> Column[int]:
-    return Column(name, Amount, nullable=False)
-
-
-def _flag(name: str) -> Column[bool]:
-    return Column(name, Boolean, nullable=False)
-
-
-def _account(name: str) -> Column[str]:
-    return Column(name, String(42), nullable=False)
-
-
-def _digest(name: str) -> Column[bytes]:
-    return Column(name, LargeBinary(32), nullable=False)
-
+version = Table("chain_version", metadata, Column("version_num", String(32), primary_key=True))
 
 pools = Table(
     "chain_pools",
@@ -129,18 +168,18 @@ cursors = Table(
     "chain_cursors",
     metadata,
     _pool(),
-    _integer("number"),
+    _column("number", int),
     Column("hash", String(66), nullable=False),
-    _integer("timestamp"),
+    _column("timestamp", int),
 )
 
 blocks = Table(
     "chain_blocks",
     metadata,
     _pool(),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    _column("number", int, key=True),
     Column("hash", String(66), nullable=False),
-    _integer("timestamp"),
+    _column("timestamp", int),
     sqlite_with_rowid=False,
 )
 
@@ -150,12 +189,12 @@ ledger = Table(
     "chain_ledger",
     metadata,
     _pool(),
-    Column("place", BigInteger, primary_key=True, autoincrement=False),
+    _column("place", int, key=True),
     Column("entry", Integer, primary_key=True, autoincrement=False),
     Column("kind", String(16), nullable=False),
     Column("debit", String(42)),
     Column("credit", String(42)),
-    _amount("amount"),
+    _column("amount", Uint256),
     Column("debit_balance", Amount),
     Column("credit_balance", Amount),
     Column("lease", BigInteger),
@@ -163,285 +202,40 @@ ledger = Table(
     Column("tx_hash", LargeBinary(32), nullable=False),
     sqlite_with_rowid=False,
 )
-Index(None, ledger.c.pool, ledger.c.debit, ledger.c.place, ledger.c.entry)
-Index(None, ledger.c.pool, ledger.c.credit, ledger.c.place, ledger.c.entry)
+_index(ledger, "debit", "place", "entry")
+_index(ledger, "credit", "place", "entry")
 
-machines = _versions(
-    "chain_machines",
-    "machine",
-    [
-        _integer("machine"),
-        _account("provider"),
-        _account("operator"),
-        _integer("status"),
-        _flag("delisted"),
-        _flag("under_staked"),
-        _flag("stalled"),
-        _integer("gpus"),
-        _integer("smallest_share"),
-        _integer("revision"),
-        _integer("params"),
-        _amount("stake"),
-        _amount("leased"),
-        _amount("withheld"),
-        _integer("retired_at"),
-        _amount("price"),
-        _amount("spot_price"),
-        _integer("min_duration"),
-        _integer("max_duration"),
-        _integer("trial"),
-        _integer("available_until_day"),
-        _digest("hardware"),
-        _digest("contact"),
-        _integer("down_since"),
-        _integer("held_from"),
-        _integer("held_to"),
-        _integer("held_until"),
-        _integer("last_verified"),
-        _integer("pending_slashes"),
-    ],
-)
-
-leases = _versions(
-    "chain_leases",
-    "lease",
-    [
-        _integer("lease"),
-        _account("tenant"),
-        _integer("machine"),
-        _integer("placement"),
-        _integer("state"),
-        _flag("spot"),
-        _flag("noticed"),
-        _integer("opened_at"),
-        _integer("start"),
-        _integer("end"),
-        _amount("deposit"),
-        _amount("price"),
-        _integer("revision"),
-        _integer("params"),
-        _digest("backup"),
-        _digest("workload"),
-        _digest("endpoint"),
-        Column("result", LargeBinary, nullable=False),
-        _digest("reason"),
-        _amount("paid"),
-        _amount("fee"),
-        _amount("refunded"),
-        _integer("paused"),
-        _integer("segment_start"),
-        _amount("segment_settled"),
-        _integer("backup_lease"),
-        _account("author"),
-    ],
-)
-Index(None, leases.c.pool, leases.c.tenant, leases.c.lease)
-Index(None, leases.c.pool, leases.c.machine, leases.c.lease)
-
-params = _versions(
-    "chain_params",
-    "version",
-    [
-        _integer("version"),
-        _integer("in_force_at"),
-        _flag("cancelled"),
-        _amount("min_stake_per_gpu"),
-        *(
-            _integer(name)
-            for name in (
-                "fee_bps",
-                "hold_fee_bps",
-                "max_slash_bps",
-                "start_window",
-                "notice_seconds",
-                "penalty_seconds",
-                "claim_lag",
-                "challenge_window",
-                "filing_window",
-                "appeal_window",
-                "ruling_window",
-                "unstake_delay",
-                "reverify_interval",
-                "committee_size",
-            )
-        ),
-        _amount("bond"),
-        _amount("seat_stake"),
-        _amount("verification_fee"),
-        _account("arbiter"),
-        _account("sink"),
-    ],
-)
-
-states = _versions(
-    "chain_states",
-    None,
-    [
-        _flag("paused"),
-        _flag("gated"),
-        _account("treasury"),
-        _account("owner"),
-        _account("pending_owner"),
-    ],
-)
+machines = _versions("chain_machines", MachineVersion, ("machine",))
+leases = _versions("chain_leases", LeaseVersion, ("lease",))
+_index(leases, "tenant", "lease")
+_index(leases, "machine", "lease")
+params = _versions("chain_params", ParamsRecord, ("version",))
+states = _versions("chain_states", PoolRecord, ())
 
 # ------------------------------------------------------------------------------------------- companions, delegates
 
-faults = _versions(
-    "chain_faults",
-    "fault",
-    [
-        _integer("fault"),
-        _integer("machine"),
-        _integer("kind"),
-        _integer("state"),
-        _integer("from_"),
-        _integer("to"),
-        _integer("opened_at"),
-        _integer("filed_at"),
-        _integer("deadline"),
-        _integer("bps"),
-        _amount("amount"),
-        _amount("pot"),
-        _amount("reported"),
-        _amount("rest"),
-        _account("sink"),
-        _amount("compensated"),
-        _integer("rules"),
-    ],
-)
-Index(None, faults.c.pool, faults.c.machine, faults.c.fault)
+faults = _versions("chain_faults", FaultRecord, ("fault",))
+_index(faults, "machine", "fault")
 
 # What a fault cost the tenant of a lease, and what it got.
-losses = _versions(
-    "chain_losses",
-    ("fault", "lease"),
-    [_integer("fault"), _integer("lease"), _account("tenant"), _amount("part"), _amount("amount")],
-)
-Index(None, losses.c.pool, losses.c.tenant, losses.c.place)
+losses = _versions("chain_losses", LossRecord, ("fault", "lease"))
+_index(losses, "tenant", "place")
 
 # Found by machine, on which one challenge stands at a time.
-challenges = _versions(
-    "chain_challenges",
-    "machine",
-    [
-        _integer("challenge"),
-        _integer("machine"),
-        _account("challenger"),
-        _integer("lease"),
-        _amount("bond"),
-        _integer("at"),
-        _integer("answered_at"),
-        _integer("ended_at"),
-        _integer("fault"),
-    ],
-)
-Index(None, challenges.c.pool, challenges.c.challenge, challenges.c.place)
-
-seats = _versions(
-    "chain_seats",
-    "seat",
-    [
-        _integer("seat"),
-        _account("validator"),
-        _amount("stake"),
-        _amount("level"),
-        _integer("joined_at"),
-        _integer("leaves_at"),
-        _flag("exited"),
-    ],
-)
-
-rounds = _versions(
-    "chain_rounds",
-    "round",
-    [
-        _integer("round"),
-        _integer("machine"),
-        _integer("revision"),
-        _account("requester"),
-        _integer("state"),
-        _integer("requested_at"),
-        _integer("block"),
-        _integer("misses"),
-        _amount("fee"),
-        Column("seats", LargeBinary, nullable=False),  # four bytes each
-        _integer("commit_until"),
-        _integer("reveal_until"),
-        _digest("spec"),
-        _integer("score"),
-        _integer("agreed"),
-    ],
-)
-Index(None, rounds.c.pool, rounds.c.machine, rounds.c.round)
-
-votes = _versions(
-    "chain_votes",
-    ("round", "seat"),
-    [
-        _integer("round"),
-        _integer("seat"),
-        _digest("commitment"),
-        _flag("revealed"),
-        _flag("passed"),
-        _digest("spec"),
-        _integer("score"),
-    ],
-)
-
-ratings = _versions(
-    "chain_ratings",
-    "lease",
-    [
-        _integer("lease"),
-        _account("provider"),
-        _account("tenant"),
-        _integer("stars"),
-        _digest("comment"),
-        _amount("fee"),
-        _integer("at"),
-    ],
-)
-Index(None, ratings.c.pool, ratings.c.provider, ratings.c.lease)
-
-services = _versions(
-    "chain_services",
-    ("account", "kind"),
-    [
-        _account("account"),
-        _digest("kind"),
-        _digest("endpoint"),
-        Column("peer_id", LargeBinary, nullable=False),
-        _integer("at"),
-    ],
-)
-
-licences = _versions(
-    "chain_licences",
-    ("account", "kind"),
-    [_account("account"), _digest("kind"), _integer("seats"), _integer("expires_at")],
-)
-
-delegates = _versions(
-    "chain_delegates",
-    ("account", "delegate"),
-    [
-        _account("account"),
-        _account("delegate"),
-        _amount("cap"),
-        _integer("period"),
-        _integer("expiry"),
-        _integer("since"),
-        _amount("spent"),
-    ],
-)
+challenges = _versions("chain_challenges", ChallengeRecord, ("machine",))
+_index(challenges, "challenge", "place")
+seats = _versions("chain_seats", SeatRecord, ("seat",))
+rounds = _versions("chain_rounds", RoundRecord, ("round",), seats=bytes)  # four bytes each
+_index(rounds, "machine", "round")
+votes = _versions("chain_votes", VoteRecord, ("round", "seat"))
+ratings = _versions("chain_ratings", RatingRecord, ("lease",))
+_index(ratings, "provider", "lease")
+services = _versions("chain_services", ServiceRecord, ("account", "kind"), kind=bytes)
+licences = _versions("chain_licences", LicenceRecord, ("account", "kind"), kind=bytes)
+delegates = _versions("chain_delegates", DelegateRecord, ("account", "delegate"))
 
 # Bits of offers that are used or cancelled, and by which lease if the version is of a use.
-offers = _versions(
-    "chain_offers",
-    ("provider", "word"),
-    [_account("provider"), _amount("word"), _amount("mask"), _amount("nonce"), _integer("lease")],
-)
+offers = _versions("chain_offers", OfferRecord, ("provider", "word"))
 
 COMPANIONS = (
     faults,
@@ -458,3 +252,19 @@ COMPANIONS = (
 )
 VERSIONED = (ledger, machines, leases, params, states, *COMPANIONS)
 EVERYTHING = (pools, cursors, blocks, *VERSIONED)
+
+
+def up_to_date(connection: Connection) -> bool:
+    """Whether the tables have this form."""
+    known = inspect(connection).has_table(version.name)
+    return known and connection.scalars(select(version.c.version_num)).all() == [SCHEMA]
+
+
+def make_anew(connection: Connection) -> None:
+    """Make the tables, in place of those of another form and all that is in them. Others' tables stay as they are."""
+    known = [name for name in inspect(connection).get_table_names() if name.startswith("chain_")]
+    before = MetaData()
+    before.reflect(connection, only=known)
+    before.drop_all(connection)
+    metadata.create_all(connection)
+    connection.execute(version.insert().values(version_num=SCHEMA))

@@ -6,8 +6,10 @@ a GPU). Addresses are checksummed strings, digests 32 bytes.
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Annotated
 
-from eth_utils.crypto import keccak
+Uint256 = Annotated[int, "of up to 256 bits"]
+"""An integer that SQLite's, of 64 bits, may not hold: the index keeps its digits."""
 
 ZERO_ADDRESS = "0x" + "00" * 20
 ZERO_DIGEST = bytes(32)
@@ -142,7 +144,7 @@ class LeaseRequest:
 class Params:
     """A pool's rules. Fractions in bps, windows and delays in seconds, stake in token units."""
 
-    min_stake_per_gpu: int
+    min_stake_per_gpu: Uint256
     fee_bps: int
     hold_fee_bps: int
     max_slash_bps: int
@@ -155,10 +157,10 @@ class Params:
     appeal_window: int
     ruling_window: int
     unstake_delay: int
-    bond: int
+    bond: Uint256
     reverify_interval: int
-    seat_stake: int
-    verification_fee: int
+    seat_stake: Uint256
+    verification_fee: Uint256
     committee_size: int
     arbiter: str = ZERO_ADDRESS
     sink: str = ZERO_ADDRESS
@@ -423,6 +425,7 @@ class Receipt:
 def backup_digest(machine: int, revision: int, placement: int, workload: bytes) -> bytes:
     """What a lease stores of its standby (`LeaseRequest.backup`), and `Pool.failover` takes apart again."""
     from eth_abi.abi import encode as abi_encode
+    from eth_utils.crypto import keccak
 
     return keccak(
         abi_encode(["uint32", "uint16", "uint16", "bytes32"], [machine, revision, placement, workload])
@@ -441,6 +444,7 @@ def commitment(
 ) -> bytes:
     """What a validator commits to in a verification; `Committee.reveal` takes the same values."""
     from eth_abi.abi import encode as abi_encode
+    from eth_utils.crypto import keccak
 
     types = ["uint256", "address", "uint256", "uint32", "bool", "bytes32", "uint16", "bytes32"]
     return keccak(abi_encode(types, [chain_id, controller, round_, seat, passed, spec, score, salt]))

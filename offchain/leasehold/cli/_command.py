@@ -145,7 +145,7 @@ class Invocation:
                     f"{self.password_file}: {reason}; name another with --password-file."
                 ) from error
         if self.settings.password is not None:
-            return self.settings.password.get_secret_value()
+            return self.settings.password
         try:
             return ask_password(f"Password of wallet {name}", twice=choose)
         except NobodyThere:

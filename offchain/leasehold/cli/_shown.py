@@ -5,18 +5,8 @@ from __future__ import annotations
 from leasehold.market import Listing, format_amount, format_share, format_size, machine_state, rentable_cells
 
 MACHINE_COLUMNS = (
-    "id",
-    "model",
-    ">free",
-    ">least",
-    ">mem",
-    ">cores",
-    ">ram",
-    ">disk",
-    "in",
-    "state",
-    ">price",
-)
+    "id", "model", ">free", ">least", ">mem", ">cores", ">ram", ">disk", "in", "state", ">price",
+)  # fmt: skip
 
 
 def machine_row(listing: Listing) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import argument, option
 from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
-from leasehold.market import MACHINES, machine_json, parse_search, sort
+from leasehold.client import search_at_a_glance
+from leasehold.market import MACHINES, Listing, Money, machine_json, parse_search, sort
 
 
 @shared(ANSWERS, ignore_unknown_options=True)  # a term may begin with `-`, which negates it and is no option
@@ -24,24 +24,36 @@ async def machines(
 
     Fields: FIELDS.
     """
-    terms = " ".join(search or ())
-    parse_search(terms)
+    query = " ".join(search or ())
+    parse_search(query)
     sort((), by)
-    async with open_session(call, account=False) as client:
-        listings = await client.search(terms, by=by, retired=everything)
-        call.out.listing(
-            [machine_json(listing) for listing in listings],
-            MACHINE_COLUMNS,
-            [machine_row(listing) for listing in listings],
-            empty="No machine matches: widen the search."
-            if await client.search(retired=everything)
-            else "The pool has no machine yet: look again later.",
-        )
-        for listing in listings:
-            if listing.missing and not call.out.as_json:
-                call.out.warn(f"Machine {listing.id}: {listing.missing}")
-        if listings and not call.out.as_json:
-            call.out.say(f"Prices are in {client.money.symbol} an hour for a whole GPU (or CPU unit).")
+    listings = await _search(call, query, by, everything)
+    call.out.listing(
+        [machine_json(listing) for listing in listings],
+        MACHINE_COLUMNS,
+        [machine_row(listing) for listing in listings],
+        empty="No machine matches: widen the search."
+        if query and not listings and await _search(call, "", by, everything)
+        else "The pool has no machine yet: look again later.",
+    )
+    for listing in listings:
+        if listing.missing and not call.out.as_json:
+            call.out.warn(f"Machine {listing.id}: {listing.missing}")
+    if listings and not call.out.as_json:
+        symbol = Money.of(call.deployment).symbol
+        call.out.say(f"Prices are in {symbol} an hour for a whole GPU (or CPU unit).")
+
+
+async def _search(call: Invocation, query: str, by: str, retired: bool) -> list[Listing]:
+    """At a glance if all is there; else by a session, which catches up with the chain and fetches what is missing."""
+    node, *_ = call.settings.rpc
+    listings = await search_at_a_glance(call.home, call.deployment, node, query, by=by, retired=retired)
+    if listings is None:
+        from leasehold.cli._carrying_out import open_session
+
+        async with open_session(call, account=False) as client:
+            listings = await client.search(query, by=by, retired=retired)
+    return listings
 
 
 machines.__doc__ = (machines.__doc__ or "").replace("FIELDS", ", ".join(sorted(MACHINES.fields)))

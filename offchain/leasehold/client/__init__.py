@@ -7,404 +7,409 @@ async with connect("pool.json", wallet="me", password="…") as pool:
 Nothing here prints, asks, or reads the environment: the command line is one face of it.
 """
 
-from leasehold.client._address import (
-    parse_address,
-)
-from leasehold.client._challenging import (
-    ChallengeMachine,
-    ChallengePlan,
-    MachineChallenged,
-    ProvePlan,
-    ProveSilence,
-    SilenceProven,
-)
-from leasehold.client._client import (
-    PoolClient,
-    ProposalMade,
-)
-from leasehold.client._collecting import (
-    Claim,
-    Claimed,
-    ClaimPlan,
-    GiveNotice,
-    GiveNoticePlan,
-    NoticeGiven,
-    ProviderDuty,
-    ProviderStatus,
-    own_leases,
-    own_machines,
-    provider_status,
-)
-from leasehold.client._connect import (
-    DEFAULT_HOME,
-    DEFAULT_IPFS,
-    DEFAULT_RPC,
-    Connecting,
-    connect,
-)
-from leasehold.client._delegates import (
-    AllowDelegate,
-    AllowDelegatePlan,
-    DelegateAllowed,
-    DelegateRevoked,
-    RevokeDelegate,
-    RevokeDelegatePlan,
-    delegates_of,
-)
-from leasehold.client._duties import (
-    OUTAGE_SCALE,
-    AnswerChallenge,
-    AnswerPlan,
-    Appeal,
-    AppealFiled,
-    AppealPlan,
-    ChallengeAnswered,
-    OutageReported,
-    Recovered,
-    RecoverMachine,
-    RecoverPlan,
-    ReportOutage,
-    ReportOutagePlan,
-    tended,
-)
-from leasehold.client._errors import (
-    AmountsMissing,
-    CannotAct,
-    ChangesNothing,
-    DescribesAnother,
-    LedgerNotCovered,
-    NoDelegate,
-    NoPrice,
-    NoSuchShare,
-    NothingToDo,
-    NotItsKeeper,
-    OperatorOnly,
-    PlanStale,
-    PlanUsed,
-    ShareNotKeptApart,
-    StakeStillLocked,
-)
-from leasehold.client._faults import (
-    PROVE_TIME,
-    ROLL_AFTER,
-    answer_until,
-    applicable,
-    arbiter_of,
-    current,
-    executable,
-)
-from leasehold.client._group_changes import (
-    AskForSession,
-    AskForSessionPlan,
-    RescueTokens,
-    RotateGroup,
-    RotatePlan,
-)
-from leasehold.client._groups import GroupStanding, group_json, group_rows, make_group, standing_of, successor
-from leasehold.client._index import (
-    alone,
-)
-from leasehold.client._joining import (
-    AddStake,
-    AddStakePlan,
-    AskedTerms,
-    Join,
-    Joined,
-    JoinPlan,
-    MachineStaked,
-    Pinned,
-    Registered,
-    usual_terms,
-)
-from leasehold.client._keeping import (
-    KeepGoing,
-    Keeping,
-    KeepPlan,
-    LeaseKept,
-    LeaseLook,
-    Looked,
-    LookFailed,
-    Next,
-    decide,
-)
-from leasehold.client._lease import (
-    TenantLease,
-)
-from leasehold.client._ledger import (
-    PaidIn,
-    check_ledger,
-    from_ledger,
-    pay_in,
-)
-from leasehold.client._locked_wallet import (
-    LockedWallet,
-    Password,
-)
-from leasehold.client._money import (
-    Approve,
-    ApprovePlan,
-    Deposit,
-    DepositPlan,
-    PaidFromLedger,
-    PaidToLedger,
-    Withdraw,
-    WithdrawPlan,
-)
-from leasehold.client._moving import (
-    FailedOver,
-    Failover,
-    FailoverPlan,
-    Move,
-    Moved,
-    MovePlan,
-    workloads_of,
-)
-from leasehold.client._observer import (
-    Observer,
-    Update,
-)
-from leasehold.client._offers import (
-    CancelOffers,
-    CancelOffersPlan,
-    OfferSigned,
-    OffersTakenBack,
-    SignOffer,
-    SignOfferPlan,
-    quote_request,
-    signed_offers,
-)
-from leasehold.client._on_behalf import (
-    AsDelegate,
-    Proposed,
-    Proposing,
-)
-from leasehold.client._outages import (
-    Outages,
-    outages_of,
-    take_off,
-)
-from leasehold.client._outflow import (
-    Outflow,
-    outflow,
-)
-from leasehold.client._own_machines import (
-    ChangeOperator,
-    ChangeOperatorPlan,
-    Delist,
-    MachineChanged,
-    MachinePlan,
-    OperatorChanged,
-    PublishDocuments,
-    PublishPlan,
-    Relist,
-    Retire,
-    RetirePlan,
-    SetTerms,
-    SetTermsPlan,
-    Unstake,
-    Withhold,
-    WithholdPlan,
-)
-from leasehold.client._owning import (
-    FOREVER,
-    AcceptPool,
-    CancelRules,
-    CancelRulesPlan,
-    CollectFees,
-    CollectFeesPlan,
-    CreatePool,
-    CreatePoolPlan,
-    ExecuteFault,
-    FaultChanged,
-    FaultPlan,
-    HandPoolOver,
-    IssueLicence,
-    Ordered,
-    OrderPlan,
-    PoolMade,
-    ProposeRules,
-    ProposeRulesPlan,
-    RuleOnFault,
-    RulesProposed,
-    SetGated,
-    SetPaused,
-    SetTreasury,
-    rules_with,
-)
-from leasehold.client._plan import Approved, Plan, Plannable, Request, Sent, Step
-from leasehold.client._powers import (
-    QUORUM_VALIDATORS,
-    Power,
-    pool_json,
-    powers_of,
-    proposed_json,
-    quorum_json,
-    quorum_of,
-    quorum_said,
-    table_of_powers,
-)
-from leasehold.client._proposals import (
-    ExecuteProposal,
-    ExecuteProposalPlan,
-    ProposalExecuted,
-    ProposalPlan,
-    ProposalSigned,
-    ProposedCalls,
-    RenewProposal,
-    SessionKept,
-    SignProposal,
-    SignProposalPlan,
-    WorkloadNotBrought,
-    calls_of,
-    check_alive,
-    read_calls,
-    refusal_of,
-)
-from leasehold.client._quorums import (
-    Attest,
-    Attestation,
-    AttestPlan,
-    CollectReward,
-    CollectRewardPlan,
-    FineQuorum,
-    FineQuorumPlan,
-    Gap,
-    OutageSigned,
-    QuorumSettled,
-    SignOutage,
-    SignOutagePlan,
-)
-from leasehold.client._reading import ProposalText, call_json, proposal_json, read_proposal
-from leasehold.client._rent import (
-    HandedOver,
-    LeasesOpened,
-    Rent,
-    Rented,
-    RentPlan,
-    Started,
-    hand_over,
-)
-from leasehold.client._results import (
-    LeaseResults,
-    NoResultsAnyMore,
-    NoResultsYet,
-    PublishedResults,
-    fetch_lease_results,
-    published_results,
-)
-from leasehold.client._rounds import (
-    DrawCommittee,
-    Drawn,
-    DrawPlan,
-    Finalized,
-    FinalizePlan,
-    FinalizeRound,
-    RequestVerification,
-    RequestVerificationPlan,
-    RoundDuty,
-    VerificationAsked,
-    duty_of,
-    round_at,
-)
-from leasehold.client._seats import (
-    LEAVE_DELAY,
-    MATURITY,
-    ExitSeat,
-    ExitSeatPlan,
-    LeaveSeat,
-    LeaveSeatPlan,
-    SeatChanged,
-    SeatEmptied,
-    StakeSeat,
-    StakeSeatPlan,
-    TopUpPlan,
-    TopUpSeat,
-    ValidatorStatus,
-    full_of,
-    seat_at,
-    seat_json,
-    validator_status,
-)
-from leasehold.client._settling import (
-    FaultsSettled,
-    SettledByOthers,
-    SettleFaults,
-    SettleFaultsPlan,
-    Settlement,
-    SettlementDue,
-    SettlementMade,
-)
-from leasehold.client._ssh import (
-    SshDoor,
-    ssh_door,
-)
-from leasehold.client._tenancy import (
-    Close,
-    ClosePlan,
-    Delivered,
-    Ended,
-    Extend,
-    Extended,
-    ExtendPlan,
-    Rate,
-    Rated,
-    RatePlan,
-    Reject,
-    RejectPlan,
-    Resize,
-    Resized,
-    ResizePlan,
-    SetWorkload,
-    SetWorkloadPlan,
-    Trial,
-    Unfetched,
-    WorkloadChanged,
-    agents_word,
-    live_lease,
-    unfetched_results,
-)
-from leasehold.client._tenant_errors import (
-    NotADelegate,
-    NotTheTenant,
-)
-from leasehold.client._transfer import (
-    AcceptLeases,
-    AcceptLeasesPlan,
-    LeaseGiven,
-    LeasesAccepted,
-    Transfer,
-    TransferPlan,
-)
-from leasehold.client._validator_errors import (
-    BadOutage,
-    NoLogs,
-    NoScore,
-    NotAttested,
-    NotOnCommittee,
-    OtherHardware,
-    RevisionUnknown,
-    VoteNotHere,
-)
-from leasehold.client._views import (
-    FaultView,
-    LeaseBill,
-    LeaseView,
-    faults_of,
-    leases_of,
-    view_fault,
-    view_lease,
-)
-from leasehold.client._votes import (
-    CommitPlan,
-    CommitVotes,
-    FalseHardwarePlan,
-    FaultOpened,
-    FileFalseHardware,
-    RevealPlan,
-    RevealVotes,
-    VoteCommitted,
-    VoteRevealed,
-)
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.client._address import (
+        parse_address,
+    )
+    from leasehold.client._challenging import (
+        ChallengeMachine,
+        ChallengePlan,
+        MachineChallenged,
+        ProvePlan,
+        ProveSilence,
+        SilenceProven,
+    )
+    from leasehold.client._client import (
+        PoolClient,
+        ProposalMade,
+    )
+    from leasehold.client._collecting import (
+        Claim,
+        Claimed,
+        ClaimPlan,
+        GiveNotice,
+        GiveNoticePlan,
+        NoticeGiven,
+        ProviderDuty,
+        ProviderStatus,
+        own_leases,
+        own_machines,
+        provider_status,
+    )
+    from leasehold.client._connect import (
+        DEFAULT_HOME,
+        DEFAULT_IPFS,
+        DEFAULT_RPC,
+        Connecting,
+        connect,
+    )
+    from leasehold.client._delegates import (
+        AllowDelegate,
+        AllowDelegatePlan,
+        DelegateAllowed,
+        DelegateRevoked,
+        RevokeDelegate,
+        RevokeDelegatePlan,
+        delegates_of,
+    )
+    from leasehold.client._duties import (
+        OUTAGE_SCALE,
+        AnswerChallenge,
+        AnswerPlan,
+        Appeal,
+        AppealFiled,
+        AppealPlan,
+        ChallengeAnswered,
+        OutageReported,
+        Recovered,
+        RecoverMachine,
+        RecoverPlan,
+        ReportOutage,
+        ReportOutagePlan,
+        tended,
+    )
+    from leasehold.client._errors import (
+        AmountsMissing,
+        CannotAct,
+        ChangesNothing,
+        DescribesAnother,
+        LedgerNotCovered,
+        NoDelegate,
+        NoPrice,
+        NoSuchShare,
+        NothingToDo,
+        NotItsKeeper,
+        OperatorOnly,
+        PlanStale,
+        PlanUsed,
+        ShareNotKeptApart,
+        StakeStillLocked,
+    )
+    from leasehold.client._faults import (
+        PROVE_TIME,
+        ROLL_AFTER,
+        answer_until,
+        applicable,
+        arbiter_of,
+        current,
+        executable,
+    )
+    from leasehold.client._glance import (
+        search_at_a_glance,
+    )
+    from leasehold.client._group_changes import (
+        AskForSession,
+        AskForSessionPlan,
+        RescueTokens,
+        RotateGroup,
+        RotatePlan,
+    )
+    from leasehold.client._groups import (
+        GroupStanding,
+        group_json,
+        group_rows,
+        make_group,
+        standing_of,
+        successor,
+    )
+    from leasehold.client._index import (
+        alone,
+    )
+    from leasehold.client._joining import (
+        AddStake,
+        AddStakePlan,
+        AskedTerms,
+        Join,
+        Joined,
+        JoinPlan,
+        MachineStaked,
+        Pinned,
+        Registered,
+        usual_terms,
+    )
+    from leasehold.client._keeping import (
+        KeepGoing,
+        Keeping,
+        KeepPlan,
+        LeaseKept,
+        LeaseLook,
+        Looked,
+        LookFailed,
+        Next,
+        decide,
+    )
+    from leasehold.client._lease import (
+        TenantLease,
+    )
+    from leasehold.client._ledger import (
+        PaidIn,
+        check_ledger,
+        from_ledger,
+        pay_in,
+    )
+    from leasehold.client._locked_wallet import (
+        LockedWallet,
+        Password,
+    )
+    from leasehold.client._money import (
+        Approve,
+        ApprovePlan,
+        Deposit,
+        DepositPlan,
+        PaidFromLedger,
+        PaidToLedger,
+        Withdraw,
+        WithdrawPlan,
+    )
+    from leasehold.client._moving import (
+        FailedOver,
+        Failover,
+        FailoverPlan,
+        Move,
+        Moved,
+        MovePlan,
+        workloads_of,
+    )
+    from leasehold.client._observer import (
+        Observer,
+        Update,
+    )
+    from leasehold.client._offers import (
+        CancelOffers,
+        CancelOffersPlan,
+        OfferSigned,
+        OffersTakenBack,
+        SignOffer,
+        SignOfferPlan,
+        quote_request,
+        signed_offers,
+    )
+    from leasehold.client._on_behalf import (
+        AsDelegate,
+        Proposed,
+        Proposing,
+    )
+    from leasehold.client._outages import (
+        Outages,
+        outages_of,
+        take_off,
+    )
+    from leasehold.client._outflow import (
+        Outflow,
+        outflow,
+    )
+    from leasehold.client._own_machines import (
+        ChangeOperator,
+        ChangeOperatorPlan,
+        Delist,
+        MachineChanged,
+        MachinePlan,
+        OperatorChanged,
+        PublishDocuments,
+        PublishPlan,
+        Relist,
+        Retire,
+        RetirePlan,
+        SetTerms,
+        SetTermsPlan,
+        Unstake,
+        Withhold,
+        WithholdPlan,
+    )
+    from leasehold.client._owning import (
+        FOREVER,
+        AcceptPool,
+        CancelRules,
+        CancelRulesPlan,
+        CollectFees,
+        CollectFeesPlan,
+        CreatePool,
+        CreatePoolPlan,
+        ExecuteFault,
+        FaultChanged,
+        FaultPlan,
+        HandPoolOver,
+        IssueLicence,
+        Ordered,
+        OrderPlan,
+        PoolMade,
+        ProposeRules,
+        ProposeRulesPlan,
+        RuleOnFault,
+        RulesProposed,
+        SetGated,
+        SetPaused,
+        SetTreasury,
+        rules_with,
+    )
+    from leasehold.client._plan import Approved, Plan, Plannable, Request, Sent, Step
+    from leasehold.client._powers import powers_of
+    from leasehold.client._proposals import (
+        ExecuteProposal,
+        ExecuteProposalPlan,
+        ProposalExecuted,
+        ProposalPlan,
+        ProposalSigned,
+        ProposedCalls,
+        RenewProposal,
+        SessionKept,
+        SignProposal,
+        SignProposalPlan,
+        WorkloadNotBrought,
+        calls_of,
+        check_alive,
+        read_calls,
+        refusal_of,
+    )
+    from leasehold.client._quorums import (
+        Attest,
+        Attestation,
+        AttestPlan,
+        CollectReward,
+        CollectRewardPlan,
+        FineQuorum,
+        FineQuorumPlan,
+        Gap,
+        OutageSigned,
+        QuorumSettled,
+        SignOutage,
+        SignOutagePlan,
+    )
+    from leasehold.client._reading import ProposalText, proposal_json, read_proposal
+    from leasehold.client._rent import (
+        HandedOver,
+        LeasesOpened,
+        Rent,
+        Rented,
+        RentPlan,
+        Started,
+        hand_over,
+    )
+    from leasehold.client._results import (
+        LeaseResults,
+        NoResultsAnyMore,
+        NoResultsYet,
+        PublishedResults,
+        fetch_lease_results,
+        published_results,
+    )
+    from leasehold.client._rounds import (
+        DrawCommittee,
+        Drawn,
+        DrawPlan,
+        Finalized,
+        FinalizePlan,
+        FinalizeRound,
+        RequestVerification,
+        RequestVerificationPlan,
+        RoundDuty,
+        VerificationAsked,
+        duty_of,
+        round_at,
+    )
+    from leasehold.client._seats import (
+        LEAVE_DELAY,
+        MATURITY,
+        ExitSeat,
+        ExitSeatPlan,
+        LeaveSeat,
+        LeaveSeatPlan,
+        SeatChanged,
+        SeatEmptied,
+        StakeSeat,
+        StakeSeatPlan,
+        TopUpPlan,
+        TopUpSeat,
+        ValidatorStatus,
+        full_of,
+        seat_at,
+        seat_json,
+        validator_status,
+    )
+    from leasehold.client._settling import (
+        FaultsSettled,
+        SettledByOthers,
+        SettleFaults,
+        SettleFaultsPlan,
+        Settlement,
+        SettlementDue,
+        SettlementMade,
+    )
+    from leasehold.client._ssh import (
+        SshDoor,
+        ssh_door,
+    )
+    from leasehold.client._tenancy import (
+        Close,
+        ClosePlan,
+        Delivered,
+        Ended,
+        Extend,
+        Extended,
+        ExtendPlan,
+        Rate,
+        Rated,
+        RatePlan,
+        Reject,
+        RejectPlan,
+        Resize,
+        Resized,
+        ResizePlan,
+        SetWorkload,
+        SetWorkloadPlan,
+        Trial,
+        Unfetched,
+        WorkloadChanged,
+        agents_word,
+        live_lease,
+        unfetched_results,
+    )
+    from leasehold.client._tenant_errors import (
+        NotADelegate,
+        NotTheTenant,
+    )
+    from leasehold.client._transfer import (
+        AcceptLeases,
+        AcceptLeasesPlan,
+        LeaseGiven,
+        LeasesAccepted,
+        Transfer,
+        TransferPlan,
+    )
+    from leasehold.client._validator_errors import (
+        BadOutage,
+        NoLogs,
+        NoScore,
+        NotAttested,
+        NotOnCommittee,
+        OtherHardware,
+        RevisionUnknown,
+        VoteNotHere,
+    )
+    from leasehold.client._views import (
+        FaultView,
+        LeaseBill,
+        LeaseView,
+        faults_of,
+        leases_of,
+        view_fault,
+        view_lease,
+    )
+    from leasehold.client._votes import (
+        CommitPlan,
+        CommitVotes,
+        FalseHardwarePlan,
+        FaultOpened,
+        FileFalseHardware,
+        RevealPlan,
+        RevealVotes,
+        VoteCommitted,
+        VoteRevealed,
+    )
 
 __all__ = [
     "DEFAULT_HOME",
@@ -415,7 +420,6 @@ __all__ = [
     "MATURITY",
     "OUTAGE_SCALE",
     "PROVE_TIME",
-    "QUORUM_VALIDATORS",
     "ROLL_AFTER",
     "AcceptLeases",
     "AcceptLeasesPlan",
@@ -572,7 +576,6 @@ __all__ = [
     "Plannable",
     "PoolClient",
     "PoolMade",
-    "Power",
     "ProposalExecuted",
     "ProposalMade",
     "ProposalPlan",
@@ -682,7 +685,6 @@ __all__ = [
     "answer_until",
     "applicable",
     "arbiter_of",
-    "call_json",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -708,28 +710,23 @@ __all__ = [
     "own_machines",
     "parse_address",
     "pay_in",
-    "pool_json",
     "powers_of",
     "proposal_json",
-    "proposed_json",
     "provider_status",
     "published_results",
-    "quorum_json",
-    "quorum_of",
-    "quorum_said",
     "quote_request",
     "read_calls",
     "read_proposal",
     "refusal_of",
     "round_at",
     "rules_with",
+    "search_at_a_glance",
     "seat_at",
     "seat_json",
     "signed_offers",
     "ssh_door",
     "standing_of",
     "successor",
-    "table_of_powers",
     "take_off",
     "tended",
     "unfetched_results",
@@ -739,3 +736,126 @@ __all__ = [
     "view_lease",
     "workloads_of",
 ]
+
+_PARTS = {
+    "_address": ("parse_address",),
+    "_challenging": (
+        "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
+        "SilenceProven",
+    ),
+    "_client": ("PoolClient", "ProposalMade"),
+    "_collecting": (
+        "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
+        "ProviderStatus", "own_leases", "own_machines", "provider_status",
+    ),
+    "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_delegates": (
+        "AllowDelegate", "AllowDelegatePlan", "DelegateAllowed", "DelegateRevoked", "RevokeDelegate",
+        "RevokeDelegatePlan", "delegates_of",
+    ),
+    "_duties": (
+        "OUTAGE_SCALE", "AnswerChallenge", "AnswerPlan", "Appeal", "AppealFiled", "AppealPlan",
+        "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
+        "ReportOutagePlan", "tended",
+    ),
+    "_errors": (
+        "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "LedgerNotCovered", "NoDelegate",
+        "NoPrice", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed",
+        "ShareNotKeptApart", "StakeStillLocked",
+    ),
+    "_faults": (
+        "PROVE_TIME", "ROLL_AFTER", "answer_until", "applicable", "arbiter_of", "current", "executable",
+    ),
+    "_glance": ("search_at_a_glance",),
+    "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
+    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_index": ("alone",),
+    "_joining": (
+        "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",
+        "Registered", "usual_terms",
+    ),
+    "_keeping": (
+        "KeepGoing", "Keeping", "KeepPlan", "LeaseKept", "LeaseLook", "Looked", "LookFailed", "Next",
+        "decide",
+    ),
+    "_lease": ("TenantLease",),
+    "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
+    "_locked_wallet": ("LockedWallet", "Password"),
+    "_money": (
+        "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
+        "WithdrawPlan",
+    ),
+    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
+    "_observer": ("Observer", "Update"),
+    "_offers": (
+        "CancelOffers", "CancelOffersPlan", "OfferSigned", "OffersTakenBack", "SignOffer", "SignOfferPlan",
+        "quote_request", "signed_offers",
+    ),
+    "_on_behalf": ("AsDelegate", "Proposed", "Proposing"),
+    "_outages": ("Outages", "outages_of", "take_off"),
+    "_outflow": ("Outflow", "outflow"),
+    "_own_machines": (
+        "ChangeOperator", "ChangeOperatorPlan", "Delist", "MachineChanged", "MachinePlan", "OperatorChanged",
+        "PublishDocuments", "PublishPlan", "Relist", "Retire", "RetirePlan", "SetTerms", "SetTermsPlan",
+        "Unstake", "Withhold", "WithholdPlan",
+    ),
+    "_owning": (
+        "FOREVER", "AcceptPool", "CancelRules", "CancelRulesPlan", "CollectFees", "CollectFeesPlan",
+        "CreatePool", "CreatePoolPlan", "ExecuteFault", "FaultChanged", "FaultPlan", "HandPoolOver",
+        "IssueLicence", "Ordered", "OrderPlan", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
+        "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
+    ),
+    "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_powers": ("powers_of",),
+    "_proposals": (
+        "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
+        "ProposedCalls", "RenewProposal", "SessionKept", "SignProposal", "SignProposalPlan",
+        "WorkloadNotBrought", "calls_of", "check_alive", "read_calls", "refusal_of",
+    ),
+    "_quorums": (
+        "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
+        "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
+    ),
+    "_reading": ("ProposalText", "proposal_json", "read_proposal"),
+    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
+    "_results": (
+        "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
+        "published_results",
+    ),
+    "_rounds": (
+        "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
+        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
+        "round_at",
+    ),
+    "_seats": (
+        "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
+        "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
+        "seat_at", "seat_json", "validator_status",
+    ),
+    "_settling": (
+        "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
+        "SettlementMade",
+    ),
+    "_ssh": ("SshDoor", "ssh_door"),
+    "_tenancy": (
+        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
+        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
+        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
+        "unfetched_results",
+    ),
+    "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_transfer": (
+        "AcceptLeases", "AcceptLeasesPlan", "LeaseGiven", "LeasesAccepted", "Transfer", "TransferPlan",
+    ),
+    "_validator_errors": (
+        "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",
+        "VoteNotHere",
+    ),
+    "_views": ("FaultView", "LeaseBill", "LeaseView", "faults_of", "leases_of", "view_fault", "view_lease"),
+    "_votes": (
+        "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
+        "RevealVotes", "VoteCommitted", "VoteRevealed",
+    ),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from leasehold.agreements import LIFETIME, Proposal, propose_calls
 from leasehold.chain import (
@@ -16,7 +16,6 @@ from leasehold.chain import (
     Deployment,
     Fault,
     FaultState,
-    Indexer,
     Lease,
     LeaseState,
     MachineRecord,
@@ -57,6 +56,9 @@ from leasehold.market import (
 )
 from leasehold.market.wire import AgentUnreachable
 from leasehold.workload import Workload, load_workload
+
+if TYPE_CHECKING:
+    from leasehold.chain import Indexer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The index in a home folder: caught up with the chain when it is asked for, by one process at a time."""
+"""The index in a home folder: caught up with the chain when it is asked for, by one process at a time.
+
+Indexer and watcher are imported when it is, by the face of their room: most verbs ask for none.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,17 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from leasehold.chain import Applied, Deployment, EventWatcher, IndexBroken, Indexer, Item, Pool, Rpc
+from leasehold import chain
+from leasehold.chain import Deployment, IndexBroken, Pool, Rpc
 from leasehold.client._errors import NoBlocks
 from leasehold.client._observer import Observer, Update
 from leasehold.errors import ChainError
 from leasehold.home import Home
+
+if TYPE_CHECKING:
+    from leasehold.chain import EventWatcher, Indexer, Item
 
 _LOOK = 1.0  # seconds
 _TELL = 2.0  # seconds between words about how far it has come
@@ -52,7 +60,7 @@ class SharedIndex:
         ):
             index = self.opened
             if index is None:
-                index = Indexer(f"sqlite:///{self._home.index}", self._deployment)
+                index = chain.Indexer(f"sqlite:///{self._home.index}", self._deployment)
                 await self._stack.enter_async_context(index)
             with self._observer.working("Reading the chain") as update:
                 await self._caught_up(index, update)
@@ -82,7 +90,7 @@ class SharedIndex:
 
         async def on_commit(items: Sequence[Item]) -> None:
             nonlocal told
-            blocks = [item.block.number for item in items if isinstance(item, Applied)]
+            blocks = [item.block.number for item in items if isinstance(item, chain.Applied)]
             reached = max(blocks, default=first)
             percent = 100 * (reached - first) // max(1, head.number - first)
             if percent < 100 and time.monotonic() - told >= _TELL:
@@ -92,7 +100,7 @@ class SharedIndex:
                 caught_up.set()
 
         sources = await Pool(self._rpc, self._deployment).event_sources()
-        async with EventWatcher(self._rpc, None, sources, first) as watcher:
+        async with chain.EventWatcher(self._rpc, None, sources, first) as watcher:
             running = asyncio.create_task(index.run(watcher, on_commit))
             waiting = asyncio.create_task(caught_up.wait())
             watching = asyncio.create_task(_given_up(watcher, update))

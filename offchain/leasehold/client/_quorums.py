@@ -19,12 +19,11 @@ from leasehold.chain import (
 )
 from leasehold.chain.typed import Outage, sign
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._powers import QUORUM_VALIDATORS, quorum_of
 from leasehold.client._seats import MATURITY
 from leasehold.client._validator_errors import BadOutage, NoLogs, NotAttested
 from leasehold.client._votes import FaultOpened
 from leasehold.errors import NoQuorum, NothingForQuorum, UnknownMachine
-from leasehold.market import InvalidInput, Json
+from leasehold.market import QUORUM_VALIDATORS, InvalidInput, Json, quorum_of
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient

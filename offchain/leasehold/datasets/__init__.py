@@ -5,21 +5,26 @@ async with Ipfs("/ip4/127.0.0.1/tcp/5001") as ipfs:
     await ipfs.fetch(dataset.cid, Path("copy"), key=dataset.key)
 """
 
-from leasehold.datasets._age import (
-    check_identity,
-    check_recipient,
-    decrypt,
-    encrypt,
-    encrypted,
-    new_identity,
-    recipient_of,
-)
-from leasehold.datasets._fetch import Fetched, Progress
-from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
-from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
-from leasehold.datasets._tar import tar_stream, untar
-from leasehold.datasets._tree import Budget, TreeWriter
-from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.datasets._age import (
+        check_identity,
+        check_recipient,
+        decrypt,
+        encrypt,
+        encrypted,
+        new_identity,
+        recipient_of,
+    )
+    from leasehold.datasets._fetch import Fetched, Progress
+    from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
+    from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+    from leasehold.datasets._tar import tar_stream, untar
+    from leasehold.datasets._tree import Budget, TreeWriter
+    from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
 
 __all__ = [
     "Budget",
@@ -49,3 +54,18 @@ __all__ = [
     "tar_stream",
     "untar",
 ]
+
+_PARTS = {
+    "_age": (
+        "check_identity", "check_recipient", "decrypt", "encrypt", "encrypted", "new_identity",
+        "recipient_of",
+    ),
+    "_fetch": ("Fetched", "Progress"),
+    "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
+    "_multipart": ("FilePart", "FolderPart", "LinkPart", "Part"),
+    "_tar": ("tar_stream", "untar"),
+    "_tree": ("Budget", "TreeWriter"),
+    "_walk": ("Entry", "EntryKind", "Walk", "opened_below"),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

@@ -6,15 +6,20 @@ signer = await home.keystore.unlock("me", password)
 Losing any of it loses no money: what the chain has, it has. What is private is written for its owner alone.
 """
 
-from leasehold.home._age_keys import AgeKeys
-from leasehold.home._dataset_keys import DatasetKeys
-from leasehold.home._fetched_results import FetchedResults
-from leasehold.home._groups import Groups
-from leasehold.home._home import Home
-from leasehold.home._offer_book import OfferBook
-from leasehold.home._pending_sessions import PendingSessions
-from leasehold.home._sealed_workloads import SealedWorkloads
-from leasehold.home._votes import Vote, Votes, revealable
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._dataset_keys import DatasetKeys
+    from leasehold.home._fetched_results import FetchedResults
+    from leasehold.home._groups import Groups
+    from leasehold.home._home import Home
+    from leasehold.home._offer_book import OfferBook
+    from leasehold.home._pending_sessions import PendingSessions
+    from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
     "AgeKeys",
@@ -29,3 +34,17 @@ __all__ = [
     "Votes",
     "revealable",
 ]
+
+_PARTS = {
+    "_age_keys": ("AgeKeys",),
+    "_dataset_keys": ("DatasetKeys",),
+    "_fetched_results": ("FetchedResults",),
+    "_groups": ("Groups",),
+    "_home": ("Home",),
+    "_offer_book": ("OfferBook",),
+    "_pending_sessions": ("PendingSessions",),
+    "_sealed_workloads": ("SealedWorkloads",),
+    "_votes": ("Vote", "Votes", "revealable"),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

@@ -1,4 +1,7 @@
-"""The folder in which one person's things are, and what each file in it is for."""
+"""The folder in which one person's things are, and what each file in it is for.
+
+Each thing's module is imported when the thing is asked for, by the face of its room.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from leasehold.chain import Deployment, Keystore
-from leasehold.home._age_keys import AgeKeys
-from leasehold.home._dataset_keys import DatasetKeys
-from leasehold.home._fetched_results import FetchedResults
-from leasehold.home._groups import Groups
-from leasehold.home._offer_book import OfferBook
-from leasehold.home._pending_sessions import PendingSessions
-from leasehold.home._sealed_workloads import SealedWorkloads
-from leasehold.home._votes import Votes
-from leasehold.market import SessionCache
+from leasehold import chain, home, market
 
 
 @dataclass(frozen=True)
@@ -55,48 +49,48 @@ class Home:
         return self.path / "index.lock"
 
     @cached_property
-    def keystore(self) -> Keystore:
+    def keystore(self) -> chain.Keystore:
         """The wallets."""
-        return Keystore(self.keys)
+        return chain.Keystore(self.keys)
 
     @cached_property
-    def age_keys(self) -> AgeKeys:
+    def age_keys(self) -> home.AgeKeys:
         """What opens the wallets' results."""
-        return AgeKeys(self.keys)
+        return home.AgeKeys(self.keys)
 
     @cached_property
-    def dataset_keys(self) -> DatasetKeys:
+    def dataset_keys(self) -> home.DatasetKeys:
         """What opens the datasets that were sealed here."""
-        return DatasetKeys(self.path)
+        return home.DatasetKeys(self.path)
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> home.Groups:
         """The groups that are known here by name."""
-        return Groups(self.path)
+        return home.Groups(self.path)
 
     @cached_property
-    def sessions(self) -> SessionCache:
+    def sessions(self) -> market.SessionCache:
         """Throw-away keys that agents listen to."""
-        return SessionCache(self.path / "sessions")
+        return market.SessionCache(self.path / "sessions")
 
     @cached_property
-    def pending_sessions(self) -> PendingSessions:
+    def pending_sessions(self) -> home.PendingSessions:
         """Those that a group has not approved yet."""
-        return PendingSessions(self.path)
+        return home.PendingSessions(self.path)
 
     @cached_property
-    def sealed_workloads(self) -> SealedWorkloads:
+    def sealed_workloads(self) -> home.SealedWorkloads:
         """Workloads that were handed over from here."""
-        return SealedWorkloads(self.path)
+        return home.SealedWorkloads(self.path)
 
-    def fetched_results(self, deployment: Deployment) -> FetchedResults:
+    def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
-        return FetchedResults(self.path, deployment)
+        return home.FetchedResults(self.path, deployment)
 
-    def offers(self, deployment: Deployment) -> OfferBook:
+    def offers(self, deployment: chain.Deployment) -> home.OfferBook:
         """Which offers of a pool's machines were signed here."""
-        return OfferBook(self.path, deployment)
+        return home.OfferBook(self.path, deployment)
 
-    def votes(self, deployment: Deployment) -> Votes:
+    def votes(self, deployment: chain.Deployment) -> home.Votes:
         """A validator's votes in a pool that are to be revealed."""
-        return Votes(self.path, deployment)
+        return home.Votes(self.path, deployment)

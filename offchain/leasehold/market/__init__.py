@@ -4,170 +4,188 @@ Decisions (what matches, what it costs, what to do next) are pure functions; the
 clock are handed in by whoever composes them.
 """
 
-from leasehold.market._agent_client import AgentClient, HeldWorkload
-from leasehold.market._agent_exec import ExecStream
-from leasehold.market._agent_sessions import SessionCache
-from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
-from leasehold.market._capable import capable, lacking, lists_image
-from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
-from leasehold.market._documents_cache import DocumentCache
-from leasehold.market._earning import (
-    JoinQuote,
-    NoticeTerms,
-    check_terms,
-    claimable,
-    join_quote,
-    notice,
-    overdue,
-    stake_shortfall,
-    unstakable_at,
-)
-from leasehold.market._errors import (
-    AllowanceMissing,
-    AllowanceTooLow,
-    AlreadyJoined,
-    CancelledUnstarted,
-    ConsentUnfit,
-    DeclinedUnstarted,
-    DocumentInvalid,
-    DocumentUnavailable,
-    InvalidAmount,
-    InvalidDuration,
-    InvalidInput,
-    InvalidSize,
-    LeavesTooEarly,
-    MachineFileInvalid,
-    MachineFileUnreadable,
-    MachineUnavailable,
-    MarketError,
-    NoMachineMatches,
-    NoneMatches,
-    NoneTakesIt,
-    NoSuchSpan,
-    NotEnoughFunds,
-    NotStartedInTime,
-    OperatorTaken,
-    PriceNotPositive,
-    QueryError,
-    RejectedUnstarted,
-    RulesChange,
-    StartFailed,
-    TooFewMatch,
-    TrialTooLong,
-)
-from leasehold.market._explain import ascii_reason, declined
-from leasehold.market._json import (
-    changes_json,
-    delegate_json,
-    fault_json,
-    lease_json,
-    licence_json,
-    machine_json,
-    machine_state,
-    offer_json,
-    params_json,
-    round_json,
-    terms_json,
-    vote_json,
-)
-from leasehold.market._listing import MACHINES, Listing, parse_search, sort
-from leasehold.market._machine_errors import (
-    DurationNotServed,
-    LeavingTooSoon,
-    MachineClosed,
-    MachineGone,
-    NobodyMeasured,
-    NoSpotPrice,
-    PriceAboveMaximum,
-    ResizeNotSold,
-    ResizeTaken,
-    ShareNotServed,
-    ShareNotSold,
-    ShareTaken,
-    SomebodyElses,
-)
-from leasehold.market._machines import Machines
-from leasehold.market._money_errors import (
-    ExtensionNotCovered,
-    LeaseNotCovered,
-    LedgerTooLow,
-    PenaltyNotCovered,
-    ResizingNotCovered,
-    StakeNotCovered,
-)
-from leasehold.market._moving import (
-    Resizing,
-    Standby,
-    check_resizing,
-    funds_after_closing,
-    resizing,
-    standby_of,
-)
-from leasehold.market._placing import (
-    fits,
-    format_cells,
-    format_share,
-    free_gpus,
-    parse_cells,
-    parse_share,
-    rentable_cells,
-    valid_share,
-)
-from leasehold.market._provider import Due, Provider
-from leasehold.market._quote import (
-    Funds,
-    Money,
-    Payment,
-    Quote,
-    Wish,
-    extension,
-    extension_cost,
-    obstacle,
-    quote,
-    shortfall,
-)
-from leasehold.market._renter import (
-    Blocks,
-    Courier,
-    Delivery,
-    Opened,
-    Opening,
-    Renter,
-    SignedOffer,
-    cells_of,
-    choose,
-    choose_gang,
-    funds_of,
-    settleable,
-)
-from leasehold.market._rows import changes_rows, fault_cost, fault_when, params_rows, terms_rows
-from leasehold.market._rules import (
-    AMOUNTS,
-    TIMELOCK,
-    Change,
-    changed_params,
-    changes,
-    check_params,
-    format_param,
-    param_json,
-)
-from leasehold.market._units import (
-    Json,
-    format_amount,
-    format_duration,
-    format_size,
-    format_time,
-    parse_amount,
-    parse_day,
-    parse_duration,
-    parse_size,
-    parse_time,
-    to_tokens,
-)
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.market._agent_client import AgentClient, HeldWorkload
+    from leasehold.market._agent_exec import ExecStream
+    from leasehold.market._agent_sessions import SessionCache
+    from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
+    from leasehold.market._capable import capable, lacking, lists_image
+    from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
+    from leasehold.market._documents_cache import DocumentCache, kept_document
+    from leasehold.market._earning import (
+        JoinQuote,
+        NoticeTerms,
+        check_terms,
+        claimable,
+        join_quote,
+        notice,
+        overdue,
+        stake_shortfall,
+        unstakable_at,
+    )
+    from leasehold.market._errors import (
+        AllowanceMissing,
+        AllowanceTooLow,
+        AlreadyJoined,
+        CancelledUnstarted,
+        ConsentUnfit,
+        DeclinedUnstarted,
+        DocumentInvalid,
+        DocumentUnavailable,
+        InvalidAmount,
+        InvalidDuration,
+        InvalidInput,
+        InvalidSize,
+        LeavesTooEarly,
+        MachineFileInvalid,
+        MachineFileUnreadable,
+        MachineUnavailable,
+        MarketError,
+        NoMachineMatches,
+        NoneMatches,
+        NoneTakesIt,
+        NoSuchSpan,
+        NotEnoughFunds,
+        NotStartedInTime,
+        OperatorTaken,
+        PriceNotPositive,
+        QueryError,
+        RejectedUnstarted,
+        RulesChange,
+        StartFailed,
+        TooFewMatch,
+        TrialTooLong,
+    )
+    from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._json import (
+        delegate_json,
+        fault_json,
+        lease_json,
+        licence_json,
+        machine_json,
+        machine_state,
+        offer_json,
+        round_json,
+        terms_json,
+        vote_json,
+    )
+    from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+    from leasehold.market._machine_errors import (
+        DurationNotServed,
+        LeavingTooSoon,
+        MachineClosed,
+        MachineGone,
+        NobodyMeasured,
+        NoSpotPrice,
+        PriceAboveMaximum,
+        ResizeNotSold,
+        ResizeTaken,
+        ShareNotServed,
+        ShareNotSold,
+        ShareTaken,
+        SomebodyElses,
+    )
+    from leasehold.market._machines import Machines, digests_of, joined
+    from leasehold.market._money import Money
+    from leasehold.market._money_errors import (
+        ExtensionNotCovered,
+        LeaseNotCovered,
+        LedgerTooLow,
+        PenaltyNotCovered,
+        ResizingNotCovered,
+        StakeNotCovered,
+    )
+    from leasehold.market._moving import (
+        Resizing,
+        Standby,
+        check_resizing,
+        funds_after_closing,
+        resizing,
+        standby_of,
+    )
+    from leasehold.market._placing import (
+        fits,
+        format_cells,
+        format_share,
+        free_gpus,
+        parse_cells,
+        parse_share,
+        rentable_cells,
+        valid_share,
+    )
+    from leasehold.market._powers import (
+        QUORUM_VALIDATORS,
+        Power,
+        pool_json,
+        proposed_json,
+        quorum_json,
+        quorum_of,
+        quorum_said,
+        table_of_powers,
+    )
+    from leasehold.market._provider import Due, Provider
+    from leasehold.market._quote import (
+        Funds,
+        Payment,
+        Quote,
+        Wish,
+        extension,
+        extension_cost,
+        obstacle,
+        quote,
+        shortfall,
+    )
+    from leasehold.market._renter import (
+        Blocks,
+        Courier,
+        Delivery,
+        Opened,
+        Opening,
+        Renter,
+        SignedOffer,
+        cells_of,
+        choose,
+        choose_gang,
+        funds_of,
+        settleable,
+    )
+    from leasehold.market._rows import fault_cost, fault_when, terms_rows
+    from leasehold.market._rules import (
+        AMOUNTS,
+        TIMELOCK,
+        Change,
+        changed_params,
+        changes,
+        changes_json,
+        changes_rows,
+        check_params,
+        format_param,
+        param_json,
+        params_json,
+        params_rows,
+    )
+    from leasehold.market._units import (
+        Json,
+        format_amount,
+        format_duration,
+        format_size,
+        format_time,
+        parse_amount,
+        parse_day,
+        parse_duration,
+        parse_size,
+        parse_time,
+        to_tokens,
+    )
 
 __all__ = [
     "AMOUNTS",
     "MACHINES",
+    "QUORUM_VALIDATORS",
     "TIMELOCK",
     "AgentClient",
     "AllowanceMissing",
@@ -226,6 +244,7 @@ __all__ = [
     "OperatorTaken",
     "Payment",
     "PenaltyNotCovered",
+    "Power",
     "PriceAboveMaximum",
     "PriceNotPositive",
     "Provider",
@@ -269,6 +288,7 @@ __all__ = [
     "claimable",
     "declined",
     "delegate_json",
+    "digests_of",
     "extension",
     "extension_cost",
     "fault_cost",
@@ -287,6 +307,8 @@ __all__ = [
     "funds_of",
     "hold_fee",
     "join_quote",
+    "joined",
+    "kept_document",
     "lacking",
     "lease_json",
     "licence_json",
@@ -309,6 +331,11 @@ __all__ = [
     "parse_share",
     "parse_size",
     "parse_time",
+    "pool_json",
+    "proposed_json",
+    "quorum_json",
+    "quorum_of",
+    "quorum_said",
     "quote",
     "rentable_cells",
     "resizing",
@@ -318,6 +345,7 @@ __all__ = [
     "sort",
     "stake_shortfall",
     "standby_of",
+    "table_of_powers",
     "terms_json",
     "terms_rows",
     "to_tokens",
@@ -327,3 +355,70 @@ __all__ = [
     "vote_json",
     "without",
 ]
+
+_PARTS = {
+    "_agent_client": ("AgentClient", "HeldWorkload"),
+    "_agent_exec": ("ExecStream",),
+    "_agent_sessions": ("SessionCache",),
+    "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
+    "_capable": ("capable", "lacking", "lists_image"),
+    "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
+    "_documents_cache": ("DocumentCache", "kept_document"),
+    "_earning": (
+        "JoinQuote", "NoticeTerms", "check_terms", "claimable", "join_quote", "notice", "overdue",
+        "stake_shortfall", "unstakable_at",
+    ),
+    "_errors": (
+        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "ConsentUnfit",
+        "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount", "InvalidDuration",
+        "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid", "MachineFileUnreadable",
+        "MachineUnavailable", "MarketError", "NoMachineMatches", "NoneMatches", "NoneTakesIt", "NoSuchSpan",
+        "NotEnoughFunds", "NotStartedInTime", "OperatorTaken", "PriceNotPositive", "QueryError",
+        "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
+    ),
+    "_explain": ("ascii_reason", "declined"),
+    "_json": (
+        "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
+        "offer_json", "round_json", "terms_json", "vote_json",
+    ),
+    "_listing": ("MACHINES", "Listing", "parse_search", "sort"),
+    "_machine_errors": (
+        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "NobodyMeasured",
+        "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed", "ShareNotSold",
+        "ShareTaken", "SomebodyElses",
+    ),
+    "_machines": ("Machines", "digests_of", "joined"),
+    "_money": ("Money",),
+    "_money_errors": (
+        "ExtensionNotCovered", "LeaseNotCovered", "LedgerTooLow", "PenaltyNotCovered", "ResizingNotCovered",
+        "StakeNotCovered",
+    ),
+    "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
+    "_placing": (
+        "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
+        "valid_share",
+    ),
+    "_powers": (
+        "QUORUM_VALIDATORS", "Power", "pool_json", "proposed_json", "quorum_json", "quorum_of", "quorum_said",
+        "table_of_powers",
+    ),
+    "_provider": ("Due", "Provider"),
+    "_quote": (
+        "Funds", "Payment", "Quote", "Wish", "extension", "extension_cost", "obstacle", "quote", "shortfall",
+    ),
+    "_renter": (
+        "Blocks", "Courier", "Delivery", "Opened", "Opening", "Renter", "SignedOffer", "cells_of", "choose",
+        "choose_gang", "funds_of", "settleable",
+    ),
+    "_rows": ("fault_cost", "fault_when", "terms_rows"),
+    "_rules": (
+        "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
+        "check_params", "format_param", "param_json", "params_json", "params_rows",
+    ),
+    "_units": (
+        "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",
+        "parse_duration", "parse_size", "parse_time", "to_tokens",
+    ),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

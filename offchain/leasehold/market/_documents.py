@@ -14,14 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 
 from leasehold.chain import Consent
 from leasehold.fields import in_words
+from leasehold.market._documents_cache import MAX_DOCUMENT_BYTES
 from leasehold.market._errors import (
     ConsentUnfit,
     DocumentInvalid,
     MachineFileInvalid,
     MachineFileUnreadable,
 )
-
-MAX_DOCUMENT_BYTES = 1 << 20
 
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]

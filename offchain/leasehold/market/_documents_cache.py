@@ -13,13 +13,17 @@ import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetError
 from leasehold.files import write_private
-from leasehold.market._documents import MAX_DOCUMENT_BYTES
 from leasehold.market._errors import DocumentUnavailable
-from leasehold.market._renter import Blocks
+
+if TYPE_CHECKING:
+    from leasehold.market._renter import Blocks
+
+MAX_DOCUMENT_BYTES: Final = 1 << 20
 
 _MOMENT = 1.5
 """Seconds in which a document comes that a node nearby has."""
@@ -120,14 +124,10 @@ class DocumentCache:
         )
 
     def _path(self, digest: bytes) -> Path:
-        return self._folder / f"{digest.hex()}.json"
+        return _path(self._folder, digest)
 
     def _kept(self, digest: bytes) -> bytes | None:
-        try:
-            raw = self._path(digest).read_bytes()
-        except FileNotFoundError:
-            return None
-        return raw if sha256(raw).digest() == digest else None  # a torn write heals itself
+        return kept_document(self._folder, digest)
 
     def _keep(self, digest: bytes, raw: bytes) -> None:
         write_private(self._path(digest), raw)
@@ -146,3 +146,16 @@ class DocumentCache:
         path = self._path(digest).with_suffix(".missed")
         path.touch()
         os.utime(path, (self._clock(), self._clock()))
+
+
+def kept_document(folder: Path, digest: bytes) -> bytes | None:
+    """The document, if the folder of a `DocumentCache` has it. Nobody is asked."""
+    try:
+        raw = _path(folder, digest).read_bytes()
+    except FileNotFoundError:
+        return None
+    return raw if sha256(raw).digest() == digest else None  # a torn write heals itself
+
+
+def _path(folder: Path, digest: bytes) -> Path:
+    return folder / f"{digest.hex()}.json"

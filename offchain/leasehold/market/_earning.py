@@ -16,8 +16,9 @@ from leasehold.market._errors import (
     PriceNotPositive,
     TrialTooLong,
 )
+from leasehold.market._money import Money
 from leasehold.market._money_errors import StakeNotCovered
-from leasehold.market._quote import BPS, DAY, Funds, Money
+from leasehold.market._quote import BPS, DAY, Funds
 
 MAX_TRIAL = 900
 MAX_UINT24 = 2**24 - 1

@@ -5,29 +5,28 @@ Amounts are whole tokens as texts, exact in both directions; times are unix seco
 
 from __future__ import annotations
 
-from dataclasses import fields
+from typing import TYPE_CHECKING
 
-from leasehold.chain import (
-    ZERO_ADDRESS,
-    DelegateRecord,
-    Fault,
-    Lease,
-    LicenceRecord,
-    Machine,
-    Params,
-    Round,
-    RoundRecord,
-    Terms,
-    VoteRecord,
-    format_lease,
-)
-from leasehold.chain.typed import Offer
-from leasehold.market._bill import Bill
-from leasehold.market._listing import Listing
+from leasehold.chain import ZERO_ADDRESS, format_lease
 from leasehold.market._placing import format_cells
-from leasehold.market._quote import Money
-from leasehold.market._rules import changes, param_json
-from leasehold.market._units import Json
+
+if TYPE_CHECKING:
+    from leasehold.chain import (
+        DelegateRecord,
+        Fault,
+        Lease,
+        LicenceRecord,
+        Machine,
+        Round,
+        RoundRecord,
+        Terms,
+        VoteRecord,
+    )
+    from leasehold.chain.typed import Offer
+    from leasehold.market._bill import Bill
+    from leasehold.market._listing import Listing
+    from leasehold.market._money import Money
+    from leasehold.market._units import Json
 
 
 def machine_state(machine: Machine) -> str:
@@ -162,6 +161,8 @@ def licence_json(licence: LicenceRecord, now: int) -> dict[str, Json]:
 
 def round_json(round_: Round | RoundRecord) -> dict[str, Json]:
     """How a verification stands."""
+    from leasehold.chain import RoundRecord  # with the index's records, which a search does without
+
     drawn: dict[str, Json] = {}
     if isinstance(round_, RoundRecord):
         drawn = {"requester": round_.requester, "seats": list(round_.seats), "agreed": round_.agreed}
@@ -187,22 +188,3 @@ def vote_json(vote: VoteRecord) -> dict[str, Json]:
         "score": vote.score if vote.revealed else None,
         "spec": vote.spec.hex() if vote.revealed and any(vote.spec) else None,
     }
-
-
-def params_json(params: Params, money: Money) -> dict[str, Json]:
-    """A pool's parameters: amounts in whole tokens as texts, the rest as numbers."""
-    return {
-        field.name: param_json(field.name, getattr(params, field.name), money) for field in fields(Params)
-    }
-
-
-def changes_json(before: Params, after: Params, money: Money) -> list[dict[str, Json]]:
-    """What differs between two versions of a pool's parameters."""
-    return [
-        {
-            "name": change.name,
-            "before": param_json(change.name, change.before, money),
-            "after": param_json(change.name, change.after, money),
-        }
-        for change in changes(before, after)
-    ]

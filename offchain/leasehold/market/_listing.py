@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from leasehold.chain import Machine, MachineStatus
-from leasehold.market._documents import Contact, Hardware
 from leasehold.market._errors import InvalidInput
+from leasehold.market._money import Money
 from leasehold.market._placing import free_gpus
-from leasehold.market._quote import Money
 from leasehold.market._units import to_tokens
 from leasehold.market.query import Fact, FieldKind, Query, Schema, SearchField, parse
+
+if TYPE_CHECKING:
+    from leasehold.market._documents import Contact, Hardware
 
 
 @dataclass(frozen=True)

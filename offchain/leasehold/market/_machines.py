@@ -1,19 +1,25 @@
-"""The pool's machines as listings: the index's records joined with the documents that they name."""
+"""The pool's machines as listings: the index's records joined with the documents that they name.
+
+What reads a document is imported with the first one, by the face of the room.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from leasehold import market
 from leasehold.chain import MachineRecord
-from leasehold.market._documents import Contact, Hardware, parse_document
 from leasehold.market._documents_cache import DocumentCache
 from leasehold.market._errors import DocumentInvalid, DocumentUnavailable
 from leasehold.market._listing import Listing
-from leasehold.market._quote import Money
+from leasehold.market._money import Money
 
-Document = TypeVar("Document", Hardware, Contact)
+if TYPE_CHECKING:
+    from leasehold.market._documents import Contact, Hardware
+
+Document = TypeVar("Document", "Hardware", "Contact")
 
 
 class Machines:
@@ -29,15 +35,8 @@ class Machines:
         """The listings that are to be kept, in the records' order: of thousands a search wants a few, and the others
         are let go one by one. Takes at most the documents' timeout, whatever is missing.
         """
-        left = deque(records)
-        digests = [digest for record in left for digest in (record.hardware, record.contact)]
-        found = deque(await self._documents.get_all(digests))
-        listings = []
-        while left:
-            listing = self._listing(left.popleft(), found.popleft(), found.popleft())
-            if keep(listing):
-                listings.append(listing)
-        return listings
+        left = tuple(records)
+        return joined(left, await self._documents.get_all(digests_of(left)), self._money, keep)
 
     async def contact(self, record: MachineRecord) -> Contact:
         """How to reach one machine.
@@ -46,19 +45,42 @@ class Machines:
             DocumentUnavailable, DocumentInvalid: it cannot be known.
         """
         raw = await self._documents.get(record.contact)
-        return parse_document(Contact, raw, f"The contact document of machine {record.machine.id}")
+        return market.parse_document(
+            market.Contact, raw, f"The contact document of machine {record.machine.id}"
+        )
 
-    def _listing(
-        self,
-        record: MachineRecord,
-        hardware: bytes | DocumentUnavailable,
-        contact: bytes | DocumentUnavailable,
-    ) -> Listing:
-        problems: list[str] = []
-        machine = record.machine.id
-        known = _parsed(Hardware, hardware, f"The hardware document of machine {machine}", problems)
-        reach = _parsed(Contact, contact, f"The contact document of machine {machine}", problems)
-        return Listing(record.machine, self._money, known, reach, " ".join(problems) or None)
+
+def digests_of(records: Iterable[MachineRecord]) -> list[bytes]:
+    """The documents that they name: of each its hardware, then its contact."""
+    return [digest for record in records for digest in (record.hardware, record.contact)]
+
+
+def joined(
+    records: Iterable[MachineRecord],
+    documents: Iterable[bytes | DocumentUnavailable],
+    money: Money,
+    keep: Callable[[Listing], bool] = lambda _: True,
+) -> list[Listing]:
+    """The listings of the records that are to be kept. documents: those of `digests_of`, in that order."""
+    left, found, listings = deque(records), deque(documents), []
+    while left:
+        listing = _listing(left.popleft(), found.popleft(), found.popleft(), money)
+        if keep(listing):
+            listings.append(listing)
+    return listings
+
+
+def _listing(
+    record: MachineRecord,
+    hardware: bytes | DocumentUnavailable,
+    contact: bytes | DocumentUnavailable,
+    money: Money,
+) -> Listing:
+    problems: list[str] = []
+    machine = record.machine.id
+    known = _parsed(market.Hardware, hardware, f"The hardware document of machine {machine}", problems)
+    reach = _parsed(market.Contact, contact, f"The contact document of machine {machine}", problems)
+    return Listing(record.machine, money, known, reach, " ".join(problems) or None)
 
 
 def _parsed(
@@ -68,7 +90,7 @@ def _parsed(
         problems.append(str(raw))
         return None
     try:
-        return parse_document(model, raw, what)
+        return market.parse_document(model, raw, what)
     except DocumentInvalid as error:
         problems.append(str(error))
         return None

@@ -12,9 +12,10 @@ from leasehold.chain import CELLS_PER_GPU, Lease, LeaseState, Machine, Params, b
 from leasehold.errors import LeaseOver, MachineDelisted, MachineDown, TrialRunning, WrongState
 from leasehold.market._bill import accrued, bill, hold_fee
 from leasehold.market._machine_errors import ResizeNotSold, ResizeTaken
+from leasehold.market._money import Money
 from leasehold.market._money_errors import ResizingNotCovered
 from leasehold.market._placing import WHOLE, fits, valid_share
-from leasehold.market._quote import Funds, Money
+from leasehold.market._quote import Funds
 from leasehold.market._renter import cells_of
 
 # An `open` that pays out of what a `close` in the same transaction gives back: that shrinks until it is mined.

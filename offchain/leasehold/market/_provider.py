@@ -31,8 +31,9 @@ from leasehold.market._errors import (
     RulesChange,
 )
 from leasehold.market._machine_errors import SomebodyElses
+from leasehold.market._money import Money
 from leasehold.market._money_errors import PenaltyNotCovered
-from leasehold.market._quote import Funds, Money
+from leasehold.market._quote import Funds
 from leasehold.market._renter import Blocks, Clock, funds_of
 
 # What an operator sends for one lease: start or decline, publishResult, now and then setContact and recover.

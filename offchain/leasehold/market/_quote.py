@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leasehold.chain import UNLIMITED, Deployment, Lease, Machine, MachineStatus, Params, cost
+from leasehold.chain import UNLIMITED, Lease, Machine, MachineStatus, Params, cost
 from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
 from leasehold.market._errors import MarketError, NotEnoughFunds
 from leasehold.market._machine_errors import (
@@ -23,32 +23,13 @@ from leasehold.market._machine_errors import (
     ShareNotSold,
     ShareTaken,
 )
+from leasehold.market._money import Money
 from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
 from leasehold.market._placing import fits, format_share, valid_share
-from leasehold.market._units import Json, format_amount, format_duration
+from leasehold.market._units import Json, format_duration
 
 BPS = 10_000
 DAY = 86_400
-
-
-@dataclass(frozen=True)
-class Money:
-    """How a pool's token is written."""
-
-    symbol: str
-    decimals: int
-
-    @classmethod
-    def of(cls, deployment: Deployment) -> Money:
-        return cls(deployment.token_symbol, deployment.token_decimals)
-
-    def show(self, units: int, *, places: int | None = 6) -> str:
-        """``2.5 USDT``, for people. places: `None` for all; ``~`` says that some were cut."""
-        return f"{format_amount(units, self.decimals, places=places)} {self.symbol}"
-
-    def exact(self, units: int) -> str:
-        """``2.5``, with all decimals: as one types it."""
-        return format_amount(units, self.decimals)
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,11 @@ from leasehold.market._errors import (
 )
 from leasehold.market._explain import ascii_reason
 from leasehold.market._listing import Listing, sort
+from leasehold.market._money import Money
 from leasehold.market._money_errors import LedgerTooLow
 from leasehold.market._placing import fits
 from leasehold.market._quote import (
     Funds,
-    Money,
     Payment,
     Quote,
     Wish,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import date, timedelta
 
-from leasehold.chain import Fault, FaultKind, FaultState, Params, Terms
-from leasehold.market._quote import Money
-from leasehold.market._rules import changes, format_param
+from leasehold.chain import Fault, FaultKind, FaultState, Terms
+from leasehold.market._money import Money
 from leasehold.market._units import format_duration, format_time
 
 EPOCH = date(1970, 1, 1)
@@ -23,24 +21,6 @@ def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
         ("trial", format_duration(terms.trial)),
         ("available until", f"{until.isoformat()}, end of day UTC"),
     )
-
-
-def params_rows(params: Params, money: Money) -> list[tuple[str, str]]:
-    """A pool's parameters."""
-    names = [field.name for field in fields(Params)]
-    return [(name, format_param(name, getattr(params, name), money)) for name in names]
-
-
-def changes_rows(before: Params, after: Params, money: Money) -> list[tuple[str, str, str]]:
-    """What differs between two versions of a pool's parameters: name, old and new."""
-    return [
-        (
-            change.name,
-            format_param(change.name, change.before, money),
-            format_param(change.name, change.after, money),
-        )
-        for change in changes(before, after)
-    ]
 
 
 def fault_when(fault: Fault) -> str:

@@ -6,23 +6,28 @@ digest(sealed)                                  # goes on chain
 unseal(sealed, machine_identity)                # in the agent
 """
 
-from leasehold.workload._model import (
-    UNSERVED_FIELDS,
-    DatasetMount,
-    Egress,
-    HttpProbe,
-    Port,
-    Protocol,
-    Readiness,
-    Restart,
-    Runtime,
-    Share,
-    Workload,
-    WorkloadKind,
-    WorkloadOutput,
-)
-from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
-from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.workload._model import (
+        UNSERVED_FIELDS,
+        DatasetMount,
+        Egress,
+        HttpProbe,
+        Port,
+        Protocol,
+        Readiness,
+        Restart,
+        Runtime,
+        Share,
+        Workload,
+        WorkloadKind,
+        WorkloadOutput,
+    )
+    from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
+    from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
 
 __all__ = [
     "MAX_SEALED_BYTES",
@@ -49,3 +54,14 @@ __all__ = [
     "seal",
     "unseal",
 ]
+
+_PARTS = {
+    "_model": (
+        "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
+        "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
+    ),
+    "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
+    "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

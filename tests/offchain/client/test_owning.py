@@ -28,7 +28,6 @@ from leasehold import (
     SetTreasury,
     connect,
     powers_of,
-    table_of_powers,
 )
 from leasehold.chain import FaultState
 from leasehold.client import ChangesNothing, NothingToDo, PlanStale
@@ -40,7 +39,7 @@ from leasehold.errors import (
     Unlicensed,
     WrongFaultState,
 )
-from leasehold.market import InvalidInput
+from leasehold.market import InvalidInput, table_of_powers
 
 from .conftest import Opening
 

@@ -11,7 +11,7 @@ from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_params
 from leasehold.cli._options import argument, option
-from leasehold.client import CancelRules, ProposeRules, RulesProposed, powers_of, proposed_json
+from leasehold.client import CancelRules, ProposeRules, RulesProposed, powers_of
 from leasehold.market import (
     TIMELOCK,
     InvalidInput,
@@ -22,6 +22,7 @@ from leasehold.market import (
     format_time,
     params_json,
     params_rows,
+    proposed_json,
 )
 
 if TYPE_CHECKING:

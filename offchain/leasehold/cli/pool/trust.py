@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli.pool.params import say_proposal
-from leasehold.client import pool_json, powers_of, table_of_powers
-from leasehold.market import params_rows
+from leasehold.client import powers_of
+from leasehold.market import params_rows, pool_json, table_of_powers
 
 if TYPE_CHECKING:
     from leasehold.chain import PoolView
@@ -20,7 +20,10 @@ async def trust(call: Invocation) -> None:
     async with open_session(call, account=False) as client:
         view, money = await powers_of(client), client.money
         powers = table_of_powers(view, money)
-        document = {**pool_json(client, view), "powers": [power.to_json() for power in powers]}
+        document = {
+            **pool_json(client.pool.address, view, money),
+            "powers": [power.to_json() for power in powers],
+        }
         call.out.sheet(document, f"Pool {client.pool.address}", _rows(view, money.symbol))
         if call.out.as_json:
             return
@@ -68,4 +71,4 @@ async def show(call: Invocation) -> None:
             ("registering takes a licence", "yes" if view.gated else "no"),
             *params_rows(view.params, money),
         ]
-        call.out.sheet(pool_json(client, view), f"Pool {client.pool.address}", rows)
+        call.out.sheet(pool_json(client.pool.address, view, money), f"Pool {client.pool.address}", rows)

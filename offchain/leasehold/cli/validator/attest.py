@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import SENDS, SIGNS, Invocation, shared
 from leasehold.cli._options import MachineId, Read, argument, option
-from leasehold.client import QUORUM_VALIDATORS, Attest, Attestation, SignOutage, quorum_of
+from leasehold.client import Attest, Attestation, SignOutage
 from leasehold.files import write_whole
-from leasehold.market import InvalidInput, format_time, parse_time
+from leasehold.market import QUORUM_VALIDATORS, InvalidInput, format_time, parse_time, quorum_of
 
 
 @shared(SIGNS, "sign")

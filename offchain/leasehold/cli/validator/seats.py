@@ -15,11 +15,9 @@ from leasehold.client import (
     StakeSeat,
     TopUpSeat,
     full_of,
-    quorum_json,
-    quorum_said,
     seat_json,
 )
-from leasehold.market import Money, format_amount, format_time
+from leasehold.market import Money, format_amount, format_time, quorum_json, quorum_said
 
 if TYPE_CHECKING:
     from leasehold.chain import SeatRecord
