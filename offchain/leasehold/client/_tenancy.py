@@ -336,8 +336,12 @@ class Ended(Sent):
 
 
 async def _ended(client: PoolClient, lease: Lease, receipt: Receipt) -> Ended:
-    told = (each for each in client.pool.events(receipt) if isinstance(each, LeaseClosed | LeaseRejected))
-    cost = sum(each.paid + each.fee for each in told if each.lease == lease.id)  # cancelled, it costs nothing
+    endings = (
+        event for event in client.pool.events(receipt) if isinstance(event, LeaseClosed | LeaseRejected)
+    )
+    cost = sum(
+        event.paid + event.fee for event in endings if event.lease == lease.id
+    )  # cancelled, it costs nothing
     index = await client.index(again=True)
     return Ended(receipt, lease, cost, await index.lease(lease.id))
 

@@ -29,12 +29,12 @@ async def leases_of(client: PoolClient, *, everything: bool = False) -> list[Lea
     """The account's leases, as the index has them. everything: those that are over, too."""
     index, now = await client.index(), await client.now()
     down = {record.machine.id: record.machine.down_since for record in await index.machines()}
-    found = []
+    bills = []
     for record in await index.leases(tenant=client.account, live=None if everything else True):
         since = down.get(record.lease.machine, 0)
         bill = await client.bill(record.lease, now, down_since=since)
-        found.append(LeaseBill(record.lease, bill, since))
-    return found
+        bills.append(LeaseBill(record.lease, bill, since))
+    return bills
 
 
 @dataclass(frozen=True)

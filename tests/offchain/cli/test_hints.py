@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import string
 
 import pytest
 
+import leasehold
 from leasehold import errors
 from leasehold.cli._hints import _DECLINED, HINTS, PROBLEMS, said, why_declined
 from leasehold.errors import LeaseholdError
@@ -32,8 +34,8 @@ def every(kind: type[LeaseholdError] = LeaseholdError) -> dict[str, type[Leaseho
 
 
 def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
-    for room in ("agreements", "client", "home", "market.wire"):
-        importlib.import_module(f"leasehold.{room}")
+    for module in pkgutil.walk_packages(leasehold.__path__, "leasehold."):
+        importlib.import_module(module.name)
     known = every()
     for code, template in (*HINTS.items(), *PROBLEMS.items()):
         names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
