@@ -87,6 +87,7 @@ ANSWERS: dict[str, tuple[bytes, bool]] = {
     "no JSON": (answer(b"hello"), False),
     "a number where a list belongs": (answer(b"7"), False),
     "without end": (answer(b" " * (glance._MOST_ANSWER + 1) + WHOLE), False),
+    "lists in lists": (answer(b"[" * 200_000), False),
     "nothing": (b"", False),
     "no HTTP": (b"SSH-2.0-OpenSSH\r\n", False),
     "bytes": (bytes(range(256)), False),
