@@ -114,6 +114,7 @@ if TYPE_CHECKING:
         format_amount,
         format_duration,
         parse_amount,
+        parse_day,
         parse_duration,
         parse_share,
     )
@@ -150,7 +151,7 @@ _ROOMS = {
     ),
     "market": (
         "Listing", "Money", "Payment", "format_amount", "format_duration", "parse_amount",
-        "parse_duration", "parse_share",
+        "parse_day", "parse_duration", "parse_share",
     ),
     "workload": (
         "Workload", "load_workload",
@@ -244,6 +245,7 @@ __all__ = [
     "leases_of",
     "load_workload",
     "parse_amount",
+    "parse_day",
     "parse_duration",
     "parse_lease",
     "parse_share",

@@ -16,7 +16,6 @@ from leasehold.client import (
     IssueLicence,
     Ordered,
     PoolMade,
-    Power,
     ProposeRules,
     RuleOnFault,
     RulesProposed,
@@ -24,8 +23,8 @@ from leasehold.client import (
     SetPaused,
     SetTreasury,
     powers_of,
-    table_of_powers,
 )
+from leasehold.market import Power, table_of_powers
 
 __all__ = [
     "AcceptPool",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
+    from leasehold.agreements._calls import CallReader, call_json
     from leasehold.agreements._document import (
         Address,
         Document,
@@ -48,6 +49,7 @@ __all__ = [
     "AcceptTransfer",
     "AcceptanceFile",
     "Address",
+    "CallReader",
     "Document",
     "FileRefused",
     "GroupTerms",
@@ -60,6 +62,7 @@ __all__ = [
     "Session",
     "SignatureFile",
     "accounts_domain",
+    "call_json",
     "check_place",
     "gather_signatures",
     "kind_in",
@@ -73,6 +76,7 @@ __all__ = [
 ]
 
 _PARTS = {
+    "_calls": ("CallReader", "call_json"),
     "_document": ("Address", "Document", "Hex", "kind_in", "read_file", "type_name", "unhex", "write_file"),
     "_errors": ("FileRefused",),
     "_group": ("GroupTerms",),

@@ -50,6 +50,11 @@ class FaultKind(IntEnum):
     ATTESTED = 3
     FALSE_HARDWARE = 4
 
+    @property
+    def word(self) -> str:
+        """As people and JSON say it."""
+        return "self-reported" if self is FaultKind.SELF_REPORTED else self.name.lower().replace("_", " ")
+
 
 class FaultState(IntEnum):
     NONE = 0
@@ -73,6 +78,11 @@ class RoundState(IntEnum):
     PASSED = 3
     FAILED = 4
     INCONCLUSIVE = 5
+
+    @property
+    def word(self) -> str:
+        """As people and JSON say it."""
+        return self.name.lower()
 
     @property
     def over(self) -> bool:

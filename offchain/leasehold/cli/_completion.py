@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -40,26 +41,6 @@ def known_leases(ctx: typer.Context, incomplete: str) -> list[str]:
     return [text for text in map(format_lease, _newest(ctx, "lease")) if text.startswith(incomplete)]
 
 
-def known_machines(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Machines that the index has."""
-    return _beginning(_newest(ctx, "machine"), incomplete)
-
-
-def known_faults(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Faults that the index has."""
-    return _beginning(_newest(ctx, "fault"), incomplete)
-
-
-def known_rounds(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Verifications that the index has."""
-    return _beginning(_newest(ctx, "round"), incomplete)
-
-
-def known_seats(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Validators' seats that the index has."""
-    return _beginning(_newest(ctx, "seat"), incomplete)
-
-
 def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
     """What `pool propose` sets, up to the equals sign."""
     from leasehold import Params
@@ -82,8 +63,16 @@ def _newest(ctx: typer.Context, kind: str) -> list[int]:
         return []
 
 
-def _beginning(numbers: list[int], incomplete: str) -> list[str]:
-    return [text for text in map(str, numbers) if text.startswith(incomplete)]
+def _numbers(kind: str) -> Callable[[typer.Context, str], list[str]]:
+    """What offers the numbers of a kind that the index has."""
+
+    def known(ctx: typer.Context, incomplete: str) -> list[str]:
+        return [text for text in map(str, _newest(ctx, kind)) if text.startswith(incomplete)]
+
+    return known
+
+
+known_machines, known_faults, known_rounds, known_seats = map(_numbers, ("machine", "fault", "round", "seat"))
 
 
 def _home(ctx: typer.Context) -> Path:

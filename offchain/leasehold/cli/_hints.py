@@ -1,161 +1,143 @@
 """What an error's advice is at the prompt: by its code, in commands and options, filled with the error's data.
 
 The library names none of these, since a notebook or a gateway has none. What is not listed here is told as the library
-tells it. A hint that begins otherwise than the library's sentence says the problem anew, too.
+tells it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from leasehold.errors import LeaseholdError, sentence
 
-
-@dataclass(frozen=True)
-class Hint:
-    """advice: instead of the error's own. problem: the same, where a command stands in that."""
-
-    advice: str
-    problem: str | None = None
-
-
-_MACHINES = Hint("choose another with `leasehold machines`.")
-_APPROVE = Hint("run `leasehold wallet approve {needed:tokens}`, or pass --approve.")
-_SHARE = Hint("take a smaller --share or another machine.")
+_MACHINES = "choose another with `leasehold machines`."
+_APPROVE = "run `leasehold wallet approve {needed:tokens}`, or pass --approve."
+_SHARE = "take a smaller --share or another machine."
 _DESCRIBE = "`leasehold-agent describe`"
 
-HINTS: Final[dict[str, Hint]] = {
+HINTS: Final[dict[str, str]] = {
     # what a contract refuses
-    "unknown-machine": Hint("look it up with `leasehold machines`."),
-    "machine-not-retired": Hint("run `leasehold provider retire {machine}` first."),
-    "machine-under-staked": Hint(
-        "choose another; its provider can run `leasehold provider stake {machine}`."
-    ),
-    "machine-stalled": Hint(
-        "choose another.",
-        problem="Machine {machine} left a lease unstarted and takes none until `leasehold provider recover {machine}`",
-    ),
-    "machine-unverified": Hint("pass --allow-unverified to rent it all the same."),
-    "unknown-lease": Hint("look it up with `leasehold leases`."),
-    "wrong-state": Hint("see `leasehold show {lease:lease}`."),
-    "consent-expired": Hint(f"have the host describe itself again ({_DESCRIBE})."),
-    "malformed-proof": Hint("put the signatures together again with `leasehold group execute`."),
-    "not-deployed": Hint("run `leasehold group deploy` first."),
-    "delegation-expired": Hint("let the account set it anew with `leasehold delegate set`."),
-    "unknown-version": Hint("buy a seat for one that is, see `leasehold pool params`."),
-    "unknown-seat": Hint("see `leasehold validator list`."),
-    "seat-not-leaving": Hint("run `leave` first."),
-    "reported-already": Hint("see `leasehold faults`."),
-    "erc20-insufficient-allowance": Hint("run `leasehold wallet approve` first."),
+    "unknown-machine": "look it up with `leasehold machines`.",
+    "machine-not-retired": "run `leasehold provider retire {machine}` first.",
+    "machine-under-staked": "choose another; its provider can run `leasehold provider stake {machine}`.",
+    "machine-stalled": "choose another.",
+    "machine-unverified": "pass --allow-unverified to rent it all the same.",
+    "unknown-lease": "look it up with `leasehold leases`.",
+    "wrong-state": "see `leasehold show {lease:lease}`.",
+    "consent-expired": f"have the host describe itself again ({_DESCRIBE}).",
+    "malformed-proof": "put the signatures together again with `leasehold group execute`.",
+    "not-deployed": "run `leasehold group deploy` first.",
+    "delegation-expired": "let the account set it anew with `leasehold delegate set`.",
+    "unknown-version": "buy a seat for one that is, see `leasehold pool params`.",
+    "unknown-seat": "see `leasehold validator list`.",
+    "seat-not-leaving": "run `leave` first.",
+    "reported-already": "see `leasehold faults`.",
+    "erc20-insufficient-allowance": "run `leasehold wallet approve` first.",
     # the chain, keys
-    "transaction-cancelled": Hint("Nothing was done; run the command again if it should be."),
-    "key-missing": Hint("see `leasehold wallet list`, or run `leasehold wallet new`."),
-    "deployment-missing": Hint("get the pool's file and set LEASEHOLD_DEPLOYMENT to it."),
-    "invalid-lease-id": Hint("write it as `leasehold leases` shows it, such as 12 or 12.1."),
+    "transaction-cancelled": "Nothing was done; run the command again if it should be.",
+    "key-missing": "see `leasehold wallet list`, or run `leasehold wallet new`.",
+    "deployment-missing": "get the pool's file and set LEASEHOLD_DEPLOYMENT to it.",
+    "invalid-lease-id": "write it as `leasehold leases` shows it, such as 12 or 12.1.",
     # renting
-    "none-matches": Hint("widen the search, or see all with `leasehold machines`."),
+    "none-matches": "widen the search, or see all with `leasehold machines`.",
     "machine-gone": _MACHINES,
     "machine-closed": _MACHINES,
-    "nobody-measured": Hint("pass --allow-unverified to rent it all the same."),
-    "no-spot-price": Hint("leave --spot away, or choose another machine."),
-    "price-above-maximum": Hint("raise --max-price or choose another machine."),
-    "duration-not-served": Hint("choose --for between them."),
-    "share-not-served": Hint("choose a smaller --share."),
-    "share-not-sold": Hint("choose that --share, or another machine."),
+    "nobody-measured": "pass --allow-unverified to rent it all the same.",
+    "no-spot-price": "leave --spot away, or choose another machine.",
+    "price-above-maximum": "raise --max-price or choose another machine.",
+    "duration-not-served": "choose --for between them.",
+    "share-not-served": "choose a smaller --share.",
+    "share-not-sold": "choose that --share, or another machine.",
     "share-taken": _SHARE,
-    "resize-taken": Hint("take another share, or move the lease with `leasehold move`."),
-    "ledger-too-low": Hint("run `leasehold wallet deposit {missing:tokens} --to {account}` first."),
+    "resize-taken": "take another share, or move the lease with `leasehold move`.",
+    "ledger-too-low": "run `leasehold wallet deposit {missing:tokens} --to {account}` first.",
     "allowance-too-low": _APPROVE,
-    "nothing-opened": Hint("Choose another machine, or pass --without-agent to open the lease all the same."),
-    "not-started-in-time": Hint(
-        "take {deposit:money} back with `leasehold close {lease:lease}`, which refunds all of it."
-    ),
-    "rejected-unstarted": Hint("see `leasehold show {lease:lease}`."),
-    "already-there": Hint("see `leasehold resize`."),
-    "no-standby": Hint(
+    "nothing-opened": "Choose another machine, or pass --without-agent to open the lease all the same.",
+    "not-started-in-time": "take {deposit:money} back with `leasehold close {lease:lease}`, which refunds all of it.",
+    "rejected-unstarted": "see `leasehold show {lease:lease}`.",
+    "already-there": "see `leasehold resize`.",
+    "no-standby": (
         "move it with `leasehold move`, or close it with `leasehold close`, which pays up to the begin of the outage."
     ),
-    "standby-unknown": Hint("move it with `leasehold move` instead."),
+    "standby-unknown": "move it with `leasehold move` instead.",
     # providing
-    "somebody-elses": Hint("choose its wallet with --wallet."),
-    "operator-taken": Hint(
-        "change its terms with `leasehold provider terms`, or describe the machine with a new key."
-    ),
-    "rules-change": Hint("read it with `leasehold pool params`, and try again then."),
-    "penalty-not-covered": Hint("run `leasehold wallet deposit {missing:tokens}` first."),
-    "no-price": Hint("pass --price with whole tokens per GPU-hour."),
-    "share-not-kept-apart": Hint("pass --smallest-share {least} or more."),
-    "describes-another": Hint("run `leasehold provider operator {machine} MACHINE.JSON` first."),
-    "not-its-keeper": Hint("choose a wallet with --wallet."),
-    "operator-only": Hint(
-        "its key is on the host, where the agent answers challenges and `leasehold-agent report` reports."
-    ),
-    "price-not-positive": Hint("set --price to whole tokens per GPU-hour."),
-    "no-such-span": Hint(
-        "{shortest:duration} to {longest:duration} is no such span.",
-        problem="Leases last from --min to --max, at most {most:duration}",
-    ),
-    "trial-too-long": Hint("set --trial to that or less."),
-    "leaves-too-early": Hint("set --until to a later day."),
-    "machine-file-invalid": Hint(f"write it anew with {_DESCRIBE}."),
-    "machine-file-unreadable": Hint(f"write it with {_DESCRIBE}."),
-    "consent-unfit": Hint("run `leasehold-agent describe --owner {provider}` on the host again."),
+    "somebody-elses": "choose its wallet with --wallet.",
+    "operator-taken": "change its terms with `leasehold provider terms`, or describe the machine with a new key.",
+    "rules-change": "read it with `leasehold pool params`, and try again then.",
+    "penalty-not-covered": "run `leasehold wallet deposit {missing:tokens}` first.",
+    "no-price": "pass --price with whole tokens per GPU-hour.",
+    "share-not-kept-apart": "pass --smallest-share {least} or more.",
+    "describes-another": "run `leasehold provider operator {machine} MACHINE.JSON` first.",
+    "not-its-keeper": "choose a wallet with --wallet.",
+    "operator-only": "its key is on the host, where the agent answers challenges and `leasehold-agent report` reports.",
+    "price-not-positive": "set --price to whole tokens per GPU-hour.",
+    "no-such-span": "{shortest:duration} to {longest:duration} is no such span.",
+    "trial-too-long": "set --trial to that or less.",
+    "leaves-too-early": "set --until to a later day.",
+    "machine-file-invalid": f"write it anew with {_DESCRIBE}.",
+    "machine-file-unreadable": f"write it with {_DESCRIBE}.",
+    "consent-unfit": "run `leasehold-agent describe --owner {provider}` on the host again.",
     # owning a pool
-    "changes-nothing": Hint("name parameters as NAME=VALUE."),
-    "amounts-missing": Hint("name all parameters with --params."),
+    "changes-nothing": "name parameters as NAME=VALUE.",
+    "amounts-missing": "name all parameters with --params.",
     # measuring
-    "no-score": Hint("pass --score with 0 to 1000."),
-    "other-hardware": Hint("use --fail."),
-    "not-on-committee": Hint("see `leasehold validator status`."),
-    "vote-not-here": Hint("run this where you committed, with the same --home."),
-    "bad-outage": Hint("correct --from and --to."),
-    "not-attested": Hint("see `leasehold fault {fault}`."),
-    "revision-unknown": Hint("say what you measured with --spec and --fail, or nothing."),
-    "no-logs": Hint("name another one with --rpc."),
+    "no-score": "pass --score with 0 to 1000.",
+    "other-hardware": "use --fail.",
+    "not-on-committee": "see `leasehold validator status`.",
+    "vote-not-here": "run this where you committed, with the same --home.",
+    "bad-outage": "correct --from and --to.",
+    "not-attested": "see `leasehold fault {fault}`.",
+    "revision-unknown": "say what you measured with --spec and --fail, or nothing.",
+    "no-logs": "name another one with --rpc.",
     # acting for others, agreements, the home
-    "duration-missing": Hint("Say --for 2h."),
-    "not-live": Hint("see `leasehold show {lease:lease}`."),
-    "still-live": Hint("`leasehold extend {lease:lease} DURATION` keeps it longer."),
-    "was-elsewhere": Hint("leave --machine away, or --again."),
-    "workload-of-another": Hint("name a workload with --file or --image."),
-    "offer-elsewhere": Hint("leave --machine away."),
-    "standby-for-itself": Hint("name another with --backup."),
-    "no-such-machine": Hint("see `leasehold machines`."),
-    "pays-from-ledger": Hint(
+    "duration-missing": "Say --for 2h.",
+    "not-live": "see `leasehold show {lease:lease}`.",
+    "still-live": "`leasehold extend {lease:lease} DURATION` keeps it longer.",
+    "was-elsewhere": "leave --machine away, or --again.",
+    "workload-of-another": "name a workload with --file or --image.",
+    "offer-elsewhere": "leave --machine away.",
+    "standby-for-itself": "name another with --backup.",
+    "no-such-machine": "see `leasehold machines`.",
+    "pays-from-ledger": (
         "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
     ),
-    "no-group-session": Hint("get one with `leasehold group session {group}`."),
-    "no-delegate": Hint("ask for `leasehold delegate set {delegate} --cap AMOUNT`."),
-    "wallet-needed": Hint("make one with `leasehold wallet new NAME`."),
-    "results-not-in-time": Hint(
+    "no-group-session": "get one with `leasehold group session {group}`.",
+    "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
+    "wallet-needed": "make one with `leasehold wallet new NAME`.",
+    "results-not-in-time": (
         "they come when the job is done or the lease closed; see `leasehold show {lease:lease}`, or wait longer with "
         "--wait."
     ),
-    "no-blocks": Hint("wait until it has, or use another with --rpc."),
-    "file-unwritable": Hint("name another with --proposal or --output."),
-    "of-another-pool": Hint("name that pool's file with --deployment."),
-    "no-signer": Hint("choose the wallet of one of {listed} with --wallet."),
-    "signatures-missing": Hint("get {more} more of {listed}, by `leasehold group approve`."),
-    "not-of-this-lease": Hint("ask {account} for `leasehold accept-transfer {lease:lease}`."),
-    "no-groups": Hint("name one with `leasehold group create`."),
-    "two-actors": Hint("say --as-group or --for-account, not both."),
-    "not-the-tenant": Hint("choose its wallet with --wallet, or --as-group."),
-    "not-a-delegate": Hint("see `leasehold delegate list`."),
-    "nothing-allowed": Hint("name one, or `leasehold delegate revoke`."),
-    "price-not-named": Hint("Say --price in whole tokens per GPU-hour."),
-    "no-running-lease": Hint("see `leasehold leases`."),
-    "lease-not-there": Hint("see `leasehold leases`."),
-    "nothing-to-withdraw": Hint("see `leasehold wallet balance`."),
-    "nothing-strayed": Hint(
-        "rescue what is there. Its ledger is for `leasehold wallet withdraw --as-group`."
-    ),
-    "proposal-expired": Hint("have the same proposed again with `leasehold group renew`."),
-    "proposal-overtaken": Hint("if it is still wanted, make it anew with `leasehold group renew`."),
-    "no-ssh": Hint("use `leasehold exec {lease:lease} sh` instead."),
-    "kept-no-longer": Hint("its tenant can extend it, or raise the cap with `leasehold delegate set`."),
-    "no-age-key": Hint("results that were sealed to another key need that one, with --identity."),
+    "no-blocks": "wait until it has, or use another with --rpc.",
+    "file-unwritable": "name another with --proposal or --output.",
+    "of-another-pool": "name that pool's file with --deployment.",
+    "no-signer": "choose the wallet of one of {listed} with --wallet.",
+    "signatures-missing": "get {more} more of {listed}, by `leasehold group approve`.",
+    "not-of-this-lease": "ask {account} for `leasehold accept-transfer {lease:lease}`.",
+    "no-groups": "name one with `leasehold group create`.",
+    "two-actors": "say --as-group or --for-account, not both.",
+    "not-the-tenant": "choose its wallet with --wallet, or --as-group.",
+    "not-a-delegate": "see `leasehold delegate list`.",
+    "nothing-allowed": "name one, or `leasehold delegate revoke`.",
+    "price-not-named": "Say --price in whole tokens per GPU-hour.",
+    "no-running-lease": "see `leasehold leases`.",
+    "lease-not-there": "see `leasehold leases`.",
+    "nothing-to-withdraw": "see `leasehold wallet balance`.",
+    "nothing-strayed": "rescue what is there. Its ledger is for `leasehold wallet withdraw --as-group`.",
+    "proposal-expired": "have the same proposed again with `leasehold group renew`.",
+    "proposal-overtaken": "if it is still wanted, make it anew with `leasehold group renew`.",
+    "no-ssh": "use `leasehold exec {lease:lease} sh` instead.",
+    "kept-no-longer": "its tenant can extend it, or raise the cap with `leasehold delegate set`.",
+    "no-age-key": "results that were sealed to another key need that one, with --identity.",
 }
+
+PROBLEMS: Final[dict[str, str]] = {
+    "machine-stalled": (
+        "Machine {machine} left a lease unstarted and takes none until `leasehold provider recover {machine}`"
+    ),
+    "no-such-span": "Leases last from --min to --max, at most {most:duration}",
+}
+"""The problem itself, where a command or an option stands in that."""
 
 # The same for the codes with which an agent declines.
 _DECLINED: Final = {
@@ -172,10 +154,8 @@ _DECLINED: Final = {
 
 def said(error: LeaseholdError) -> str:
     """The error as the command line tells it."""
-    hint = _hint(error)
-    problem = hint.problem if hint is not None and hint.problem is not None else error.problem_template
-    advice = hint.advice if hint is not None else error.advice_template
-    return sentence(error.fill(problem, said), error.fill(advice, said))
+    problem = PROBLEMS.get(error.code, error.problem_template)
+    return sentence(error.fill(problem, said), error.fill(_advice(error), said))
 
 
 def why_declined(reason: str) -> str:
@@ -185,9 +165,8 @@ def why_declined(reason: str) -> str:
     return _DECLINED.get(reason, declined(reason))
 
 
-def _hint(error: LeaseholdError) -> Hint | None:
+def _advice(error: LeaseholdError) -> str:
     if error.code == "declined-unstarted":
-        return Hint(
-            why_declined(str(vars(error)["reason"])).replace("{", "{{").replace("}", "}}")
-        )  # no template
-    return HINTS.get(error.code)
+        why = why_declined(str(vars(error)["reason"]))
+        return why.replace("{", "{{").replace("}", "}}")  # no template
+    return HINTS.get(error.code, error.advice_template)

@@ -1,38 +1,94 @@
 """Groups whose commands are loaded when they are chosen.
 
-Help and completion name every command of a group and say a line of each, and that is all they need: the group's table
-holds it, so that neither imports a command. A test holds the table's lines equal to the commands' own.
+Help and completion name every command of a group and say a line of each, and that is all they need: `lines.json` holds
+it, made from the commands, so that neither imports a command. A test holds the two equal.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 MARKUP: Final = "markdown"
+LINES: Final = Path(__file__).with_name("lines.json")
 
-Lines = Mapping[str, str]
-"""The first paragraph of a command's help by the command's name, in the order in which help shows them."""
+
+class GroupHelp(NamedTuple):
+    """What is said of a group, and the modules with its commands, in the order in which help shows them."""
+
+    help: str
+    modules: tuple[str, ...]
+
+
+def _of(folder: str, modules: str) -> tuple[str, ...]:
+    return tuple(f"{folder}.{module}" for module in modules.split())
+
+
+GROUPS = {
+    "": GroupHelp(
+        "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
+        ("machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend", "quotes", "access", "results",
+         "challenge", "faults", "compensate"),
+    ),
+    "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
+    "provider": GroupHelp(
+        "Offer machines: join, set terms, collect, leave.",
+        _of("provider", "join machines host money status duties"),
+    ),
+    "validator": GroupHelp(
+        "Stake a seat, measure machines as one of a committee, attest outages.",
+        _of("validator", "seats status rounds votes quorums"),
+    ),
+    "validator attest": GroupHelp(
+        "Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)
+    ),
+    "pool": GroupHelp(
+        "See who has which power over a pool; make one, and own it.",
+        _of("pool", "trust params create owner licences rulings fees"),
+    ),
+    "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
+    "group": GroupHelp(
+        "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",
+        _of("group", "book signing changing"),
+    ),
+    "delegate": GroupHelp(
+        "Let others open, extend, close and resize leases for an account, up to a cap.", ("delegate",)
+    ),
+    "offer": GroupHelp("Sign terms for a renter, see what became of them, take them back.", ("offer",)),
+}  # fmt: skip
+
+
+@cache
+def lines() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """Of each group, by the words that lead to it: of each of its modules: the commands, and a line of each."""
+    told: dict[str, dict[str, dict[str, str]]] = json.loads(LINES.read_text())
+    return told
 
 
 class LazyGroup(TyperGroup):
     """A group that knows its commands by name. Until one is chosen, a stand-in tells its line."""
 
-    package: ClassVar[str]
-    verbs: ClassVar[Mapping[str, Lines]]
-    groups: ClassVar[Lines]
+    path: ClassVar[str]
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._modules = {name: module for module, lines in self.verbs.items() for name in lines}
-        for lines in (*self.verbs.values(), self.groups):
-            for name, line in lines.items():
+        self._modules: dict[str, str] = {}
+        for module, verbs in lines()[self.path].items():
+            for name, line in verbs.items():
+                self._modules[name] = module
                 self.commands[name] = TyperCommand(name=name, help=line, rich_markup_mode=MARKUP)
+        for path, group in GROUPS.items():
+            above, _, name = path.rpartition(" ")
+            if path and above == self.path:
+                self.commands[name] = TyperCommand(name=name, help=group.help, rich_markup_mode=MARKUP)
         self._stand_ins = set(self.commands)
 
     def load(self, name: str) -> None:
@@ -55,19 +111,22 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _verb(self, name: str) -> Any:
-        gathered = typer.Typer(rich_markup_mode=MARKUP)
-        import_module(f"{self.package}.{self._modules[name]}").register(gathered)
+        from leasehold.cli._command import VERBS
+
+        module, gathered = f"{__package__}.{self._modules[name]}", typer.Typer(rich_markup_mode=MARKUP)
+        import_module(module)
+        VERBS[module][name].put_into(gathered, name)
         return get_group(gathered).commands[name]
 
     def _group(self, name: str) -> Any:
-        group = get_group(import_module(f"{self.package}.{name}").app)
-        group.name = name
-        return group
+        return get_group(typer.Typer(name=name, **shape(f"{self.path} {name}".strip())))
 
 
-def lazy(package: str, verbs: Mapping[str, Lines], groups: Lines | None = None) -> type[LazyGroup]:
-    """The kind of a group with these commands: what Typer takes as `cls`.
-
-    verbs: by the module of the package that `register`s them. groups: each is the `app` of the module of its name.
-    """
-    return type("LazyGroup", (LazyGroup,), {"package": package, "verbs": verbs, "groups": groups or {}})
+def shape(path: str) -> dict[str, Any]:
+    """How the group to which these words lead is set up."""
+    return {
+        "cls": type("LazyGroup", (LazyGroup,), {"path": path}),
+        "help": GROUPS[path].help,
+        "no_args_is_help": True,
+        "rich_markup_mode": MARKUP,
+    }

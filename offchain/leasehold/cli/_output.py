@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -20,25 +21,17 @@ from leasehold.cli._asking import NobodyThere, ask_yes
 from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
-Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+if TYPE_CHECKING:
+    from leasehold.market import Json
 
 
 _UNFOLDED = 100_000  # columns, where nobody has said how many there are
 
 
 # Escapes would be obeyed by the terminal, and marks that turn the direction of writing make it show another text.
+_SPANS = (0, 8), (11, 31), (0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E), (0x2066, 0x2069)
 _STEERING = {
-    character: "\N{REPLACEMENT CHARACTER}"
-    for span in (
-        (0, 8),
-        (11, 31),
-        (0x7F, 0x9F),
-        (0x61C, 0x61C),
-        (0x200E, 0x200F),
-        (0x2028, 0x202E),
-        (0x2066, 0x2069),
-    )
-    for character in range(span[0], span[1] + 1)
+    character: "\N{REPLACEMENT CHARACTER}" for first, last in _SPANS for character in range(first, last + 1)
 }
 
 
@@ -77,7 +70,7 @@ class Output:
         """The command's result for programs: printed with ``--json`` only."""
         if self.as_json:
             said = json.dumps(document, indent=2, ensure_ascii=False)
-            typer.echo(said.translate({each: f"\\u{each:04x}" for each in _STEERING}))
+            typer.echo(said.translate({character: f"\\u{character:04x}" for character in _STEERING}))
 
     def say(self, text: str) -> None:
         """A line for people."""
@@ -94,6 +87,19 @@ class Output:
         console.print(f"[italic]{escape(title)}[/italic]")
         for name, value in rows:  # whole lines: what is folded in two cannot be copied
             console.print(f"[dim]{escape(name.ljust(width))}[/dim]  {escape(value)}".rstrip())
+
+    def sheet(self, document: Json, title: str, rows: Sequence[tuple[str, str]]) -> None:
+        """One thing: a document for programs, names and values for people."""
+        self.answer(document)
+        if not self.as_json:
+            self.pairs(title, rows)
+
+    def listing(
+        self, document: Json, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str
+    ) -> None:
+        """Several things: a document for programs, a table for people."""
+        self.answer(document)
+        self.table(columns, rows, empty=empty)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
         """A table for people; `empty` is said instead when there are no rows."""
@@ -173,13 +179,8 @@ class Output:
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
         """A progress bar in bytes; the yielded function takes (done, total or `None`)."""
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-        )
+        said = TextColumn("{task.description}")
+        columns = (SpinnerColumn(), said, BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, console=self.err, transient=True) as progress:
             task = progress.add_task(escape(what), total=None)
 

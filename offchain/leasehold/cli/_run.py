@@ -49,9 +49,7 @@ _OUTPUT = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO})
 def broken_off(error: OSError) -> int:
     """Say what a file, or our own output, refused; returns the exit code. A reader that went away is told nothing."""
     if isinstance(error, BrokenPipeError) or error.filename is None:
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # what is left to be written goes nowhere, and says nothing
+        with contextlib.suppress(OSError, ValueError):  # what is left goes nowhere, and says nothing
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return 141

@@ -96,7 +96,7 @@ def load_settings(given: Globals) -> Settings:
 def _environment() -> dict[str, object]:
     """What the environment says; an empty text says nothing."""
     said = {name.upper(): value for name, value in os.environ.items() if value}
-    names = [(each.name, f"LEASEHOLD_{each.name.upper()}") for each in fields(Settings)]
+    names = [(setting.name, f"LEASEHOLD_{setting.name.upper()}") for setting in fields(Settings)]
     return {name: said[variable] for name, variable in names if variable in said}
 
 
@@ -108,7 +108,7 @@ def _file(path: Path) -> dict[str, object]:
 
 
 def _read(values: Mapping[str, object]) -> Settings:
-    known = {each.name for each in fields(Settings)}
+    known = {setting.name for setting in fields(Settings)}
     read: dict[str, Any] = {}
     for name, value in values.items():
         try:

@@ -7,44 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from leasehold.cli._invocation import Invocation
+from leasehold.cli._command import Invocation
+from leasehold.cli._options import argument, option
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
-CommandLine = Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`.")]
-WorkloadFile = Annotated[
-    Path | None, typer.Option("--file", "-f", metavar="FILE", help="The workload, as TOML or JSON.")
-]
+CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
+WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
 Image = Annotated[
-    str | None,
-    typer.Option(
-        "--image", metavar="IMAGE", help="sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID."
-    ),
+    str | None, option("--image IMAGE", "sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID.")
 ]
-Env = Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable.")]
-Memory = Annotated[str | None, typer.Option("--memory", metavar="SIZE", help="Such as 16GiB.")]
-Cpu = Annotated[float | None, typer.Option("--cpu", metavar="CORES", help="Cores, parts allowed.")]
-Disk = Annotated[str | None, typer.Option("--disk", metavar="SIZE", help="Such as 100GB.")]
-Ports = Annotated[
-    list[str] | None, typer.Option("--port", "-p", metavar="PORT[:HOST][/udp]", help="Publish a port.")
-]
-Datasets = Annotated[
-    list[str] | None, typer.Option("--dataset", "-d", metavar="CID:PATH", help="Mount a dataset, read-only.")
-]
-Outputs = Annotated[
-    list[str] | None,
-    typer.Option("--output", "-o", metavar="PATH", help="A result: encrypted to you, on IPFS."),
-]
-Public = Annotated[bool, typer.Option("--public", help="Results that all may read.")]
+Env = Annotated[list[str] | None, option("--env -e NAME=VALUE", "Set a variable.")]
+Memory = Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")]
+Cpu = Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")]
+Disk = Annotated[str | None, option("--disk SIZE", "Such as 100GB.")]
+Ports = Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")]
+Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")]
+Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
+Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
-    list[Path] | None,
-    typer.Option("--ssh-key", metavar="FILE", help="Public keys for `leasehold ssh`; by default yours."),
+    list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
 ]
-Batch = Annotated[bool, typer.Option("--batch", help="A job: the lease's work ends when the command does.")]
-Egress = Annotated[str | None, typer.Option("--egress", metavar="none|internet", help="What it may reach.")]
-Gvisor = Annotated[bool, typer.Option("--gvisor", help="Run under gVisor.")]
+Batch = Annotated[bool, option("--batch", "A job: the lease's work ends when the command does.")]
+Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]
+Gvisor = Annotated[bool, option("--gvisor", "Run under gVisor.")]
 
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
@@ -75,7 +61,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     Raises:
         InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload. WalletError.
     """
-    recipient, keys = call.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
+    recipient, keys = call.home.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
     data: dict[str, object] = {"version": 1}
     if flags.file is not None:
         data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(
@@ -92,9 +78,9 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "egress": flags.egress,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
-        "ports": [_port(each) for each in flags.ports or ()] or None,
-        "datasets": [_dataset(each, keys) for each in flags.datasets or ()] or None,
-        "outputs": [{"path": each, "public": flags.public} for each in flags.outputs or ()] or None,
+        "ports": [_port(text) for text in flags.ports or ()] or None,
+        "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
+        "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
         else None,
@@ -102,11 +88,15 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     data.update({name: value for name, value in given.items() if value is not None})
     if flags.env:
         present = data.get("env")
-        data["env"] = {**(present if isinstance(present, dict) else {}), **dict(map(_variable, flags.env))}
+        data["env"] = {
+            **(present if isinstance(present, dict) else {}),
+            **dict(map(parse_variable, flags.env)),
+        }
     return load_workload(data, recipients=[recipient] if recipient else ())
 
 
-def _variable(text: str) -> tuple[str, str]:
+def parse_variable(text: str) -> tuple[str, str]:
+    """A variable and its value. Raises InvalidInput."""
     name, equals, value = text.partition("=")
     if not equals:
         raise InvalidInput(f"'{text}' sets no variable: write --env NAME=VALUE.")

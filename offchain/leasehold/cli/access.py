@@ -6,73 +6,61 @@ import asyncio
 import codecs
 import shlex
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from leasehold import parse_lease
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._options import LeaseId, argument, option
 from leasehold.cli._output import plain
-from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
 from leasehold.cli._terminal import attach
+from leasehold.cli._workload import parse_variable
 from leasehold.client import ssh_door
 from leasehold.errors import AgentError
-from leasehold.market import InvalidInput
+from leasehold.market import AgentClient
 
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command()(logs)
-    app.command("exec")(execute)
-    app.command()(ssh)
+Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 
 
 @shared(WALLET | PASSWORD_FILE | OF_GROUP)
 async def logs(
     call: Invocation,
     lease: LeaseId,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the workload ends.")] = False,
-    tail: Annotated[
-        int | None, typer.Option("--tail", "-n", metavar="N", min=0, help="Only the last lines.")
-    ] = None,
+    follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
+    tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
 ) -> None:
     """Print what the workload has written, on its standard output and error."""
-    number = parse_lease(lease)
-    async with open_session(call) as client:
-        await client.index()
-        async with client.agent_of(number) as agent:
-            harmless = Harmless() if sys.stdout.isatty() else None
-            async for data in agent.logs(number, tail=tail, follow=follow):
-                sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
-                sys.stdout.buffer.flush()
+    async with _agent_of(call, lease) as agent:
+        harmless = Harmless() if sys.stdout.isatty() else None
+        async for data in agent.logs(lease, tail=tail, follow=follow):
+            sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
+            sys.stdout.buffer.flush()
 
 
-@shared(WALLET | PASSWORD_FILE | OF_GROUP)
+@shared(WALLET | PASSWORD_FILE | OF_GROUP, "exec")
 async def execute(
     call: Invocation,
     lease: LeaseId,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run in the container.")],
+    command: Annotated[list[str], argument("COMMAND...", "What to run in the container.")],
     terminal: Annotated[
-        bool | None,
-        typer.Option("--tty/--no-tty", help="A terminal of its own; by default if you sit at one."),
+        bool | None, option("--tty/--no-tty", "A terminal of its own; by default if you sit at one.")
     ] = None,
-    env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="NAME=VALUE")] = None,
+    env: Env = None,
 ) -> int:
     """Run a command in the lease's container, and leave with its exit code."""
-    number = parse_lease(lease)
-    variables = {}
-    for each in env or ():
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise InvalidInput(f"'{each}' sets no variable: write --env NAME=VALUE.")
-        variables[name] = value
+    variables = dict(map(parse_variable, env or ()))
+    async with _agent_of(call, lease) as agent:
+        return await attach(agent, lease, command, variables, terminal)
+
+
+@asynccontextmanager
+async def _agent_of(call: Invocation, lease: int) -> AsyncIterator[AgentClient]:
     async with open_session(call) as client:
         await client.index()
-        async with client.agent_of(number) as agent:
-            return await attach(agent, number, command, variables, terminal)
+        async with client.agent_of(lease) as agent:
+            yield agent
 
 
 @shared(ANSWERS | WALLET)
@@ -80,28 +68,22 @@ async def ssh(
     call: Invocation,
     lease: LeaseId,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="After `--`; without one, a shell.")
+        list[str] | None, argument("[COMMAND]...", "After `--`; without one, a shell.")
     ] = None,
     identity: Annotated[
-        Path | None,
-        typer.Option("--identity", "-i", metavar="FILE", help="The private key, as OpenSSH's -i."),
+        Path | None, option("--identity -i FILE", "The private key, as OpenSSH's -i.")
     ] = None,
-    forward: Annotated[
-        list[str] | None, typer.Option("--forward", "-L", metavar="PORT:HOST:PORT", help="As OpenSSH's -L.")
-    ] = None,
-    show: Annotated[
-        bool, typer.Option("--print", help="Print the OpenSSH command instead of running it.")
-    ] = False,
+    forward: Annotated[list[str] | None, option("--forward -L PORT:HOST:PORT", "As OpenSSH's -L.")] = None,
+    show: Annotated[bool, option("--print", "Print the OpenSSH command instead of running it.")] = False,
 ) -> int:
     """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
     async with open_session(call, account=False) as client:
-        door = await ssh_door(client, parse_lease(lease), identity=identity, forward=forward or ())
+        door = await ssh_door(client, lease, identity=identity, forward=forward or ())
     spelled = door.command(arguments or ())
     if show or call.out.as_json:
         copying = door.copying()
-        call.out.answer(
-            {"command": list(spelled), "copy": list(copying), "known_hosts": str(door.known_hosts)}
-        )
+        known = str(door.known_hosts)
+        call.out.answer({"command": list(spelled), "copy": list(copying), "known_hosts": known})
         if not call.out.as_json:
             call.out.say(shlex.join(spelled))
             call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.ssh.host}:/PATH")

@@ -4,57 +4,33 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from leasehold import format_lease, parse_lease
-from leasehold.cli._carrying_out import carry_out
+from leasehold import format_lease
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import FOR_ACCOUNT, SENDS, Invocation, shared
 from leasehold.cli._hints import said
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
-from leasehold.cli._output import Json
-from leasehold.cli._shared import FOR_ACCOUNT, SENDS, shared
-from leasehold.cli._shown import transaction, utc
-from leasehold.client import Extended, KeepGoing, LeaseKept, LeaseLook, Looked, LookFailed, Step
-from leasehold.market import format_amount, format_duration, parse_duration
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command("auto-extend")(auto_extend)
+from leasehold.cli._options import SECONDS, LeaseId, option
+from leasehold.client import Extended, KeepGoing, LeaseLook, Looked, LookFailed, Step
+from leasehold.market import Json, format_duration, format_time, parse_duration
 
 
 @shared(SENDS | FOR_ACCOUNT)
 async def auto_extend(
     call: Invocation,
     lease: LeaseId,
-    by: Annotated[str, typer.Option("--by", metavar="DURATION", help="How much more at a time.")],
+    by: Annotated[int, option("--by DURATION", "How much more at a time."), SECONDS],
     longest: Annotated[
-        str,
-        typer.Option(
-            "--at-most", metavar="DURATION", help="Of its life since the start, all extensions included."
-        ),
+        int, option("--at-most DURATION", "Of its life since the start, all extensions included."), SECONDS
     ],
-    before: Annotated[
-        str, typer.Option("--before", metavar="DURATION", help="How long before its end.")
-    ] = "15m",
-    once: Annotated[bool, typer.Option("--once", help="One look and no more, as from cron.")] = False,
+    before: Annotated[str, option("--before DURATION", "How long before its end.")] = "15m",
+    once: Annotated[bool, option("--once", "One look and no more, as from cron.")] = False,
 ) -> None:
     """Extend a lease again and again before it ends, until it has lived as long as `--at-most`.
 
     Paid from the ledger (with an allowance, from the wallet, too). With `--for-account` as a delegate, whose cap the
     contract keeps. It asks once, before the first extension. Let one wallet do this for a lease: two may both extend.
     """
-    request = KeepGoing(
-        parse_lease(lease), parse_duration(by), parse_duration(longest), parse_duration(before), once
-    )
-    async with open_session(call, signs=True) as client:
-        plan, shown, money, agreed = (
-            await request.plan(client),
-            format_lease(request.lease),
-            client.money,
-            False,
-        )
+    async with planned(call, KeepGoing(lease, by, longest, parse_duration(before), once)) as plan:
+        shown, money, agreed = format_lease(lease), plan.client.money, False
 
         def tell(look: LeaseLook) -> str:
             call.out.say(look.next.why)
@@ -67,43 +43,23 @@ async def auto_extend(
         def follow(step: Step) -> None:
             nonlocal agreed
             if isinstance(step, Looked):
-                end = utc(step.look.lease.end)
+                end, until = format_time(step.look.lease.end), format_time(plan.keeping.until)
                 call.out.if_interrupted = (
                     f"Interrupted: nothing extends lease {shown} any more, and it ends {end}."
                 )
                 what = tell(step.look)
                 if step.look.next.seconds and not agreed:
-                    call.out.confirm(f"Extend by {what} now, and so on until {utc(plan.keeping.until)}?")
+                    call.out.confirm(f"Extend by {what} now, and so on until {until}?")
                     agreed = True
             elif isinstance(step, LookFailed):
                 call.out.warn(said(step.error))
             elif isinstance(step, Extended):
-                call.out.say(f"Lease {shown} is paid until {utc(step.lease.end)}.")
+                call.out.say(f"Lease {shown} is paid until {format_time(step.lease.end)}.")
 
-        def document(look: LeaseLook) -> dict[str, Json]:
-            cost = {"cost": format_amount(look.cost, money.decimals)} if look.next.seconds else {}
-            return {"lease": shown, "end": look.lease.end, "extended": 0, **cost}
-
-        def answer(kept: LeaseKept) -> dict[str, Json]:
-            made = document(kept.look)
-            if kept.extended is not None:
-                made |= {"end": kept.extended.lease.end, "extended": kept.look.next.seconds}
-                made |= transaction(kept.extended.receipt)
-            return made
-
-        would = document(plan.look)
+        would: dict[str, Json] | None = None
         if call.dry_run:
-            what = tell(plan.look)
-            if plan.look.next.seconds:
-                would["would_extend"] = plan.look.next.seconds
+            would, what, seconds = plan.look.to_json(money), tell(plan.look), plan.look.next.seconds
+            if seconds:
+                would["would_extend"] = seconds
                 call.out.say(f"Would extend it by {what}.")
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=None,
-            document=would,
-            answer=answer,
-            waiting=None,
-            on_step=follow,
-        )
+        await carry_out(call, plan, None, document=would, waiting=None, on_step=follow)

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from leasehold import format_lease, parse_lease
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._faults import (
-    from_ledger_said,
-)
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import Approve, MachineId
-from leasehold.cli._output import Json
-from leasehold.cli._shared import PROPOSES, SENDS, SIGNS, shared
-from leasehold.cli._shown import utc
-from leasehold.client import (
-    ChallengeMachine,
-    ProveSilence,
-)
-from leasehold.market import AllowanceMissing, format_amount, format_duration
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command()(challenge)
-    app.command()(prove)
+from leasehold import format_lease
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
+from leasehold.cli._options import LEASE, Approve, MachineId, option
+from leasehold.client import ChallengeMachine, ProveSilence, SilenceProven
+from leasehold.market import AllowanceMissing, format_duration, format_time
 
 
 @shared(SENDS | PROPOSES)
@@ -35,7 +17,7 @@ async def challenge(
     call: Invocation,
     machine: MachineId,
     lease: Annotated[
-        str | None, typer.Option("--lease", metavar="LEASE", help="Which of yours there; by default any.")
+        int | None, option("--lease LEASE", "Which of yours there; by default any."), LEASE
     ] = None,
     approve: Approve = False,
 ) -> None:
@@ -44,43 +26,28 @@ async def challenge(
     If it answers in time, the bond is gone. If not, you have the bond back, an outage runs since now, and you
     share in what it costs the provider.
     """
-    request = ChallengeMachine(machine, parse_lease(lease) if lease else 0)
-    async with open_session(call, signs=True) as client:
-        plan, money = await request.plan(client), client.money
-        bond, shown = plan.payment, format_lease(plan.lease)
+    async with planned(call, ChallengeMachine(machine, lease or 0)) as plan:
+        money, bond, prove = plan.client.money, plan.payment, f"`leasehold prove {machine}` within an hour"
         if bond.approve and not (approve or call.dry_run):
             raise AllowanceMissing(
                 f"The ledger lacks {money.show(bond.pulled)}: run `leasehold wallet deposit --approve "
-                f"{format_amount(bond.pulled, money.decimals)}` first, or pass --approve."
+                f"{money.exact(bond.pulled)}` first, or pass --approve."
             )
         call.out.pairs(
-            f"Challenge of machine {machine}, as the tenant of lease {shown}",
+            f"Challenge of machine {machine}, as the tenant of lease {format_lease(plan.lease)}",
             (
-                ("bond", from_ledger_said(bond, money)),
+                ("bond", bond.said(money)),
                 ("the operator has", f"{format_duration(plan.window)} to answer"),
                 ("it answers", "the bond is gone; another challenge within a day takes twice as much"),
-                (
-                    "it does not",
-                    f"`leasehold prove {machine}` within an hour: the bond comes back, and the machine is down",
-                ),
+                ("it does not", f"{prove}: the bond comes back, and the machine is down"),
             ),
         )
-        document: dict[str, Json] = {
-            "machine": machine,
-            "lease": shown,
-            "bond": format_amount(bond.amount, money.decimals),
-            "token": money.symbol,
-        }
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Put {money.show(bond.amount)} at stake and challenge machine {machine}?",
-            document=document,
-            answer=lambda done: {**document, "challenge": done.challenge, "until": done.until},
-            said=lambda done: (
-                f"Challenge {done.challenge} stands until about {utc(done.until)}; then run `leasehold prove "
-                f"{machine}` within an hour."
+            f"Put {money.show(bond.amount)} at stake and challenge machine {machine}?",
+            lambda made: (
+                f"Challenge {made.challenge} stands until about {format_time(made.until)}; then run {prove}."
             ),
             approve=approve,
         )
@@ -92,27 +59,17 @@ async def prove(call: Invocation, machine: MachineId) -> None:
 
     An hour after the last moment for an answer the question is over: then only the bond comes back.
     """
-    async with open_session(call, signs=True) as client:
-        plan = await ProveSilence(machine).plan(client)
+    async with planned(call, ProveSilence(machine)) as plan:
         question = f"Prove that machine {machine} did not answer?"
         if plan.over:
             question = (
                 f"Nobody proved within an hour that machine {machine} did not answer. Send the bond back?"
             )
-        document: dict[str, Json] = {"machine": machine, "over": plan.over}
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=question,
-            document=document,
-            answer=lambda done: {**document, "fault": done.fault},
-            said=lambda done: (
-                (
-                    f"Machine {machine} is down (fault {done.fault})."
-                    if done.fault
-                    else "It moves nothing: an hour has passed since, or the machine had retired by then."
-                )
-                + " The bond is back in the challenger's ledger."
-            ),
-        )
+
+        def said(proven: SilenceProven) -> str:
+            came = "It moves nothing: an hour has passed since, or the machine had retired by then."
+            if proven.fault:
+                came = f"Machine {machine} is down (fault {proven.fault})."
+            return f"{came} The bond is back in the challenger's ledger."
+
+        await carry_out(call, plan, question, said)

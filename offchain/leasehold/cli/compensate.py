@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._faults import (
-    settlement_json,
-    settlement_said,
-)
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._output import Json
-from leasehold.cli._shared import SENDS, shared
-from leasehold.cli._shown import transaction
-from leasehold.client import (
-    FaultsSettled,
-    SettledByOthers,
-    SettleFaults,
-    SettlementDue,
-    SettlementMade,
-    Step,
-)
-from leasehold.market import format_amount
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command()(compensate)
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
+from leasehold.cli._options import argument, option
+from leasehold.client import SettledByOthers, SettleFaults, SettlementDue, SettlementMade, Step
 
 
 @shared(SENDS)
 async def compensate(
     call: Invocation,
     fault: Annotated[
-        int | None, typer.Argument(metavar="[FAULT]", min=1, help="By default all that touched your leases.")
+        int | None, argument("[FAULT]", "By default all that touched your leases.", min=1)
     ] = None,
     everyone: Annotated[
-        bool, typer.Option("--everyone", help="For all tenants of the machine, not only for you.")
+        bool, option("--everyone", "For all tenants of the machine, not only for you.")
     ] = False,
 ) -> None:
     """Settle what outages have done to your leases, as far as it can be settled now.
@@ -47,45 +25,28 @@ async def compensate(
     Takes them off the bills, registers what you lost, carries out slashes whose time has come and credits your
     ledger with your part. Each step is a transaction of its own, and anyone may send it for you.
     """
-    async with open_session(call, signs=True) as client:
-        plan, money = await SettleFaults(fault, everyone).plan(client), client.money
-
-        def shown(settled: FaultsSettled) -> dict[str, Json]:
-            return {
-                "steps": [
-                    {**settlement_json(made.settlement, money), **transaction(made.receipt)}
-                    for made in settled.made
-                ],
-                "gained": format_amount(settled.gained, money.decimals),
-                "token": money.symbol,
-            }
+    async with planned(call, SettleFaults(fault, everyone)) as plan:
+        money = plan.client.money
 
         def follow(step: Step) -> None:
             if isinstance(step, SettlementDue):
-                what = settlement_said(step.settlement, money)
+                what = step.settlement.said(money)
                 call.out.confirm(f"{what[0].upper()}{what[1:]}?")
             elif isinstance(step, SettledByOthers):
                 call.out.say("Somebody else has done that meanwhile.")
             elif isinstance(step, SettlementMade):
-                call.out.say(f"Done: {settlement_said(step.settlement, money)}.")
+                call.out.say(f"Done: {step.settlement.said(money)}.")
 
-        document = shown(FaultsSettled((), 0))
         if not plan.first:
             call.out.say("There is nothing to settle now: see `leasehold faults`.")
         if call.dry_run:
-            for first in plan.first:
-                call.out.say(f"Would {settlement_said(first, money)}.")
-            document["steps"] = [settlement_json(first, money) for first in plan.first]
+            for settlement in plan.first:
+                call.out.say(f"Would {settlement.said(money)}.")
         await carry_out(
             call,
-            client,
             plan,
-            question=None,
-            document=document,
-            answer=shown,
-            said=lambda settled: (
-                f"{money.show(settled.gained)} came into your ledger." if settled.gained else None
-            ),
+            None,
+            lambda done: f"{money.show(done.gained)} came into your ledger." if done.gained else None,
             waiting=None,
             on_step=follow,
         )

@@ -5,31 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._shared import ANSWERS, shared
+from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.datasets import Ipfs
 from leasehold.market import format_size
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Add, keep, list and fetch data on IPFS."
-)
-
-Cid = Annotated[str, typer.Argument(metavar="CID")]
-Key = Annotated[
-    str | None,
-    typer.Option("--key", metavar="IDENTITY", help="What opens a sealed one; known for those made here."),
-]
+Cid = Annotated[str, argument("CID")]
+Folder = Annotated[Path, argument("DIR")]
+Key = Annotated[str | None, option("--key IDENTITY", "What opens a sealed one; known for those made here.")]
 
 
-@app.command()
 @shared(ANSWERS)
 async def add(
     call: Invocation,
-    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    folder: Folder,
     encrypt: Annotated[
-        bool, typer.Option("--encrypt", help="Sealed under a new key, which is kept with your wallets.")
+        bool, option("--encrypt", "Sealed under a new key, which is kept with your wallets.")
     ] = False,
 ) -> None:
     """Add a folder to your IPFS node and print its CID.
@@ -49,7 +40,6 @@ async def add(
             call.out.warn("Whoever learns that CID can fetch it: `--encrypt` seals what others may not read.")
 
 
-@app.command()
 @shared(ANSWERS)
 async def pin(call: Invocation, cid: Cid) -> None:
     """Fetch a dataset onto your IPFS node, and keep it there."""
@@ -60,13 +50,10 @@ async def pin(call: Invocation, cid: Cid) -> None:
     call.out.say(f"Your node keeps {cid}.")
 
 
-@app.command("ls")
-@shared(ANSWERS)
+@shared(ANSWERS, "ls")
 async def list_entries(
     call: Invocation,
-    cid: Annotated[
-        str | None, typer.Argument(metavar="[CID]", help="Without one: what your node keeps.")
-    ] = None,
+    cid: Annotated[str | None, argument("[CID]", "Without one: what your node keeps.")] = None,
 ) -> None:
     """List a dataset's entries, or what your IPFS node keeps."""
     async with Ipfs(call.settings.ipfs) as ipfs:
@@ -74,28 +61,25 @@ async def list_entries(
             with call.out.working("Asking your node"):
                 pins = await ipfs.pins()
             own = call.home.dataset_keys.all()
-            call.out.answer([{"cid": each, "encrypted_here": each in own} for each in pins])
-            call.out.table(
+            call.out.listing(
+                [{"cid": kept, "encrypted_here": kept in own} for kept in pins],
                 ("cid", ""),
-                [(each, "sealed, key here" if each in own else "") for each in pins],
+                [(kept, "sealed, key here" if kept in own else "") for kept in pins],
                 empty="Your node keeps nothing yet: add a folder with `leasehold dataset add DIR`.",
             )
             return
         with call.out.working(f"Listing {cid}"):
             entries = await ipfs.ls(cid)
-    call.out.answer([{"name": each.name, "cid": each.cid, "size": each.size} for each in entries])
-    call.out.table(
+    call.out.listing(
+        [{"name": entry.name, "cid": entry.cid, "size": entry.size} for entry in entries],
         ("name", ">size", "cid"),
-        [(each.name, format_size(each.size), each.cid) for each in entries],
+        [(entry.name, format_size(entry.size), entry.cid) for entry in entries],
         empty="It has no entries: it is a single file, or sealed.",
     )
 
 
-@app.command()
 @shared(ANSWERS)
-async def get(
-    call: Invocation, cid: Cid, folder: Annotated[Path, typer.Argument(metavar="DIR")], key: Key = None
-) -> None:
+async def get(call: Invocation, cid: Cid, folder: Folder, key: Key = None) -> None:
     """Fetch a dataset into a folder; every byte is checked against the CID. Takes up where it was interrupted."""
     opener = key or call.home.dataset_keys.all().get(cid)
     async with Ipfs(call.settings.ipfs) as ipfs:

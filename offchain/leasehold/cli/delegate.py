@@ -2,125 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._output import Json
-from leasehold.cli._shared import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import utc
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import SECONDS, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
-from leasehold.market import Money, format_amount, format_duration, parse_duration
+from leasehold.market import delegate_json, format_duration, format_time, parse_duration
 
-if TYPE_CHECKING:
-    from leasehold.chain import DelegateRecord
-
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Let others open, extend, close and resize leases for an account, up to a cap.",
-)
-Who = Annotated[str, typer.Argument(metavar="ADDRESS", help="The delegate's account.")]
+Who = Annotated[str, argument("ADDRESS", "The delegate's account.")]
 
 
-@app.command("set")
-@shared(SENDS | PROPOSES)
+@shared(SENDS | PROPOSES, "set")
 async def set_delegate(
     call: Invocation,
     who: Who,
-    cap: Annotated[
-        str, typer.Option("--cap", metavar="AMOUNT", help="Most whole tokens that may leave the ledger.")
-    ],
+    cap: Annotated[str, option("--cap AMOUNT", "Most whole tokens that may leave the ledger.")],
     period: Annotated[
-        str | None,
-        typer.Option("--period", metavar="DURATION", help="In each of these: 30d; by default once for all."),
+        int | None, option("--period DURATION", "In each of these: 30d; by default once for all."), SECONDS
     ] = None,
-    expires: Annotated[
-        str, typer.Option("--expires", metavar="DURATION", help="How long it may act at all.")
-    ] = "30d",
+    expires: Annotated[str, option("--expires DURATION", "How long it may act at all.")] = "30d",
 ) -> None:
     """Let an account rent from this account's ledger, in this pool. Setting it again begins anew, nothing spent.
 
     A delegate may open, extend, close, reject and resize leases and set workloads; never withdraw or transfer. It can
     waste up to the cap (around the border of two periods, two caps): give it as you would give money.
     """
-    request = AllowDelegate(who, cap, parse_duration(period) if period else 0, parse_duration(expires))
-    async with open_session(call, signs=True) as client:
-        plan, money = await request.plan(client), client.money
+    async with planned(call, AllowDelegate(who, cap, period or 0, parse_duration(expires))) as plan:
+        cap_shown, account = plan.client.money.show(plan.cap), plan.client.account
         span = f"in each {format_duration(plan.period)}" if plan.period else "altogether"
         call.out.say(
-            f"{plan.delegate} may spend {money.show(plan.cap)} {span} of the ledger of {client.account}, until "
-            f"{utc(plan.expiry)}."
+            f"{plan.delegate} may spend {cap_shown} {span} of the ledger of {account}, until "
+            f"{format_time(plan.expiry)}."
         )
         await carry_out(
             call,
-            client,
             plan,
-            question="Let it?",
-            document={
-                "account": client.account,
-                "delegate": plan.delegate,
-                "cap": format_amount(plan.cap, money.decimals),
-                "period": plan.period,
-                "expiry": plan.expiry,
-                "token": money.symbol,
-            },
-            said=lambda done: f"{plan.delegate} is a delegate: it acts with --for-account {client.account}.",
+            "Let it?",
+            lambda done: f"{plan.delegate} is a delegate: it acts with --for-account {account}.",
         )
 
 
-@app.command("list")
-@shared(ANSWERS | WALLET | AS_GROUP)
+@shared(ANSWERS | WALLET | AS_GROUP, "list")
 async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
     async with open_session(call) as client:
-        mine, now, money = await delegates_of(client), await client.now(), client.money
-        call.out.answer([_json(each, now, money) for each in mine])
-        call.out.table(
+        records, now, money = await delegates_of(client), await client.now(), client.money
+        names = {client.account: "you"}
+        call.out.listing(
+            [delegate_json(record, now, money) for record in records],
             ("for", "delegate", ">cap", "in each", ">left", "until"),
             [
                 (
-                    "you" if each.account == client.account else each.account,
-                    "you" if each.delegate == client.account else each.delegate,
-                    money.show(each.cap),
-                    format_duration(each.period) if each.period else "-",
-                    money.show(each.cap - each.spent_at(now)),
-                    utc(each.expiry) + (" (over)" if each.expiry < now else ""),
+                    names.get(record.account, record.account),
+                    names.get(record.delegate, record.delegate),
+                    money.show(record.cap),
+                    format_duration(record.period) if record.period else "-",
+                    money.show(record.cap - record.spent_at(now)),
+                    format_time(record.expiry) + (" (over)" if record.expiry < now else ""),
                 )
-                for each in mine
+                for record in records
             ],
             empty="There is no delegate: let somebody with `leasehold delegate set ADDRESS --cap AMOUNT`.",
         )
 
 
-@app.command()
 @shared(SENDS | PROPOSES)
 async def revoke(call: Invocation, who: Who) -> None:
     """End a delegate's leave, from the next block on. Leases that it has opened run on."""
-    async with open_session(call, signs=True) as client:
-        plan = await RevokeDelegate(who).plan(client)
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=f"End the leave of {plan.delegate}?",
-            document={"account": client.account, "delegate": plan.delegate},
-            said=lambda done: f"{plan.delegate} is no delegate of {client.account} any more.",
-        )
-
-
-def _json(record: DelegateRecord, now: int, money: Money) -> dict[str, Json]:
-    return {
-        "account": record.account,
-        "delegate": record.delegate,
-        "cap": format_amount(record.cap, money.decimals),
-        "period": record.period,
-        "expiry": record.expiry,
-        "spent": format_amount(record.spent_at(now), money.decimals),
-        "left": format_amount(record.cap - record.spent_at(now), money.decimals),
-        "over": record.expiry < now,
-        "token": money.symbol,
-    }
+    async with planned(call, RevokeDelegate(who)) as plan:
+        account, gone = plan.client.account, plan.delegate
+        said = f"{gone} is no delegate of {account} any more."
+        await carry_out(call, plan, f"End the leave of {gone}?", lambda revoked: said)

@@ -2,120 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from leasehold import FaultState, format_lease
-from leasehold.cli._faults import (
-    costs,
-    fault_json,
-    lasted,
-    sink_said,
-    what_next,
-)
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import FaultId
-from leasehold.cli._shared import ANSWERS, WALLET, shared
-from leasehold.client import (
-    faults_of,
-    view_fault,
-)
-from leasehold.market import format_amount
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
+from leasehold.cli._options import FaultId, argument
+from leasehold.client import ROLL_AFTER, executable, faults_of, view_fault
+from leasehold.market import fault_cost, fault_json, fault_when, format_time
+
+if TYPE_CHECKING:
+    from leasehold.chain import Fault
+
+BURNT = "0x000000000000000000000000000000000000dead"  # in the ledger; nobody has its key
 
 
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command("faults")(list_faults)
-    app.command("fault")(show_fault)
-
-
-@shared(ANSWERS | WALLET)
+@shared(ANSWERS | WALLET, "faults")
 async def list_faults(
     call: Invocation,
-    machine: Annotated[
-        int | None, typer.Argument(metavar="[MACHINE]", min=1, help="Of this machine only.")
-    ] = None,
+    machine: Annotated[int | None, argument("[MACHINE]", "Of this machine only.", min=1)] = None,
 ) -> None:
     """List the outages and other faults of the pool's machines, and what they cost."""
-    async with open_session(call, account=False) as session:
-        found, money = await faults_of(session, machine), session.money
-        call.out.answer([fault_json(each, money) for each in found])
-        call.out.table(
+    async with open_session(call, account=False) as client:
+        faults, money = await faults_of(client, machine), client.money
+        call.out.listing(
+            [fault_json(fault, money) for fault in faults],
             (">fault", ">machine", "kind", "state", "when", ">costs"),
             [
-                (
-                    str(each.id),
-                    str(each.machine),
-                    f"{fault_json(each, money)['kind']}",
-                    each.state.name.lower(),
-                    lasted(each),
-                    costs(each, money),
-                )
-                for each in found
+                (str(fault.id), str(fault.machine), fault.kind.word, fault.state.name.lower(), fault_when(fault),
+                 fault_cost(fault, money))
+                for fault in faults
             ],
             empty="No machine has failed." if machine is None else f"Machine {machine} has not failed.",
-        )
+        )  # fmt: skip
 
 
-@shared(ANSWERS | WALLET)
+@shared(ANSWERS | WALLET, "fault")
 async def show_fault(call: Invocation, fault: FaultId) -> None:
     """Show a fault: what happened, what it costs and whom it goes to, and what can be done next."""
-    async with open_session(call, account=False) as session:
-        view, now, money = await view_fault(session, fault), await session.now(), session.money
-        found, record, losses, arbiter = view.fault, view.record, view.losses, view.arbiter
-        parts = (record.pot, record.reported, record.rest) if record else (0, 0, 0)
-        sink = record.sink if record else None
-        shares = [format_amount(each, money.decimals) for each in parts]
-        call.out.answer(
-            {
-                **fault_json(found, money),
-                "to_tenants": shares[0],
-                "to_reporters": shares[1],
-                "rest": shares[2],
-                "rest_to": sink,
-                "arbiter": arbiter,
-                "next": what_next(found, now, arbiter),
-                "losses": [
-                    {
-                        "lease": format_lease(each.lease),
-                        "tenant": each.tenant,
-                        "part": format_amount(each.part, money.decimals),
-                        "credited": format_amount(each.amount, money.decimals),
-                    }
-                    for each in losses
-                ],
-            }
-        )
-        if call.out.as_json:
-            return
-        executed = found.state is FaultState.EXECUTED
-        went = f"tenants {shares[0]}, reporters {shares[1]}, {sink_said(sink)} {shares[2]} {money.symbol}"
-        call.out.pairs(
-            f"Fault {fault}",
-            (
-                ("machine", str(found.machine)),
-                ("kind", f"{fault_json(found, money)['kind']}"),
-                ("when", lasted(found)),
-                ("state", found.state.name.lower()),
-                ("costs", costs(found, money)),
-                *((("went to", went),) if executed else ()),
-                ("judged by", f"version {found.rules} of the pool's parameters"),
-                ("arbiter", arbiter or "nobody"),
-                ("next", what_next(found, now, arbiter)),
-            ),
-        )
+    async with open_session(call, account=False) as client:
+        view, money = await view_fault(client, fault), client.money
+        shown, then = view.fault, _what_next(view.fault, await client.now(), view.arbiter)
+        rows = [
+            ("machine", str(shown.machine)),
+            ("kind", shown.kind.word),
+            ("when", fault_when(shown)),
+            ("state", shown.state.name.lower()),
+            ("costs", fault_cost(shown, money)),
+            ("judged by", f"version {shown.rules} of the pool's parameters"),
+            ("arbiter", view.arbiter or "nobody"),
+            ("next", then),
+        ]
+        if shown.state is FaultState.EXECUTED:
+            tenants, reporters, rest = view.shares(money)
+            sink = view.record.sink if view.record else None
+            who = "burnt" if sink is None or sink.lower() == BURNT else sink
+            rows.insert(
+                5, ("went to", f"tenants {tenants}, reporters {reporters}, {who} {rest} {money.symbol}")
+            )
+        call.out.sheet({**view.to_json(money), "next": then}, f"Fault {fault}", rows)
         call.out.table(
             ("lease", "tenant", ">part of the slash", ">credited"),
             [
-                (
-                    format_lease(each.lease),
-                    each.tenant,
-                    money.show(each.part, places=6),
-                    money.show(each.amount, places=6),
-                )
-                for each in losses
+                (format_lease(loss.lease), loss.tenant, money.show(loss.part), money.show(loss.amount))
+                for loss in view.losses
             ],
             empty="No lease has registered a loss.",
         )
+
+
+def _what_next(fault: Fault, now: int, arbiter: str | None) -> str:
+    """What can happen to it now, and who may send that."""
+    until = format_time(fault.deadline)
+    if fault.state is FaultState.RUNNING:
+        if now > fault.from_ + ROLL_AFTER:
+            return f"anybody may file it: `leasehold compensate {fault.id}`"
+        return "runs until the machine's operator or provider recovers it"
+    if fault.state is FaultState.FILED and now <= fault.deadline:
+        may = "the provider may appeal" if arbiter else "nobody rules on it: it stands"
+        return f"{may} until {until}; tenants register what they lost"
+    if fault.state is FaultState.APPEALED and now <= fault.deadline:
+        return f"{arbiter} may rule until {until}; silence lets it stand"
+    if fault.state is FaultState.UPHELD and now <= fault.deadline:
+        return f"it stands; tenants register what they lost until {until}"
+    if executable(fault, now):
+        return f"anybody may carry it out: `leasehold compensate {fault.id}`"
+    if fault.state is FaultState.EXECUTED and fault.pot:
+        return f"tenants are still owed a part: `leasehold compensate {fault.id}`"
+    return "nothing more"

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._shared import ANSWERS, shared
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row
+from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._options import argument, option
+from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
 from leasehold.client import search_at_a_glance
-from leasehold.market import MACHINES, Listing, Money, parse_search, sort
-
-Search = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[SEARCH]...", help="Such as: gpu:H100 'mem>=80' 'price<2.5' -country:US"),
-]
+from leasehold.market import MACHINES, Listing, Money, machine_json, parse_search, sort
 
 
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    # A term may begin with `-`, which negates it and is no option.
-    app.command(context_settings={"ignore_unknown_options": True})(machines)
-
-
-@shared(ANSWERS)
+@shared(ANSWERS, ignore_unknown_options=True)  # a term may begin with `-`, which negates it and is no option
 async def machines(
     call: Invocation,
-    search: Search = None,
-    by: Annotated[
-        str, typer.Option("--sort", metavar="FIELD", help="A field; `-` before it: largest first.")
-    ] = "price",
-    everything: Annotated[bool, typer.Option("--all", help="Retired machines too.")] = False,
+    search: Annotated[
+        list[str] | None, argument("[SEARCH]...", "Such as: gpu:H100 'mem>=80' 'price<2.5' -country:US")
+    ] = None,
+    by: Annotated[str, option("--sort FIELD", "A field; `-` before it: largest first.")] = "price",
+    everything: Annotated[bool, option("--all", "Retired machines too.")] = False,
 ) -> None:
     """Search the pool's machines. All terms must hold; docs/reference/query.md describes the language.
 
@@ -41,8 +28,8 @@ async def machines(
     parse_search(query)
     sort((), by)
     listings = await _search(call, query, by, everything)
-    call.out.answer([machine_json(listing) for listing in listings])
-    call.out.table(
+    call.out.listing(
+        [machine_json(listing) for listing in listings],
         MACHINE_COLUMNS,
         [machine_row(listing) for listing in listings],
         empty="No machine matches: widen the search."
@@ -62,10 +49,10 @@ async def _search(call: Invocation, query: str, by: str, retired: bool) -> list[
     node, *_ = call.settings.rpc
     listings = await search_at_a_glance(call.home, call.deployment, node, query, by=by, retired=retired)
     if listings is None:
-        from leasehold.cli._opening import open_session
+        from leasehold.cli._carrying_out import open_session
 
-        async with open_session(call, account=False) as session:
-            listings = await session.search(query, by=by, retired=retired)
+        async with open_session(call, account=False) as client:
+            listings = await client.search(query, by=by, retired=retired)
     return listings
 
 

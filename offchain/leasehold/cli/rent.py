@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from leasehold import parse_lease
+from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import AllowUnverified, Approve, MaxPrice, WithoutAgent
-from leasehold.cli._renting import plan_json, rented_json, rented_said, say_step, show_plan
-from leasehold.cli._shared import FOR_ACCOUNT, PROPOSES, SENDS, shared
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._options import (
+    LEASE,
+    SECONDS,
+    SHARE,
+    AllowUnverified,
+    Approve,
+    MaxPrice,
+    WithoutAgent,
+    option,
+)
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
-from leasehold.client import Rent
-from leasehold.market import InvalidInput, parse_duration, parse_search, parse_share
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command()(rent)
+from leasehold.client import HandedOver, LeasesOpened, PoolClient, Rent, Rented, RentPlan, Step
+from leasehold.market import InvalidInput, Money, Opened, format_duration, format_time
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -30,58 +30,41 @@ async def rent(
     call: Invocation,
     *,
     command: CommandLine = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(
-            "--for", metavar="DURATION", help="How long: 90m, 2h, 1d; by default all of an --offer."
-        ),
+    seconds: Annotated[
+        int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
     ] = None,
     search: Annotated[
-        str,
-        typer.Option(
-            "--search", "-s", metavar="SEARCH", help="Which machines, as `leasehold machines` does."
-        ),
+        str, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")
     ] = "",
     machine: Annotated[
         list[int] | None,
-        typer.Option(
-            "--machine", "-m", metavar="MACHINE", min=1, help="This machine and no other; several for a gang."
-        ),
+        option("--machine -m MACHINE", "This machine and no other; several for a gang.", min=1),
     ] = None,
     gang: Annotated[
-        int | None,
-        typer.Option(
-            "--gang", metavar="N", min=1, max=64, help="A lease on each of N machines, all or none."
-        ),
+        int | None, option("--gang N", "A lease on each of N machines, all or none.", min=1, max=64)
     ] = None,
     share: Annotated[
-        str | None,
-        typer.Option(
-            "--share", metavar="SHARE", help="1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."
-        ),
+        int | None,
+        option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."),
+        SHARE,
     ] = None,
     spot: Annotated[
-        bool, typer.Option("--spot", help="At the lower price for leases that may be ended with notice.")
+        bool, option("--spot", "At the lower price for leases that may be ended with notice.")
     ] = False,
     backup: Annotated[
-        int | None,
-        typer.Option("--backup", metavar="MACHINE", min=1, help="Who takes over while the machine is down."),
+        int | None, option("--backup MACHINE", "Who takes over while the machine is down.", min=1)
     ] = None,
-    offer: Annotated[
-        Path | None, typer.Option("--offer", metavar="FILE", help="At terms that a provider has signed.")
-    ] = None,
+    offer: Annotated[Path | None, option("--offer FILE", "At terms that a provider has signed.")] = None,
     again: Annotated[
-        str | None,
-        typer.Option("--again", metavar="LEASE", help="What an ended lease of yours had, in its slot."),
+        int | None, option("--again LEASE", "What an ended lease of yours had, in its slot."), LEASE
     ] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
     reuse: Annotated[
-        str | None,
-        typer.Option("--reuse", metavar="LEASE", help="An ended lease of yours, whose slot is cheaper."),
+        int | None, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper."), LEASE
     ] = None,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until it has started.")] = False,
+    no_wait: Annotated[bool, option("--no-wait", "Do not wait until it has started.")] = False,
     without_agent: WithoutAgent = False,
     approve: Approve = False,
 ) -> None:
@@ -90,59 +73,95 @@ async def rent(
     Billing begins when the workload is ready, and goes by the second. The provider of a machine can read what
     runs on it. With `--again` the same machine runs the same workload, unless another is named.
     """
-    parse_search(search)
-    cells, seconds = parse_share(share) if share else None, parse_duration(duration) if duration else None
-    if seconds is None and offer is None:
-        raise InvalidInput("How long? Say it as in --for 2h.")
-    machines = tuple(machine or ())
-    if len(set(machines)) < len(machines):
-        raise InvalidInput("A machine is named twice: a gang has one lease on each, so name each once.")
+    machines, as_before = tuple(machine or ()), bool(again and flags.file is None and flags.image is None)
     if gang is not None and machines and gang != len(machines):
         raise InvalidInput(
             f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."
         )
-    many = gang or max(1, len(machines))
-    if many > 1 and (backup or offer or again or reuse):
-        raise InvalidInput("--backup, --offer, --again and --reuse are for one lease: open these one by one.")
-    if call.acting.account and (many > 1 or offer):
-        raise InvalidInput(
-            "A delegate opens one lease at a time, at listed terms: leave --gang or --offer away."
-        )
-    if again and (reuse or offer):
-        raise InvalidInput(
-            "--again takes the slot and the terms of that machine: leave --reuse and --offer away."
-        )
-    workload = None
-    if not (again and flags.file is None and flags.image is None):
-        workload = build_workload(call, flags, command)
-    async with open_session(call, signs=True) as client:
-        plan = await Rent(
-            workload=workload,
-            seconds=seconds,
-            share=cells,
-            max_price=max_price,
-            search=search,
-            machines=machines,
-            gang=many,
-            spot=spot,
-            backup=backup,
-            offer=read_file(offer, OfferFile).signed(client.deployment) if offer else None,
-            again=parse_lease(again) if again else 0,
-            reuse=parse_lease(reuse) if reuse else 0,
-            allow_unverified=allow_unverified,
-            without_agent=without_agent,
-            wait=not no_wait,
-        ).plan(client)
-        show_plan(call, plan)
+    request = Rent(
+        workload=None if as_before else build_workload(call, flags, command),
+        seconds=seconds,
+        share=share,
+        max_price=max_price,
+        search=search,
+        machines=machines,
+        gang=gang or max(1, len(machines)),
+        spot=spot,
+        backup=backup,
+        offer=read_file(offer, OfferFile).signed(call.deployment) if offer else None,
+        again=again or 0,
+        reuse=reuse or 0,
+        allow_unverified=allow_unverified,
+        without_agent=without_agent,
+        wait=not no_wait,
+    )
+    async with planned(call, request) as plan:
+        _show(call, plan)
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Pay {client.money.show(plan.payment.amount)} into escrow and rent?",
-            document=plan_json(plan, client.money),
-            answer=lambda rented: rented_json(plan, rented),
-            said=lambda rented: rented_said(client, rented),
+            f"Pay {plan.client.money.show(plan.payment.amount)} into escrow and rent?",
+            lambda rented: _started(plan.client, rented),
             approve=approve,
             waiting=None,
-            on_step=lambda step: say_step(call, plan, step),
+            on_step=lambda step: _say(call, plan, step),
         )
+
+
+def _show(call: Invocation, plan: RentPlan) -> None:
+    """The quotes, for people."""
+    out, money = call.out, plan.client.money
+    for opening, listing in zip(plan.openings, plan.listings, strict=True):
+        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
+        title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
+        out.pairs(title, opening.quote.rows(money, unit))
+    if plan.backup is not None:
+        price = money.show(plan.wish.price_on(plan.backup.machine))
+        out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")
+    if len(plan.openings) > 1:
+        out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
+
+
+def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
+    """What has happened, as it happens."""
+    if isinstance(step, HandedOver):
+        if step.unpinned:
+            call.out.warn(
+                "No IPFS node of yours has the workload, and the machine keeps it for an hour only: have the "
+                "proposal executed in that time, or from this computer."
+            )
+        if step.delivery.by == "ipfs":
+            why = step.delivery.why
+            call.out.warn(f"The workload waits on your IPFS node, since the agent did not take it: {why}")
+    elif isinstance(step, LeasesOpened):
+        for opened in step.opened:
+            call.out.say(f"Lease {format_lease(opened.lease)} is open (block {opened.receipt.block_number}).")
+        if plan.request.wait:
+            call.out.if_interrupted = _goes_on(step.opened, plan.client.money)
+
+
+def _goes_on(opened: Sequence[Opened], money: Money) -> str:
+    """What Ctrl-C leaves while the leases are waited for: they are open, and cost money once they start."""
+    first, shown = opened[0].quote, ", ".join(format_lease(one.lease) for one in opened)
+    hourly = money.show(sum(one.quote.hourly for one in opened))
+    held = money.show(sum(one.quote.hold_fee_per_hour for one in opened))
+    they = f"leases {shown} are open and go on" if len(opened) > 1 else f"lease {shown} is open and goes on"
+    return (
+        f"Interrupted: {they}, for {hourly} per hour once started. See it with `leasehold show "
+        f"{format_lease(opened[0].lease)}`; end it with `leasehold close`, which before the start costs {held} per "
+        f"hour held, and nothing once {format_duration(first.start_window)} have passed without one."
+    )
+
+
+def _started(client: PoolClient, rented: Rented) -> str | None:
+    """What is said once they have started, and what to do with them."""
+    lines = []
+    for lease in rented.leases:
+        shown = format_lease(lease.id)
+        lines.append(f"Lease {shown} has started and is paid until {format_time(lease.end)}.")
+        if client.other is None:
+            lines.append(f"Try: leasehold logs -f {shown}; leasehold ssh {shown}; leasehold close {shown}")
+        else:  # the tenant alone reads logs
+            close = f"leasehold close {shown} --for-account {client.other}"
+            lines.append(f"Try: leasehold ssh {shown}; {close}")
+    return "\n".join(lines) or None

@@ -6,72 +6,47 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from leasehold import format_lease, parse_lease
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import LeaseId
-from leasehold.cli._shared import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, shared
+from leasehold import format_lease
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._options import LeaseId, argument, option
 from leasehold.client import fetch_lease_results, published_results
 from leasehold.errors import WalletError
 from leasehold.market import format_size, parse_duration
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command()(results)
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def results(
     call: Invocation,
     lease: LeaseId,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    folder: Annotated[Path, argument("DIR", "A new folder.")],
     identity: Annotated[
-        Path | None,
-        typer.Option("--identity", metavar="FILE", help="The age key, if it is not the wallet's own."),
+        Path | None, option("--identity FILE", "The age key, if it is not the wallet's own.")
     ] = None,
-    wait: Annotated[
-        str, typer.Option("--wait", metavar="DURATION", help="How long to wait for them.")
-    ] = "2m",
+    wait: Annotated[str, option("--wait DURATION", "How long to wait for them.")] = "2m",
 ) -> None:
     """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
-    number, patience = parse_lease(lease), parse_duration(wait)
+    patience, shown = parse_duration(wait), format_lease(lease)
     async with open_session(call) as client:
-        published = await published_results(client, number, patience=patience)
+        published = await published_results(client, lease, patience=patience)
         if published.tenant is not None:
             whose = f"published for {published.author}"
             if published.author == client.account:
                 whose = "the last that were published for you"
             call.out.warn(
-                f"Lease {format_lease(number)} is {published.tenant}'s since it was transferred: these results are "
-                f"{whose}."
+                f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
             )
-        key = await _key(call, identity)
-        with call.out.transferring(f"Fetching the results of lease {format_lease(number)}") as progress:
-            fetched = await fetch_lease_results(client, number, published, folder, key, progress)
+        key = await _read_identity(identity) if identity else await client.age_identity()
+        with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
+            fetched = await fetch_lease_results(client, lease, published, folder, key, progress)
         if fetched.unpinned is not None:
             call.out.warn(
                 f"The results are in {folder}, and could not be pinned on your node: {fetched.unpinned}"
             )
         outputs = fetched.manifest.outputs
-        call.out.answer(
-            {
-                "cid": fetched.cid,
-                "folder": str(folder),
-                "outputs": [
-                    {
-                        "path": output.path,
-                        "size": output.size,
-                        "missing": output.missing,
-                        "skipped": output.skipped,
-                    }
-                    for output in outputs
-                ],
-            }
-        )
-        call.out.table(
+        told = [output.model_dump(include={"path", "size", "missing", "skipped"}) for output in outputs]
+        call.out.listing(
+            {"cid": fetched.cid, "folder": str(folder), "outputs": told},
             ("output", ">size", ""),
             [
                 (output.path, format_size(output.size), _note(output.missing, output.skipped))
@@ -82,19 +57,12 @@ async def results(
         call.out.say(f"Fetched {fetched.cid} into {folder}.")
 
 
-async def _key(call: Invocation, identity: Path | None) -> str | None:
-    if identity is not None:
-        try:
-            lines = (await asyncio.to_thread(identity.read_text)).splitlines()
-        except OSError as error:
-            raise WalletError(
-                f"{identity}: {error.strerror}; name another age key with --identity."
-            ) from error
-        return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
-    name = call.chosen().name
-    if call.age_keys.recipient(name) is None:
-        return None
-    return await call.age_keys.identity(name, call.password(name))
+async def _read_identity(path: Path) -> str | None:
+    try:
+        lines = (await asyncio.to_thread(path.read_text)).splitlines()
+    except OSError as error:
+        raise WalletError(f"{path}: {error.strerror}; name another age key with --identity.") from error
+    return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
 
 
 def _note(missing: bool, skipped: int) -> str:

@@ -110,6 +110,8 @@ if TYPE_CHECKING:
     )
     from leasehold.client._groups import (
         GroupStanding,
+        group_json,
+        group_rows,
         make_group,
         standing_of,
         successor,
@@ -247,17 +249,13 @@ if TYPE_CHECKING:
     from leasehold.client._plan import (
         Approved,
         Plan,
+        Plannable,
         Request,
         Sent,
         Step,
     )
     from leasehold.client._powers import (
-        QUORUM_VALIDATORS,
-        Power,
         powers_of,
-        quorum_of,
-        quorum_said,
-        table_of_powers,
     )
     from leasehold.client._proposals import (
         ExecuteProposal,
@@ -289,6 +287,11 @@ if TYPE_CHECKING:
         QuorumSettled,
         SignOutage,
         SignOutagePlan,
+    )
+    from leasehold.client._reading import (
+        ProposalText,
+        proposal_json,
+        read_proposal,
     )
     from leasehold.client._rent import (
         HandedOver,
@@ -337,6 +340,7 @@ if TYPE_CHECKING:
         ValidatorStatus,
         full_of,
         seat_at,
+        seat_json,
         validator_status,
     )
     from leasehold.client._settling import (
@@ -429,7 +433,6 @@ __all__ = [
     "MATURITY",
     "OUTAGE_SCALE",
     "PROVE_TIME",
-    "QUORUM_VALIDATORS",
     "ROLL_AFTER",
     "AcceptLeases",
     "AcceptLeasesPlan",
@@ -584,13 +587,14 @@ __all__ = [
     "Plan",
     "PlanStale",
     "PlanUsed",
+    "Plannable",
     "PoolClient",
     "PoolMade",
-    "Power",
     "ProposalExecuted",
     "ProposalMade",
     "ProposalPlan",
     "ProposalSigned",
+    "ProposalText",
     "ProposeRules",
     "ProposeRulesPlan",
     "Proposed",
@@ -707,6 +711,8 @@ __all__ = [
     "fetch_lease_results",
     "from_ledger",
     "full_of",
+    "group_json",
+    "group_rows",
     "hand_over",
     "leases_of",
     "live_lease",
@@ -718,22 +724,22 @@ __all__ = [
     "parse_address",
     "pay_in",
     "powers_of",
+    "proposal_json",
     "provider_status",
     "published_results",
-    "quorum_of",
-    "quorum_said",
     "quote_request",
     "read_calls",
+    "read_proposal",
     "refusal_of",
     "round_at",
     "rules_with",
     "search_at_a_glance",
     "seat_at",
+    "seat_json",
     "signed_offers",
     "ssh_door",
     "standing_of",
     "successor",
-    "table_of_powers",
     "take_off",
     "tended",
     "unfetched_results",
@@ -773,7 +779,7 @@ _PARTS = {
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
-    "_groups": ("GroupStanding", "make_group", "standing_of", "successor"),
+    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
     "_index": ("alone",),
     "_joining": (
         "AddStake", "AddStakePlan", "AskedTerms", "Join", "JoinPlan", "Joined", "MachineStaked", "Pinned",
@@ -810,8 +816,8 @@ _PARTS = {
         "IssueLicence", "OrderPlan", "Ordered", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
-    "_plan": ("Approved", "Plan", "Request", "Sent", "Step"),
-    "_powers": ("QUORUM_VALIDATORS", "Power", "powers_of", "quorum_of", "quorum_said", "table_of_powers"),
+    "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
         "ProposedCalls", "RenewProposal", "SessionKept", "SignProposal", "SignProposalPlan",
@@ -821,6 +827,7 @@ _PARTS = {
         "Attest", "AttestPlan", "Attestation", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
+    "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": ("HandedOver", "LeasesOpened", "Rent", "RentPlan", "Rented", "Started", "hand_over"),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
@@ -834,7 +841,7 @@ _PARTS = {
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "validator_status",
+        "seat_at", "seat_json", "validator_status",
     ),
     "_settling": (
         "FaultsSettled", "SettleFaults", "SettleFaultsPlan", "SettledByOthers", "Settlement", "SettlementDue",

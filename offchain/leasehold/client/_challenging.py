@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.chain import LeaseState
+from leasehold.chain import LeaseState, format_lease
 from leasehold.client._errors import PlanStale
 from leasehold.client._faults import PROVE_TIME
 from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import LeaseNotThere, NoRunningLease
 from leasehold.errors import NoChallenge
-from leasehold.market import Payment
+from leasehold.market import Json, Money, Payment
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -58,6 +58,15 @@ class ChallengePlan(Plan["MachineChallenged"]):
     window: int
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "machine": self.machine,
+            "lease": format_lease(self.lease),
+            "bond": money.exact(self.payment.amount),
+            "token": money.symbol,
+        }
+
     async def check(self) -> None:
         """Raises PlanStale: another challenge has come between, and this one would take twice as much."""
         faults = await self.client.pool.faults()
@@ -78,6 +87,9 @@ class MachineChallenged(Sent):
 
     challenge: int
     until: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"challenge": self.challenge, "until": self.until}
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,9 @@ class ProvePlan(Plan["SilenceProven"]):
     machine: int
     over: bool
 
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine, "over": self.over}
+
     async def steps(self) -> AsyncIterator[Step]:
         fault, receipt = await (await self.client.pool.faults()).prove(self.machine)
         yield SilenceProven(receipt, fault or None)
@@ -115,3 +130,6 @@ class SilenceProven(Sent):
     """The bond is back. fault: the outage that runs; `None` where it was too late, or the machine had retired."""
 
     fault: int | None
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"fault": self.fault}

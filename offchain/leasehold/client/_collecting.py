@@ -12,7 +12,16 @@ from leasehold.client._errors import NothingToDo, PlanStale
 from leasehold.client._faults import PROVE_TIME
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import UnderNotice
-from leasehold.market import Due, InvalidInput, NoticeTerms
+from leasehold.market import (
+    Due,
+    InvalidInput,
+    Json,
+    Money,
+    NoticeTerms,
+    format_amount,
+    format_cells,
+    machine_state,
+)
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -62,6 +71,12 @@ class ClaimPlan(Plan["Claimed"]):
     due: Due
     held: tuple[int, ...]
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "claimed": [format_lease(lease) for lease in self.due.claimable],
+            "closed": [format_lease(lease) for lease in self.due.overdue],
+        }
+
     async def check(self) -> None:
         if self.due.empty:
             raise NothingToDo()
@@ -77,6 +92,9 @@ class Claimed(Sent):
     """It is collected. gained: by how much the ledger grew, token units."""
 
     gained: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"gained": money.exact(self.gained), "token": money.symbol}
 
 
 # ----------------------------------------------------------------------------------------------------------- notice
@@ -115,6 +133,14 @@ class GiveNoticePlan(Plan["NoticeGiven"]):
     lease: Lease
     notice: NoticeTerms
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "lease": format_lease(self.lease.id),
+            "end": self.notice.end,
+            "penalty": self.client.money.exact(self.notice.penalty),
+            "spot": self.lease.spot,
+        }
+
     async def check(self) -> None:
         """Raises PlanStale: its tenant took more or longer of it since, and the penalty would be larger."""
         now = await self.client.lease(self.lease.id)
@@ -149,6 +175,34 @@ class ProviderStatus:
     gas: Mapping[int, int]
     duties: tuple[ProviderDuty, ...]
     now: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """All of it for a program, as `Plan.to_json`."""
+        return {
+            "token": money.symbol,
+            "ledger": money.exact(self.ledger),
+            "claimable": money.exact(sum(self.due.claimable.values())),
+            "overdue": [format_lease(lease) for lease in self.due.overdue],
+            "machines": [
+                {
+                    "id": machine.id,
+                    "state": machine_state(machine),
+                    "stake": money.exact(machine.stake),
+                    "operator": machine.operator,
+                    "operator_gas": format_amount(self.gas[machine.id], 18),
+                    "leased_cells": machine.leased.bit_count(),
+                    "withheld": format_cells(machine.withheld),
+                }
+                for machine in self.machines
+            ],
+            "leases": [
+                {"id": format_lease(lease.id), "machine": lease.machine, "end": lease.end}
+                for lease in self.leases
+            ],
+            "duties": [
+                {"machine": duty.machine.id, "what": duty.what, "until": duty.until} for duty in self.duties
+            ],
+        }
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from leasehold.chain import DelegateRecord
 from leasehold.client._address import parse_address
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import NotADelegate, NothingAllowed
-from leasehold.market import InvalidInput, format_duration, parse_amount
+from leasehold.market import InvalidInput, Json, format_duration, parse_amount
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -58,6 +58,17 @@ class AllowDelegatePlan(Plan["DelegateAllowed"]):
     period: int
     expiry: int
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "account": self.client.account,
+            "delegate": self.delegate,
+            "cap": money.exact(self.cap),
+            "period": self.period,
+            "expiry": self.expiry,
+            "token": money.symbol,
+        }
+
     async def steps(self) -> AsyncIterator[Step]:
         pool = self.client.pool.address
         yield DelegateAllowed(
@@ -90,6 +101,9 @@ class RevokeDelegatePlan(Plan["DelegateRevoked"]):
 
     client: PoolClient
     delegate: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"account": self.client.account, "delegate": self.delegate}
 
     async def steps(self) -> AsyncIterator[Step]:
         pool = self.client.pool.address

@@ -23,7 +23,7 @@ from leasehold.errors import (
     UnknownMachine,
     WrongFaultState,
 )
-from leasehold.market import Payment
+from leasehold.market import Json, Money, Payment, fault_cost, fault_json, fault_when, format_duration
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -92,6 +92,20 @@ class ReportOutagePlan(Plan["OutageReported"]):
             (until, min(own, self.most), min(proven, self.most)) for until, own, proven in OUTAGE_SCALE
         )
 
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id, "charged_bps": self.charged}
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it costs by how long it lasts: rows for people."""
+        rows = []
+        for until, own, proven in self.scale:
+            amount = self.client.money.show(self.machine.stake * own // 10_000)
+            name = "longer" if until is None else f"down for up to {format_duration(until)}"
+            rows.append(
+                (name, f"{amount} ({own / 100:g} % of the stake; {proven / 100:g} % if proven by others)")
+            )
+        return (*rows, ("less", f"what the last seven days cost already: {self.charged / 100:g} %"))
+
     async def steps(self) -> AsyncIterator[Step]:
         fault, receipt = await (await self.client.pool.faults()).report_outage(self.machine.id)
         yield OutageReported(receipt, fault)
@@ -102,6 +116,9 @@ class OutageReported(Sent):
     """The machine is down, by its operator's own word."""
 
     fault: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"fault": self.fault}
 
 
 # ----------------------------------------------------------------------------------------------------------- answer
@@ -138,6 +155,9 @@ class AnswerPlan(Plan["ChallengeAnswered"]):
     request: AnswerChallenge
     challenge: Challenge
     until: int
+
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.request.machine, "challenge": self.challenge.id, "until": self.until}
 
     async def steps(self) -> AsyncIterator[Step]:
         faults, machine, operator = (
@@ -188,6 +208,9 @@ class RecoverPlan(Plan["Recovered"]):
     machine: Machine
     fault: int
 
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id}
+
     async def steps(self) -> AsyncIterator[Step]:
         if not self.fault:
             yield Recovered(await self.client.pool.recover(self.machine.id), None)
@@ -201,6 +224,9 @@ class Recovered(Sent):
     """The machine takes leases again. fault: the outage, with what it costs; `None` after a stall."""
 
     fault: Fault | None
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"fault": None} if self.fault is None else fault_json(self.fault, money)
 
 
 # ----------------------------------------------------------------------------------------------------------- appeal
@@ -237,6 +263,23 @@ class AppealPlan(Plan["AppealFiled"]):
     arbiter: str
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {"fault": self.fault.id, "bond": money.exact(self.payment.amount), "token": money.symbol}
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is appealed against, and what may come of it: rows for people."""
+        money = self.client.money
+        return (
+            ("when", fault_when(self.fault)),
+            ("costs", fault_cost(self.fault, money)),
+            ("bond", self.payment.said(money)),
+            ("arbiter", self.arbiter),
+            ("it is dropped", "nothing is slashed, and the bond comes back"),
+            ("it stands", "the bond is lost"),
+            ("nobody rules", "it stands, and the bond comes back"),
+        )
+
     async def check(self) -> None:
         await check_ledger(self.client, self.payment)
 
@@ -252,3 +295,6 @@ class AppealFiled(Sent):
     """The arbiter may rule, until the fault's deadline."""
 
     fault: Fault
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"deadline": self.fault.deadline}

@@ -11,7 +11,7 @@ from leasehold.chain import LeaseRecord
 from leasehold.chain.typed import Group
 from leasehold.client._address import parse_address
 from leasehold.errors import InvalidSigners, InvalidThreshold
-from leasehold.market import InvalidInput
+from leasehold.market import InvalidInput, Json, Money
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -73,6 +73,17 @@ class GroupStanding:
     deployed: bool
     leases: tuple[LeaseRecord, ...]
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """How it stands, for a program."""
+        return {
+            "ledger": money.exact(self.ledger),
+            "strayed": money.exact(self.strayed),
+            "token": money.symbol,
+            "leases": len(self.leases),
+            "nonce": str(self.nonce),
+            "deployed": self.deployed,
+        }
+
 
 async def standing_of(client: PoolClient, group: Group) -> GroupStanding:
     """How a group stands at the head of the chain."""
@@ -85,3 +96,24 @@ async def standing_of(client: PoolClient, group: Group) -> GroupStanding:
     )
     leases = tuple(await index.leases(tenant=account, live=True))
     return GroupStanding(account, ledger, strayed, nonce, code != "0x", leases)
+
+
+def group_json(name: str, group: Group, account: str) -> dict[str, Json]:
+    """A group by its name here, for a program. account: its address."""
+    return {
+        "name": name,
+        "address": account,
+        "threshold": group.threshold,
+        "signers": list(group.signers),
+        "salt": "0x" + group.salt.hex(),
+    }
+
+
+def group_rows(group: Group, account: str) -> tuple[tuple[str, str], ...]:
+    """The same for people."""
+    return (
+        ("address", account),
+        ("signers", f"{group.threshold} of {len(group.signers)}"),
+        *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
+        ("salt", "0x" + group.salt.hex()),
+    )

@@ -15,12 +15,15 @@ from leasehold.client._ledger import check_ledger
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.market import (
     JoinQuote,
+    Json,
     MachineFile,
     Money,
     Payment,
     format_amount,
+    format_duration,
     parse_amount,
     stake_shortfall,
+    terms_rows,
 )
 
 if TYPE_CHECKING:
@@ -146,6 +149,38 @@ class JoinPlan(Plan["Joined"]):
     payment: Payment
     cautions: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, Json]:
+        money, quote = self.client.money, self.quote
+        return {
+            "stake": money.exact(quote.stake),
+            "from_ledger": money.exact(quote.from_ledger),
+            "from_wallet": money.exact(quote.pulled),
+            "earns_hourly": money.exact(quote.hourly),
+            "earns_daily": money.exact(quote.daily),
+            "lost_at_most": money.exact(quote.lost_at_most),
+            "operator_gas": format_amount(self.gas, 18),
+            "smallest_share": self.smallest_share,
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """The terms, what it takes, earns and can lose: rows for people."""
+        quote, money, cells = self.quote, self.client.money, self.smallest_share
+        paid = f"{money.show(quote.from_ledger)} from the ledger, {money.show(quote.pulled)} from the wallet"
+        lost = f"{money.show(quote.lost_at_most)} ({quote.max_slash_bps / 100:g} % of the stake)"
+        daily = f"{money.show(quote.daily)} a day less the pool's {quote.fee_bps / 100:g} %"
+        return (
+            *terms_rows(self.terms, money),
+            ("stake", f"{money.show(quote.stake)}: {paid}"),
+            ("comes back", f"{format_duration(quote.unstake_delay)} after the machine retires"),
+            ("earns, wholly leased", f"{money.show(quote.hourly)} an hour; {daily}"),
+            ("earns, half leased", f"{money.show(quote.daily // 2)} a day"),
+            ("can be lost", f"at most {lost} in seven days, for proven faults only, and you may appeal"),
+            ("ending a lease early", f"costs up to {money.show(quote.notice_penalty)}, paid to its tenant"),
+            ("gas for the operator", f"{format_amount(self.gas, 18, places=6)} of the chain's own coin"),
+            ("smallest share", "1 cell" if cells == 1 else f"{cells} cells"),
+        )
+
     async def check(self) -> None:
         """Raises PlanStale: other rules are in force, or more would be taken. What `Join.plan` raises."""
         now = await self.request.plan(self.client)
@@ -178,6 +213,9 @@ class Registered(Sent):
     """The stake is paid, and the machine is in the pool under its number."""
 
     machine: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"machine": self.machine}
 
 
 @dataclass(frozen=True)
@@ -215,6 +253,9 @@ class AddStakePlan(Plan["MachineStaked"]):
     machine: Machine
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id, "adds": self.client.money.exact(self.payment.amount)}
+
     async def check(self) -> None:
         await check_ledger(self.client, self.payment)
 
@@ -228,3 +269,6 @@ class MachineStaked(Sent):
     """The machine has more at stake. machine: as it is now."""
 
     machine: Machine
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"stake": money.exact(self.machine.stake)}

@@ -18,7 +18,7 @@ from leasehold.client._plan import Plan, Request, Step
 from leasehold.client._tenancy import Extended, for_a_stranger
 from leasehold.client._tenant_errors import KeptNoLonger
 from leasehold.errors import CapExceeded, DelegationExpired, RpcUnavailable
-from leasehold.market import InvalidInput, extension_cost, format_time
+from leasehold.market import InvalidInput, Json, Money, extension_cost, format_time
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -107,6 +107,11 @@ class LeaseLook:
     waits: bool
     cost: int
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """How the lease stands, and what extending it now costs, for a program."""
+        cost = {"cost": money.exact(self.cost)} if self.next.seconds else {}
+        return {"lease": format_lease(self.lease.id), "end": self.lease.end, "extended": 0, **cost}
+
 
 @dataclass(frozen=True)
 class KeepPlan(Plan["LeaseKept"]):
@@ -117,6 +122,9 @@ class KeepPlan(Plan["LeaseKept"]):
     once: bool
     look: LeaseLook
     cautions: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        return {"lease": format_lease(self.look.lease.id)}
 
     async def steps(self) -> AsyncIterator[Step]:
         client, number, extended = self.client, self.look.lease.id, None
@@ -164,6 +172,13 @@ class LeaseKept(Step):
 
     look: LeaseLook
     extended: Extended | None
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        told = self.look.to_json(money)
+        if self.extended is not None:
+            told |= {"end": self.extended.lease.end, "extended": self.look.next.seconds}
+            told |= self.extended.transaction()
+        return told
 
 
 async def _look(client: PoolClient, number: int, keeping: Keeping) -> LeaseLook:

@@ -11,7 +11,7 @@ from leasehold.chain import UNLIMITED
 from leasehold.client._address import parse_address
 from leasehold.client._plan import Approved, Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import NothingToWithdraw
-from leasehold.market import InvalidAmount, NotEnoughFunds, Payment, parse_amount
+from leasehold.market import InvalidAmount, Json, Money, NotEnoughFunds, Payment, parse_amount
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -38,6 +38,9 @@ class ApprovePlan(Plan["Approved"]):
 
     client: PoolClient
     amount: int
+
+    def to_json(self) -> dict[str, Json]:
+        return {"approved": "unlimited" if self.amount == UNLIMITED else self.client.money.exact(self.amount)}
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.token.approve(self.client.pool.address, self.amount)
@@ -71,6 +74,9 @@ class DepositPlan(Plan["PaidToLedger"]):
     to: str
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        return {"amount": self.client.money.exact(self.payment.amount), "to": self.to}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.deposit(self.to, self.payment.amount)
         yield PaidToLedger(receipt, await self.client.pool.balance_of(self.client.account))
@@ -81,6 +87,9 @@ class PaidToLedger(Sent):
     """They are there. ledger: what the account's own ledger holds now, token units."""
 
     ledger: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"ledger": money.exact(self.ledger)}
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,9 @@ class WithdrawPlan(Plan["PaidFromLedger"]):
     to: str
     cautions: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, Json]:
+        return {"amount": self.client.money.exact(self.amount), "to": self.to}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.withdraw(self.to, self.amount)
         arrived = self.client.token.arrived(receipt, self.to)
@@ -126,6 +138,9 @@ class PaidFromLedger(Sent):
 
     arrived: int
     ledger: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"ledger": money.exact(self.ledger), "arrived": money.exact(self.arrived)}
 
 
 def _above_zero(client: PoolClient, amount: Tokens) -> int:

@@ -16,6 +16,7 @@ from leasehold.chain import (
     WorkloadSet,
     cost,
     decode_log,
+    format_lease,
     logs_since,
 )
 from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, StandbyUnknown
@@ -27,12 +28,17 @@ from leasehold.market import (
     Bill,
     Delivery,
     DocumentUnavailable,
+    Json,
     Listing,
+    Money,
     Payment,
     Quote,
     Standby,
     Wish,
     capable,
+    format_duration,
+    format_share,
+    format_time,
     funds_after_closing,
     parse_amount,
     shortfall,
@@ -94,6 +100,34 @@ class MovePlan(Plan["Moved"]):
     payment: Payment
     _delivery: Delivery | None = None
 
+    def to_json(self) -> dict[str, Json]:
+        money, quote = self.client.money, self.quote
+        return {
+            "closed": format_lease(self.lease.id),
+            "machine": self.listing.id,
+            "cells": quote.share,
+            "duration": quote.duration,
+            "price": money.exact(quote.price),
+            "deposit": money.exact(quote.deposit),
+            "from_wallet_at_most": money.exact(quote.pulled),
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is leased there, and what pays for it: rows for people."""
+        money, quote = self.client.money, self.quote
+        gives, hourly = f"lease {format_lease(self.lease.id)} gives back", money.show(quote.hourly)
+        return (
+            ("share", f"{format_share(quote.share)}, for {format_duration(quote.duration)}"),
+            ("price", f"{money.show(quote.price)} per GPU-hour: {hourly} per hour for this"),
+            ("escrow", money.show(quote.deposit)),
+            (
+                "paid from",
+                f"{money.show(quote.from_ledger)} of the ledger and of what {gives}, at most "
+                f"{money.show(quote.pulled)} of the wallet",
+            ),
+        )
+
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""
         if self.listing.contact is None:
@@ -132,6 +166,9 @@ class Moved(Sent):
 
     lease: int
     delivery: Delivery
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease), "delivered_by": self.delivery.by}
 
 
 async def _quote(client: PoolClient, wanted: Move, lease: Lease) -> tuple[Quote, tuple[int, ...], Listing]:
@@ -203,6 +240,25 @@ class FailoverPlan(Plan["FailedOver"]):
     bill: Bill
     hourly: int
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "ended": format_lease(self.lease.id),
+            "machine": self.standby.machine,
+            "used": money.exact(self.bill.used),
+            "left": money.exact(self.bill.unused),
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is billed here, and what the standby costs: rows for people."""
+        money, end = self.client.money, format_time(self.lease.end)
+        return (
+            ("billed here", f"{money.show(self.bill.used)}, up to the begin of the outage"),
+            ("left for the standby", money.show(self.bill.unused)),
+            ("costs there", f"{money.show(self.hourly)} per hour, until {end} if that lasts"),
+        )
+
     async def steps(self) -> AsyncIterator[Step]:
         await take_off(self.client, self.outages.faults, self.lease.id)
         there = self.standby
@@ -217,6 +273,9 @@ class FailedOver(Sent):
     """The lease is over, and its standby open. lease: the standby."""
 
     lease: Lease
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease.id), "deposit": money.exact(self.lease.deposit)}
 
 
 async def _standby(client: PoolClient, lease: Lease) -> Standby:

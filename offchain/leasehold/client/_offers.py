@@ -17,7 +17,15 @@ from leasehold.client._client import ProposalMade
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import PriceNotNamed
 from leasehold.errors import UnknownMachine
-from leasehold.market import InvalidInput, parse_amount
+from leasehold.market import (
+    InvalidInput,
+    Json,
+    format_duration,
+    format_share,
+    format_time,
+    offer_json,
+    parse_amount,
+)
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -117,6 +125,21 @@ class SignOfferPlan(Plan["OfferSigned"]):
     listed: int
     note: str
 
+    def to_json(self) -> dict[str, Json]:
+        return offer_json(self.offer, self.client.money)
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """The terms, beside what is listed: rows for people."""
+        offer, money = self.offer, self.client.money
+        return (
+            ("price", f"{money.show(offer.price)} per GPU-hour; listed is {money.show(self.listed)}"),
+            ("at most", f"{format_share(offer.cells)} GPU for {format_duration(offer.duration)}"),
+            ("to", "anybody, once" if offer.tenant == ZERO_ADDRESS else offer.tenant),
+            ("spot", "yes: you may end it with notice" if offer.spot else "no"),
+            ("stands until", format_time(offer.expires_at)),
+            ("nonce", str(offer.nonce)),
+        )
+
     async def steps(self) -> AsyncIterator[Step]:
         book = self.client.home.offers(self.client.deployment)
         if any(kept.offer.nonce == self.offer.nonce for kept in book.all()):
@@ -171,6 +194,9 @@ class CancelOffersPlan(Plan["OffersTakenBack"]):
     client: PoolClient
     nonces: tuple[int, ...]
     masks: dict[int, int]
+
+    def to_json(self) -> dict[str, Json]:
+        return {"cancelled": [str(nonce) for nonce in self.nonces]}
 
     async def steps(self) -> AsyncIterator[Step]:
         pool, words = self.client.pool, list(self.masks.items())

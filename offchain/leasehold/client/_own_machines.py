@@ -16,11 +16,16 @@ from leasehold.client._joining import AskedTerms
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.market import (
     AlreadyJoined,
+    Json,
     MachineFile,
     MachineUnavailable,
+    Money,
     canonical,
     check_terms,
+    format_amount,
+    format_cells,
     parse_cells,
+    terms_json,
     unstakable_at,
 )
 
@@ -36,6 +41,9 @@ class MachinePlan(Plan["MachineChanged"]):
     machine: Machine
     send: Callable[[], Awaitable[Receipt]] = field(repr=False)
 
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.send()
         yield MachineChanged(receipt, await self.client.pool.machine_of(self.machine.id))
@@ -46,6 +54,16 @@ class MachineChanged(Sent):
     """It is done. machine: as it is now."""
 
     machine: Machine
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "machine": self.machine.id,
+            "state": self.machine.status.name.lower(),
+            "delisted": self.machine.delisted,
+            "stalled": self.machine.stalled,
+            "withheld": format_cells(self.machine.withheld),
+            "revision": self.machine.revision,
+        }
 
 
 # ------------------------------------------------------------------------------------------------------------ terms
@@ -74,6 +92,9 @@ class SetTermsPlan(MachinePlan):
 
     terms: Terms
     version: int
+
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id, "terms": terms_json(self.terms, self.client.money)}
 
     async def check(self) -> None:
         """Raises PlanStale: others have been set since, or other rules are in force. RulesChange: they soon are."""
@@ -209,6 +230,14 @@ class ChangeOperatorPlan(Plan["OperatorChanged"]):
     consent: Consent
     gas: int
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "machine": self.machine.id,
+            "operator": self.operator,
+            "before": self.machine.operator,
+            "operator_gas": format_amount(self.gas, 18),
+        }
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.set_operator(self.machine.id, self.operator, self.consent)
         changed = OperatorChanged(receipt, replace(self.machine, operator=self.operator), None)
@@ -274,6 +303,9 @@ class PublishPlan(Plan["MachineChanged"]):
     def cautions(self) -> tuple[str, ...]:  # type: ignore[override]  # by what changed
         """That a machine with other hardware has to be measured anew."""
         return () if self.hardware is None else ("It will be unverified until a committee has measured it.",)
+
+    def to_json(self) -> dict[str, Json]:
+        return {"machine": self.machine.id, "changed": list(self.changed)}
 
     async def check(self) -> None:
         if not self.changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,17 @@ from leasehold.errors import (
     TokenDecimals,
     WrongFaultState,
 )
-from leasehold.market import AMOUNTS, TIMELOCK, InvalidInput, Money, changed_params, check_params
+from leasehold.market import (
+    AMOUNTS,
+    TIMELOCK,
+    InvalidInput,
+    Json,
+    Money,
+    changed_params,
+    changes_json,
+    check_params,
+    params_json,
+)
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -50,6 +60,10 @@ class OrderPlan(Plan["Ordered"]):
 
     client: PoolClient
     send: Callable[[], Awaitable[Receipt]] = field(repr=False)
+    told: Mapping[str, Json] = field(default_factory=dict, kw_only=True)
+
+    def to_json(self) -> dict[str, Json]:
+        return {**self.told}
 
     async def steps(self) -> AsyncIterator[Step]:
         yield Ordered(await self.send())
@@ -67,7 +81,7 @@ class SetPaused(Request["Ordered"]):
     paused: bool
 
     async def plan(self, client: PoolClient) -> OrderPlan:
-        return OrderPlan(client, lambda: client.pool.set_paused(self.paused))
+        return OrderPlan(client, lambda: client.pool.set_paused(self.paused), told={"paused": self.paused})
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class SetGated(Request["Ordered"]):
     gated: bool
 
     async def plan(self, client: PoolClient) -> OrderPlan:
-        return OrderPlan(client, lambda: client.pool.set_gated(self.gated))
+        return OrderPlan(client, lambda: client.pool.set_gated(self.gated), told={"gated": self.gated})
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ class SetTreasury(Request["Ordered"]):
     async def plan(self, client: PoolClient) -> OrderPlan:
         """Raises InvalidInput: no account's address."""
         account = parse_address(self.account)
-        return OrderPlan(client, lambda: client.pool.set_treasury(account))
+        return OrderPlan(client, lambda: client.pool.set_treasury(account), told={"treasury": account})
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,9 @@ class HandPoolOver(Request["Ordered"]):
     async def plan(self, client: PoolClient) -> OrderPlan:
         """Raises InvalidInput: no account's address."""
         account = parse_address(self.account)
-        return OrderPlan(client, lambda: client.pool.transfer_ownership(account))
+        return OrderPlan(
+            client, lambda: client.pool.transfer_ownership(account), told={"pending_owner": account}
+        )
 
 
 @dataclass(frozen=True)
@@ -189,6 +205,9 @@ class ProposeRulesPlan(Plan["RulesProposed"]):
     rules: Params
     when: int
 
+    def to_json(self) -> dict[str, Json]:
+        return {"changes": changes_json(self.view.params, self.rules, self.client.money)}
+
     async def check(self) -> None:
         """Raises PlanStale: others are in force since, which this would undo where it names nothing."""
         if await self.client.pool.params_version() != self.view.params_version:
@@ -204,6 +223,9 @@ class RulesProposed(Sent):
     """They wait for their time. proposed: their version, and when."""
 
     proposed: ProposedParams
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"version": self.proposed.version, "in_force_at": self.proposed.in_force_at}
 
 
 @dataclass(frozen=True)
@@ -223,6 +245,9 @@ class CancelRulesPlan(OrderPlan):
     """A version that would not come into force."""
 
     version: int
+
+    def to_json(self) -> dict[str, Json]:
+        return {"version": self.version}
 
     async def check(self) -> None:
         """Raises PlanStale: another one is proposed since."""
@@ -251,7 +276,7 @@ class RuleOnFault(Request["FaultChanged"]):
         if await client.now() > fault.deadline:
             raise RulingOver(fault=fault.id, deadline=fault.deadline)
         faults = await client.pool.faults()
-        return FaultPlan(client, fault, lambda: faults.rule(fault.id, self.stands))
+        return FaultPlan(client, fault, lambda: faults.rule(fault.id, self.stands), self.stands)
 
 
 @dataclass(frozen=True)
@@ -268,11 +293,16 @@ class ExecuteFault(Request["FaultChanged"]):
 
 @dataclass(frozen=True)
 class FaultPlan(Plan["FaultChanged"]):
-    """Something that would be done about a fault."""
+    """Something that would be done about a fault. stands: how its arbiter would rule."""
 
     client: PoolClient
     fault: Fault
     send: Callable[[], Awaitable[Receipt]] = field(repr=False)
+    stands: bool | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        stands: dict[str, Json] = {} if self.stands is None else {"stands": self.stands}
+        return {"fault": self.fault.id, **stands}
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.send()
@@ -284,6 +314,9 @@ class FaultChanged(Sent):
     """It is done. fault: as it is now."""
 
     fault: Fault
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"state": self.fault.state.name.lower()}
 
 
 # ------------------------------------------------------------------------------------------------------------- fees
@@ -315,6 +348,18 @@ class CollectFeesPlan(Plan["Ordered"]):
     due: Mapping[str, int]
     treasury: str
     cautions: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """All of it, token units."""
+        return sum(self.due.values())
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "treasury": self.treasury,
+            "providers": len(self.due),
+            "amount": self.client.money.exact(self.total),
+        }
 
     async def check(self) -> None:
         if not self.due:
@@ -371,6 +416,14 @@ class CreatePoolPlan(Plan["PoolMade"]):
     treasury: str
     rules: Params
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "token": self.token,
+            "owner": self.owner,
+            "treasury": self.treasury,
+            "params": params_json(self.rules, self.money),
+        }
+
     async def steps(self) -> AsyncIterator[Step]:
         client = self.client
         factory = FactoryContract(client.rpc, client.deployment.factory, client.sender)
@@ -387,3 +440,10 @@ class PoolMade(Sent):
     """The pool is there. deployment: what everybody who uses it needs."""
 
     deployment: Deployment
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"controller": self.deployment.controller, "deployment": self.file()}
+
+    def file(self) -> dict[str, Json]:
+        """What the deployment file holds."""
+        return {name: value for name, value in asdict(self.deployment).items() if value is not None}

@@ -1,7 +1,7 @@
 """What is asked for, what that would do and cost, and what happens when it is done.
 
     plan = await pool.plan(Extend(lease, seconds=3600))     nothing has been sent
-    print(plan.payment, plan.cautions)
+    print(plan.to_json(), plan.cautions)
     extended = await pool.carry_out(plan, approve=True)
 
 A request is data. Its plan is made from the chain as it is now, and holds everything that a person may want to see
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from leasehold.chain import Receipt
-from leasehold.market import Payment
+from leasehold.market import Json, Money, Payment
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -29,12 +29,21 @@ P = TypeVar("P", bound="Plan[Any]", covariant=True)
 class Step:
     """Something that has happened while a plan was carried out."""
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """What came of it, for a program. `Plan.to_json` says in which units."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Sent(Step):
     """A transaction that was mined."""
 
     receipt: Receipt
+
+    def transaction(self) -> dict[str, Json]:
+        """The transaction, for a program."""
+        receipt = self.receipt
+        return {"transaction": receipt.tx_hash, "block": receipt.block_number, "gas": receipt.gas_used}
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,12 @@ class Plan(ABC, Generic[R]):
     client: PoolClient
     payment: Payment | None = None
     cautions: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """What it would do and cost, for a program: amounts in whole tokens as texts, times in unix seconds,
+        durations in seconds. The outcome's `to_json` adds what comes of it.
+        """
+        return {}
 
     async def check(self) -> None:
         """See, before anything is done, that it would still do and cost what it says. Raises PlanStale."""

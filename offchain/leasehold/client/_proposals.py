@@ -16,7 +16,7 @@ from leasehold.agreements import (
     pool_domain,
     propose_calls,
 )
-from leasehold.chain import DecodedCall, LeaseOpened, Receipt, decode_calls, decode_log
+from leasehold.chain import DecodedCall, LeaseOpened, Receipt, decode_calls, decode_log, format_lease
 from leasehold.chain.typed import AcceptTransfer, Offer, Session, SessionKey
 from leasehold.client._client import ProposalMade
 from leasehold.client._errors import CannotAct
@@ -26,7 +26,7 @@ from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import OnlyCalls, ProposalExpired, ProposalOvertaken
 from leasehold.client._transfer import LeasesAccepted
 from leasehold.errors import ContractError
-from leasehold.market import MarketError
+from leasehold.market import Json, MarketError, Money
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -136,6 +136,9 @@ class ProposalSigned(Step):
     proofs: tuple[bytes, ...]
     file: SignatureFile
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"signer": self.signer}
+
 
 # ---------------------------------------------------------------------------------------------------------- execute
 
@@ -215,6 +218,12 @@ class ProposalExecuted(Sent):
 
     leases: tuple[int, ...]
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "leases": [format_lease(lease) for lease in self.leases],
+            "numbers": [str(lease) for lease in self.leases],
+        }
+
 
 @dataclass(frozen=True)
 class SessionKept(Step):
@@ -222,6 +231,9 @@ class SessionKept(Step):
 
     account: str
     expires_at: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"expires_at": self.expires_at}
 
 
 async def _bring_workloads(client: PoolClient, calls: Iterable[DecodedCall]) -> AsyncIterator[Step]:

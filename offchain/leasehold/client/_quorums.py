@@ -19,12 +19,11 @@ from leasehold.chain import (
 )
 from leasehold.chain.typed import Outage, sign
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._powers import QUORUM_VALIDATORS, quorum_of
 from leasehold.client._seats import MATURITY
 from leasehold.client._validator_errors import BadOutage, NoLogs, NotAttested
 from leasehold.client._votes import FaultOpened
 from leasehold.errors import NoQuorum, NothingForQuorum, UnknownMachine
-from leasehold.market import InvalidInput
+from leasehold.market import QUORUM_VALIDATORS, InvalidInput, Json, quorum_of
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -242,6 +241,19 @@ class AttestPlan(Plan["FaultOpened"]):
         """Whether the pool takes it for a quorum."""
         return len(self.proofs) >= quorum_of(self.matured) and len(self.validators) >= QUORUM_VALIDATORS
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "machine": self.outage.machine,
+            "from": self.outage.from_,
+            "to": self.outage.to or None,
+            "seats": list(self.proofs),
+            "validators": list(self.validators),
+            "matured_seats": self.matured,
+            "needed_seats": quorum_of(self.matured),
+            "needed_validators": QUORUM_VALIDATORS,
+            "enough": self.enough,
+        }
+
     async def check(self) -> None:
         """Raises NoQuorum."""
         if not self.enough:
@@ -274,7 +286,7 @@ class CollectReward(Request["QuorumSettled"]):
         due = await (await client.pool.committee()).due_of(quorum)
         if not due:
             raise NothingForQuorum(quorum)
-        return CollectRewardPlan(client, due, await _signers(client, quorum))
+        return CollectRewardPlan(client, self.fault, due, await _signers(client, quorum))
 
 
 @dataclass(frozen=True)
@@ -282,8 +294,18 @@ class CollectRewardPlan(Plan["QuorumSettled"]):
     """What would go into the signers' ledgers together. due: token units."""
 
     client: PoolClient
+    fault: int
     due: int
     signers: tuple[SeatSigner, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "fault": self.fault,
+            "seats": [signer.seat for signer in self.signers],
+            "amount": money.exact(self.due),
+            "token": money.symbol,
+        }
 
     async def steps(self) -> AsyncIterator[Step]:
         yield QuorumSettled(await (await self.client.pool.committee()).pay_quorum(self.signers))
@@ -304,7 +326,7 @@ class FineQuorum(Request["QuorumSettled"]):
         arbiter = (await client.params(attested.rules)).arbiter
         if not await (await client.pool.committee()).disowned_at(attested.reporter, arbiter):
             raise NothingForQuorum(attested.reporter)
-        return FineQuorumPlan(client, arbiter, await _signers(client, attested.reporter))
+        return FineQuorumPlan(client, self.fault, arbiter, await _signers(client, attested.reporter))
 
 
 @dataclass(frozen=True)
@@ -312,8 +334,12 @@ class FineQuorumPlan(Plan["QuorumSettled"]):
     """Seats that would be fined, where they joined under that arbiter."""
 
     client: PoolClient
+    fault: int
     arbiter: str
     signers: tuple[SeatSigner, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        return {"fault": self.fault, "seats": [signer.seat for signer in self.signers]}
 
     async def steps(self) -> AsyncIterator[Step]:
         yield QuorumSettled(

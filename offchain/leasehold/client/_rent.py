@@ -33,8 +33,10 @@ from leasehold.market import (
     Delivery,
     DocumentUnavailable,
     InvalidInput,
+    Json,
     Listing,
     MarketError,
+    Money,
     Opened,
     Opening,
     Payment,
@@ -93,7 +95,28 @@ class Rent(Request["Rented"]):
     without_agent: bool = False
     wait: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
+        parse_search(self.search)
+        if self.seconds is None and self.offer is None:
+            raise DurationMissing()
+        if len(set(self.machines)) < len(self.machines):
+            raise InvalidInput("A machine is named twice: a gang has one lease on each, so name each once.")
+        if self.gang > 1 and (self.backup or self.offer or self.again or self.reuse):
+            raise InvalidInput(
+                "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
+            )
+        if self.again and (self.reuse or self.offer):
+            raise InvalidInput(
+                "What an earlier lease had comes with its slot and its machine's terms: leave the other slot, or the "
+                "offer, away."
+            )
+
     async def plan(self, client: PoolClient) -> RentPlan:
+        if client.other is not None and client.group is None and (self.gang > 1 or self.offer):
+            raise InvalidInput(
+                "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
+            )
         renter = client.renter()
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
@@ -129,6 +152,17 @@ class RentPlan(Plan["Rented"]):
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
     _delivery: Delivery | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The quote; of a gang the first one's, with what all take together."""
+        money = self.client.money
+        document = self.openings[0].quote.to_json(money)
+        if len(self.openings) > 1:
+            document["machines"] = [listing.id for listing in self.listings]
+            document["together"] = money.exact(self.payment.amount)
+        if self.backup is not None:
+            document["backup"] = self.backup.id
+        return document
 
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""
@@ -195,6 +229,21 @@ class Rented(Sent):
     def numbers(self) -> tuple[int, ...]:
         """The leases' ids."""
         return tuple(one.lease for one in self.opening.opened)
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """How each lease stands; of a gang a list of that."""
+        leases: list[dict[str, Json]] = [
+            {"lease": format_lease(number), "number": str(number), "state": "opened"}
+            for number in self.numbers
+        ]
+        for told, lease in zip(leases, self.leases, strict=False):
+            told |= {"state": "active", "start": lease.start, "end": lease.end}
+        return {
+            **(leases[0] if len(leases) == 1 else {"leases": leases}),
+            "delivered_by": self.opening.delivery.by,
+            "sent_at": f"{self.opening.sent_at:.3f}",
+            "mined_at": f"{self.opening.mined_at:.3f}",
+        }
 
 
 # ----------------------------------------------------------------------------------------------------------- planning

@@ -11,7 +11,7 @@ from leasehold.client._errors import PlanStale
 from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRound, WrongRoundState
-from leasehold.market import Payment
+from leasehold.market import Json, Money, Payment, round_json
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -77,6 +77,25 @@ class RequestVerificationPlan(Plan["VerificationAsked"]):
     rules: Params
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "machine": self.machine.id,
+            "revision": self.machine.revision,
+            "fee": money.exact(self.payment.amount),
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it takes, and who measures: rows for people."""
+        seats = f"{self.rules.committee_size} seats, drawn by lot; not the provider's nor yours"
+        return (
+            ("fee", self.payment.said(self.client.money)),
+            ("committee", seats),
+            ("takes", "4 hours to measure and 2 hours to reveal, after the draw"),
+            ("without an outcome", "what is left of the fee comes back"),
+        )
+
     async def check(self) -> None:
         """Raises PlanStale: the machine has another revision, or the ledger holds less."""
         if (await self.client.pool.machine_of(self.machine.id)).revision != self.machine.revision:
@@ -96,6 +115,9 @@ class VerificationAsked(Sent):
     """A committee can be drawn for `round`, as soon as its block is there."""
 
     round: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"round": self.round}
 
 
 # ------------------------------------------------------------------------------------------------------------- draw
@@ -125,6 +147,9 @@ class DrawPlan(Plan["Drawn"]):
     round: Round
     reward: int
 
+    def to_json(self) -> dict[str, Json]:
+        return {"round": self.round.id, "reward": self.client.money.exact(self.reward)}
+
     async def steps(self) -> AsyncIterator[Step]:
         committee = await self.client.pool.committee()
         receipt = await committee.draw(self.round.id)
@@ -139,6 +164,12 @@ class Drawn(Sent):
 
     round: Round
     seats: tuple[int, ...]
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "seats": list(self.seats),
+            **({"commit_until": self.round.commit_until} if self.seats else {}),
+        }
 
 
 # --------------------------------------------------------------------------------------------------------- finalize
@@ -170,6 +201,9 @@ class FinalizePlan(Plan["Finalized"]):
     client: PoolClient
     round: Round
 
+    def to_json(self) -> dict[str, Json]:
+        return {"round": self.round.id}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await (await self.client.pool.committee()).finalize(self.round.id)
         yield Finalized(receipt, await round_at(self.client, self.round.id))
@@ -180,3 +214,6 @@ class Finalized(Sent):
     """What the committee found."""
 
     round: Round
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return round_json(self.round)

@@ -12,7 +12,7 @@ from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._rounds import RoundDuty, duty_of
 from leasehold.errors import SeatLeavingAlready, SeatLocked, SeatNotLeaving, SeatNotMatured, UnknownSeat
-from leasehold.market import InvalidInput, Payment, parse_amount
+from leasehold.market import InvalidInput, Json, Money, Payment, format_duration, parse_amount
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -39,6 +39,14 @@ class SeatChanged(Sent):
     """It is done. seat: as it is now."""
 
     seat: Seat
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "seat": self.seat.id,
+            "stake": money.exact(self.seat.stake),
+            "matures_at": self.seat.joined_at + MATURITY,
+            "leaves_at": self.seat.leaves_at or None,
+        }
 
 
 # ------------------------------------------------------------------------------------------------------------ stake
@@ -68,6 +76,29 @@ class StakeSeatPlan(Plan["SeatChanged"]):
     version: int
     rules: Params
     payment: Payment
+
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "stake": money.exact(self.payment.amount),
+            "from_wallet": money.exact(self.payment.pulled),
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it takes, earns and can lose: rows for people."""
+        money, rules = self.client.money, self.rules
+        price, fee, tenth = map(
+            money.show, (rules.seat_stake, rules.verification_fee, rules.seat_stake // 10)
+        )
+        return (
+            ("stake", self.payment.said(money)),
+            ("judges", f"machines whose accepted rules ask {price} or less of a seat"),
+            ("matures", f"in {format_duration(MATURITY)}: then it is drawn, and signs outages"),
+            ("earns", f"a part of {fee} for each verification, and of slashes that it attested"),
+            ("can be lost", f"{tenth} once a week at most: for silence, and for what an arbiter took back"),
+            ("comes back", f"{format_duration(LEAVE_DELAY)} after it begins to leave"),
+        )
 
     async def check(self) -> None:
         await check_ledger(self.client, self.payment)
@@ -109,6 +140,9 @@ class TopUpPlan(Plan["SeatChanged"]):
     missing: int
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        return {"seat": self.seat.id, "amount": self.client.money.exact(self.payment.amount)}
+
     async def check(self) -> None:
         await check_ledger(self.client, self.payment)
 
@@ -145,6 +179,9 @@ class LeaveSeatPlan(Plan["SeatChanged"]):
     client: PoolClient
     seat: Seat
 
+    def to_json(self) -> dict[str, Json]:
+        return {"seat": self.seat.id}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await (await self.client.pool.committee()).leave(self.seat.id)
         yield SeatChanged(receipt, await seat_at(self.client, self.seat.id))
@@ -173,6 +210,9 @@ class ExitSeatPlan(Plan["SeatEmptied"]):
     client: PoolClient
     seat: Seat
 
+    def to_json(self) -> dict[str, Json]:
+        return {"seat": self.seat.id, "stake": self.client.money.exact(self.seat.stake)}
+
     async def steps(self) -> AsyncIterator[Step]:
         yield SeatEmptied(await (await self.client.pool.committee()).exit(self.seat.id))
 
@@ -194,6 +234,30 @@ class ValidatorStatus:
     ledger: int
     now: int
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The seats' numbers."""
+        return frozenset(seat.seat for seat in self.seats)
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """All of it for a program, as `Plan.to_json`."""
+        return {
+            "ledger": money.exact(self.ledger),
+            "token": money.symbol,
+            "seats": [seat_json(seat, self.now, money) for seat in self.seats],
+            "rounds": [
+                {
+                    "round": round_.round,
+                    "machine": round_.machine,
+                    "state": round_.state.word,
+                    "seats": sorted(self.numbers.intersection(round_.seats)),
+                    "next": duty.what,
+                    "until": duty.until,
+                }
+                for round_, duty in self.rounds
+            ],
+        }
+
 
 async def validator_status(client: PoolClient) -> ValidatorStatus:
     """Where everything of the account's stands as a validator."""
@@ -207,3 +271,17 @@ async def validator_status(client: PoolClient) -> ValidatorStatus:
         and (round_.state is RoundState.REQUESTED or numbers.intersection(round_.seats))
     )
     return ValidatorStatus(seats, rounds, await client.pool.balance_of(client.account), now)
+
+
+def seat_json(seat: SeatRecord, now: int, money: Money) -> dict[str, Json]:
+    """A seat, for a program."""
+    return {
+        "seat": seat.seat,
+        "validator": seat.validator,
+        "stake": money.exact(seat.stake),
+        "full": money.exact(full_of(seat.level)),
+        "joined_at": seat.joined_at,
+        "matured": seat.joined_at + MATURITY <= now,
+        "level": money.exact(seat.level),
+        "leaves_at": seat.leaves_at or None,
+    }

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from leasehold.chain import Fault, FaultState, Receipt
+from leasehold.chain import Fault, FaultState, Receipt, format_lease
 from leasehold.client._faults import ROLL_AFTER, applicable, executable
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import NotDown, NothingToApply, WrongFaultState
+from leasehold.market import Json, Money
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -38,6 +39,24 @@ class Settlement:
             return await faults.execute(self.fault.id)
         return await faults.compensate(self.fault.id, self.leases)
 
+    def said(self, money: Money) -> str:
+        """What is done to the fault, for people."""
+        fault, shown = self.fault, ", ".join(map(format_lease, self.leases))
+        leases = f"lease {shown}" if len(self.leases) == 1 else f"leases {shown}"
+        if self.kind == "roll":
+            return f"file the outage of machine {fault.machine}"
+        if self.kind == "apply":
+            return f"take outage {fault.id} off the bill of {leases}, and register what was lost"
+        if self.kind == "execute":
+            return (
+                f"carry out fault {fault.id}: {money.show(fault.amount)} of machine {fault.machine}'s stake"
+            )
+        return f"credit the part that {leases} have in fault {fault.id}"
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """The same for a program."""
+        return {"fault": self.fault.id, "step": self.kind, "said": self.said(money)}
+
 
 @dataclass(frozen=True)
 class SettleFaults(Request["FaultsSettled"]):
@@ -60,6 +79,14 @@ class SettleFaultsPlan(Plan["FaultsSettled"]):
     faults: tuple[int, ...]
     everyone: bool
     first: tuple[Settlement, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "steps": [settlement.to_json(money) for settlement in self.first],
+            "gained": "0",
+            "token": money.symbol,
+        }
 
     async def steps(self) -> AsyncIterator[Step]:
         before, made = await self._ledger(), list[SettlementMade]()
@@ -110,6 +137,13 @@ class FaultsSettled(Step):
 
     made: tuple[SettlementMade, ...]
     gained: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "steps": [{**made.settlement.to_json(money), **made.transaction()} for made in self.made],
+            "gained": money.exact(self.gained),
+            "token": money.symbol,
+        }
 
 
 async def _touching(client: PoolClient) -> tuple[int, ...]:

@@ -28,11 +28,14 @@ from leasehold.market import (
     Bill,
     Delivery,
     InvalidInput,
+    Json,
     Listing,
     MarketError,
+    Money,
     Payment,
     Resizing,
     check_resizing,
+    format_time,
     hold_fee,
     resizing,
     trial_end,
@@ -104,6 +107,10 @@ class ExtendPlan(Plan["Extended"]):
         """When it would end, unix seconds."""
         return self.lease.end + self.request.seconds
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {"cost": money.exact(self.payment.amount), "end": self.end}
+
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.extend(self.lease.id, self.request.seconds)
         after = await self.client.lease(self.lease.id)
@@ -116,6 +123,9 @@ class Extended(Sent):
 
     lease: Lease
     cost: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease.id), "cost": money.exact(self.cost), "end": self.lease.end}
 
 
 # ----------------------------------------------------------------------------------------------------------- resize
@@ -151,6 +161,30 @@ class ResizePlan(Plan["Resized"]):
     change: Resizing
     payment: Payment
 
+    def to_json(self) -> dict[str, Json]:
+        money, change = self.client.money, self.change
+        return {
+            "lease": format_lease(self.lease.id),
+            "pays": money.exact(change.pays),
+            "charged": money.exact(change.charged),
+            "refunded": money.exact(change.refunded),
+            "hourly": money.exact(change.hourly),
+            "hourly_before": money.exact(change.hourly_before),
+            "token": money.symbol,
+        }
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What is paid, and what it costs from now on: rows for people."""
+        money, change = self.client.money, self.change
+        return (
+            ("paid to the provider now", money.show(change.pays)),
+            ("into escrow", money.show(change.charged)),
+            ("back to your ledger", money.show(change.refunded)),
+            ("costs from now on", f"{money.show(change.hourly)} per hour"),
+            ("cost until now", f"{money.show(change.hourly_before)} per hour"),
+            ("ends", format_time(self.lease.end)),
+        )
+
     async def steps(self) -> AsyncIterator[Step]:
         await take_off(self.client, self.outages.faults, self.lease.id)
         receipt = await self.client.pool.resize(self.lease.id, self.change.share)
@@ -162,6 +196,9 @@ class Resized(Sent):
     """It has another share; its container follows."""
 
     lease: Lease
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"cells": self.lease.cells, "deposit": money.exact(self.lease.deposit)}
 
 
 # ------------------------------------------------------------------------------------------------- reject and close
@@ -189,6 +226,14 @@ class RejectPlan(Plan["Ended"]):
     client: PoolClient
     lease: Lease
     fee: int
+
+    def to_json(self) -> dict[str, Json]:
+        money, back = self.client.money, self.lease.deposit - self.fee
+        return {
+            "lease": format_lease(self.lease.id),
+            "cost": money.exact(self.fee),
+            "back": money.exact(back),
+        }
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.reject(self.lease.id)
@@ -230,6 +275,26 @@ class ClosePlan(Plan["Ended"]):
     trial: Trial | None
     unfetched: Unfetched | None
 
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "lease": format_lease(self.lease.id),
+            "used": money.exact(self.bill.used),
+            "unused": money.exact(self.bill.unused),
+            "becomes": self.bill.outcome.word,
+            "token": money.symbol,
+        }
+
+    def said(self) -> str:
+        """What closing it takes and gives back, for people."""
+        money, shown = self.client.money, f"Lease {format_lease(self.lease.id)}"
+        taken, back = money.show(self.bill.used), money.show(self.bill.unused)
+        if self.bill.outcome is LeaseState.CANCELLED:
+            return f"{shown} was not started in time: all of its {back} come back."
+        if self.bill.outcome is LeaseState.REJECTED:
+            return f"{shown} has not started: closing it keeps a hold fee, {taken} so far; {back} come back."
+        return f"{shown} has used {taken} so far; {back} come back."
+
     async def steps(self) -> AsyncIterator[Step]:
         await take_off(self.client, self.outages.faults, self.lease.id)
         receipt = await self.client.pool.close(self.lease.id)
@@ -245,6 +310,29 @@ class Ended(Sent):
     lease: Lease
     cost: int
     record: LeaseRecord | None
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        told: dict[str, Json] = {"lease": format_lease(self.lease.id)}
+        if (record := self.record) is None:
+            return told
+        return {
+            **told,
+            "paid": money.exact(record.paid),
+            "fee": money.exact(record.fee),
+            "refunded": money.exact(record.refunded),
+            "taken": money.exact(record.paid + record.fee),
+            "state": record.lease.state.word,
+            "token": money.symbol,
+        }
+
+    def said(self, money: Money) -> str | None:
+        """What was paid and what came back, for people; `None` where the index does not know yet."""
+        if (record := self.record) is None:
+            return None
+        return (
+            f"Lease {format_lease(self.lease.id)} is {record.lease.state.word}: {money.show(record.paid + record.fee)} "
+            f"were paid and {money.show(record.refunded)} came back to your ledger."
+        )
 
 
 async def _ended(client: PoolClient, lease: Lease, receipt: Receipt) -> Ended:
@@ -327,6 +415,9 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
     workload: Workload
     machine: Listing
 
+    def to_json(self) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease.id)}
+
     async def steps(self) -> AsyncIterator[Step]:
         assert self.machine.contact is not None
         sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
@@ -349,6 +440,9 @@ class WorkloadChanged(Sent):
 
     lease: Lease
     delivery: Delivery
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"delivered_by": self.delivery.by}
 
 
 # ------------------------------------------------------------------------------------------------------------- rate
@@ -389,6 +483,14 @@ class RatePlan(Plan["Rated"]):
     client: PoolClient
     request: Rate
     provider: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "lease": format_lease(self.request.lease),
+            "stars": self.request.stars,
+            "provider": self.provider,
+            "comment": self.request.cid,
+        }
 
     async def steps(self) -> AsyncIterator[Step]:
         if self.request.comment:

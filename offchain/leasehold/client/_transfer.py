@@ -14,7 +14,7 @@ from leasehold.client._agreeing import sign_or_propose
 from leasehold.client._client import ProposalMade
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import NotTheTenant
-from leasehold.market import Bill, InvalidInput, format_time
+from leasehold.market import Bill, InvalidInput, Json, format_time
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -97,6 +97,9 @@ class TransferPlan(Plan["LeaseGiven"]):
     to: str
     deadline: int
     proof: bytes
+
+    def to_json(self) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease.id), "from": self.lease.tenant, "to": self.to}
 
     async def steps(self) -> AsyncIterator[Step]:
         receipt = await self.client.pool.transfer_lease(self.lease.id, self.to, self.deadline, self.proof)

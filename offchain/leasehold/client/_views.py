@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.chain import Fault, FaultRecord, Lease, LeaseRecord, LossRecord, Machine
+from leasehold.chain import Fault, FaultRecord, Lease, LeaseRecord, LossRecord, Machine, format_lease
 from leasehold.client._faults import arbiter_of, current
 from leasehold.client._tenancy import agents_word
 from leasehold.errors import LeaseholdError
-from leasehold.market import Bill
+from leasehold.market import Bill, Json, Money, fault_json, lease_json
 from leasehold.market.wire import LeaseStatus
 
 if TYPE_CHECKING:
@@ -51,6 +51,20 @@ class LeaseView:
     status: LeaseStatus | None
     silence: LeaseholdError | None
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """All of it for a program, as `Plan.to_json`."""
+        record = self.record
+        return {
+            **lease_json(self.lease, self.bill, money),
+            "reason": record.reason or None if record else None,
+            "paid": money.exact(record.paid) if record else None,
+            "fee": money.exact(record.fee) if record else None,
+            "refunded": money.exact(record.refunded) if record else None,
+            "result": record.result_cid if record else None,
+            "down_since": self.machine.down_since or None,
+            "agent": self.status.model_dump(mode="json") if self.status else None,
+        }
+
 
 async def view_lease(client: PoolClient, number: int) -> LeaseView:
     """All that can be known of a lease, anybody's. Raises UnknownLease."""
@@ -75,6 +89,33 @@ class FaultView:
     record: FaultRecord | None
     losses: tuple[LossRecord, ...]
     arbiter: str | None
+
+    def shares(self, money: Money) -> tuple[str, str, str]:
+        """What tenants, reporters and whoever has the rest got of it, whole tokens."""
+        record = self.record
+        to_tenants, to_reporters, rest = (record.pot, record.reported, record.rest) if record else (0, 0, 0)
+        return money.exact(to_tenants), money.exact(to_reporters), money.exact(rest)
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """All of it for a program, as `Plan.to_json`."""
+        to_tenants, to_reporters, rest = self.shares(money)
+        return {
+            **fault_json(self.fault, money),
+            "to_tenants": to_tenants,
+            "to_reporters": to_reporters,
+            "rest": rest,
+            "rest_to": self.record.sink if self.record else None,
+            "arbiter": self.arbiter,
+            "losses": [
+                {
+                    "lease": format_lease(loss.lease),
+                    "tenant": loss.tenant,
+                    "part": money.exact(loss.part),
+                    "credited": money.exact(loss.amount),
+                }
+                for loss in self.losses
+            ],
+        }
 
 
 async def view_fault(client: PoolClient, number: int) -> FaultView:

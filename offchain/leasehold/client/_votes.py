@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import ZERO_DIGEST, Receipt, Round, RoundState
@@ -19,7 +20,7 @@ from leasehold.client._validator_errors import (
 )
 from leasehold.errors import CommitOver, RevealNotOpen, RevealOver, WrongRoundState
 from leasehold.home import Vote, revealable
-from leasehold.market import InvalidInput
+from leasehold.market import InvalidInput, Json, Money
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -95,6 +96,25 @@ class CommitPlan(Plan["VoteCommitted"]):
     votes: tuple[Vote, ...]
     cautions: tuple[str, ...] = ()
 
+    @property
+    def folder(self) -> Path:
+        """Where the votes and their salts are kept until they are revealed."""
+        return self.client.home.votes(self.client.deployment).folder
+
+    def to_json(self) -> dict[str, Json]:
+        vote = self.votes[0]
+        return {
+            "round": self.round.id,
+            "machine": self.round.machine,
+            "seats": [kept.seat for kept in self.votes],
+            "passed": vote.passed,
+            "score": vote.score,
+            "spec": vote.spec.hex() if any(vote.spec) else None,
+            "reveal_from": self.round.commit_until,
+            "reveal_until": self.round.reveal_until,
+            "folder": str(self.folder),
+        }
+
     async def steps(self) -> AsyncIterator[Step]:
         committee, kept = await self.client.pool.committee(), self.client.home.votes(self.client.deployment)
         for vote in self.votes:
@@ -157,6 +177,13 @@ class RevealPlan(Plan["VoteRevealed"]):
     votes: tuple[Vote, ...]
     cautions: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "round": self.round.id,
+            "machine": self.round.machine,
+            "votes": [{"seat": vote.seat, "passed": vote.passed, "score": vote.score} for vote in self.votes],
+        }
+
     async def steps(self) -> AsyncIterator[Step]:
         committee = await self.client.pool.committee()
         for vote in self.votes:
@@ -199,6 +226,9 @@ class FalseHardwarePlan(Plan["FaultOpened"]):
     client: PoolClient
     round: Round
 
+    def to_json(self) -> dict[str, Json]:
+        return {"round": self.round.id, "machine": self.round.machine, "spec": self.round.spec.hex()}
+
     async def steps(self) -> AsyncIterator[Step]:
         fault, receipt = await (await self.client.pool.faults()).report_false_hardware(self.round.id)
         yield FaultOpened(receipt, fault)
@@ -209,3 +239,6 @@ class FaultOpened(Sent):
     """The machine has a fault."""
 
     fault: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"fault": self.fault}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leasehold.chain import Lease, Machine, MachineStatus, Params, cost
+from leasehold.chain import UNLIMITED, Lease, Machine, MachineStatus, Params, cost
 from leasehold.errors import ContractError, ParamsOutdated, UnknownMachine
 from leasehold.market._errors import MarketError, NotEnoughFunds
 from leasehold.market._machine_errors import (
@@ -25,8 +25,8 @@ from leasehold.market._machine_errors import (
 )
 from leasehold.market._money import Money
 from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
-from leasehold.market._placing import fits, valid_share
-from leasehold.market._units import format_duration
+from leasehold.market._placing import fits, format_share, valid_share
+from leasehold.market._units import Json, format_duration
 
 BPS = 10_000
 DAY = 86_400
@@ -39,6 +39,16 @@ class Funds:
     ledger: int
     wallet: int
     allowance: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """The same in whole tokens."""
+        unlimited = self.allowance == UNLIMITED
+        return {
+            "token": money.symbol,
+            "wallet": money.exact(self.wallet),
+            "ledger": money.exact(self.ledger),
+            "allowance": "unlimited" if unlimited else money.exact(self.allowance),
+        }
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,42 @@ class Quote:
                 if self.spot
                 else f"what is unused, and up to {money.show(self.penalty_at_most, places=6)} of penalty",
             ),
+        )
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """The quote, amounts in whole tokens."""
+        return {
+            "machine": self.machine,
+            "revision": self.revision,
+            "cells": self.share,
+            "duration": self.duration,
+            "token": money.symbol,
+            "spot": self.spot,
+            "price": money.exact(self.price),
+            "hourly": money.exact(self.hourly),
+            "deposit": money.exact(self.deposit),
+            "from_ledger": money.exact(self.from_ledger),
+            "from_wallet": money.exact(self.pulled),
+            "approve": money.exact(self.approve),
+            "trial": self.trial,
+            "start_window": self.start_window,
+            "hold_fee_at_most": money.exact(self.hold_fee_at_most),
+        }
+
+    def rows(self, money: Money, unit: str = "GPU") -> tuple[tuple[str, str], ...]:
+        """What is leased, what it costs and what comes back when: rows for people."""
+        spot = ", spot: the provider may end it with notice" if self.spot else ""
+        hourly = f"{money.show(self.hourly)} per hour for this"
+        return (
+            ("share", f"{format_share(self.share)} {unit}, for {format_duration(self.duration)}{spot}"),
+            ("price", f"{money.show(self.price)} per GPU-hour: {hourly}"),
+            (
+                "escrow",
+                f"{money.show(self.deposit)}: {money.show(self.from_ledger)} from the ledger, "
+                f"{money.show(self.pulled)} from the wallet",
+            ),
+            ("what comes back", ""),
+            *((f"  {when}", what) for when, what in self.refunds(money)),
         )
 
 
@@ -223,6 +269,14 @@ class Payment:
     def from_ledger(self) -> int:
         """The part that the ledger pays."""
         return self.amount - self.pulled
+
+    def said(self, money: Money) -> str:
+        """Where the money comes from that only a ledger can pay, for people."""
+        if not self.pulled:
+            return f"{money.show(self.amount)} from your ledger"
+        return (
+            f"{money.show(self.amount)}: {money.show(self.pulled)} go from the wallet into the ledger first"
+        )
 
 
 def extension_cost(lease: Lease, seconds: int) -> int:

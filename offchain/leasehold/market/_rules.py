@@ -15,7 +15,7 @@ from eth_utils.address import is_address, to_checksum_address
 from leasehold.chain import ZERO_ADDRESS, Params
 from leasehold.market._errors import InvalidInput
 from leasehold.market._money import Money
-from leasehold.market._units import format_amount, format_duration, parse_amount, parse_duration
+from leasehold.market._units import Json, format_amount, format_duration, parse_amount, parse_duration
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 TIMELOCK = 2 * DAY
@@ -137,6 +137,43 @@ def changes(before: Params, after: Params) -> tuple[Change, ...]:
         (field.name, getattr(before, field.name), getattr(after, field.name)) for field in fields(Params)
     )
     return tuple(Change(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def params_json(params: Params, money: Money) -> dict[str, Json]:
+    """A pool's parameters: amounts in whole tokens as texts, the rest as numbers."""
+    return {
+        field.name: param_json(field.name, getattr(params, field.name), money) for field in fields(Params)
+    }
+
+
+def changes_json(before: Params, after: Params, money: Money) -> list[dict[str, Json]]:
+    """What differs between two versions of a pool's parameters."""
+    return [
+        {
+            "name": change.name,
+            "before": param_json(change.name, change.before, money),
+            "after": param_json(change.name, change.after, money),
+        }
+        for change in changes(before, after)
+    ]
+
+
+def params_rows(params: Params, money: Money) -> list[tuple[str, str]]:
+    """The same for people."""
+    names = [field.name for field in fields(Params)]
+    return [(name, format_param(name, getattr(params, name), money)) for name in names]
+
+
+def changes_rows(before: Params, after: Params, money: Money) -> list[tuple[str, str, str]]:
+    """What differs, for people: name, old and new."""
+    return [
+        (
+            change.name,
+            format_param(change.name, change.before, money),
+            format_param(change.name, change.after, money),
+        )
+        for change in changes(before, after)
+    ]
 
 
 def check_params(params: Params, money: Money) -> None:

@@ -7,10 +7,14 @@ refused instead of rounded, because the difference would be somebody's money.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from leasehold.market._errors import InvalidAmount, InvalidDuration, InvalidSize
+from leasehold.market._errors import InvalidAmount, InvalidDuration, InvalidInput, InvalidSize
+
+Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+"""What a program is told."""
 
 _AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?")
 _DURATION_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)(sec|min|s|m|h|d|w)(?![a-z])")
@@ -138,3 +142,33 @@ def format_time(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):
         return f"second {seconds}"
+
+
+def parse_time(text: str, now: int) -> int:
+    """Unix seconds of `now`, of ``2h ago``, of ``2026-11-21T15:00:00Z`` (UTC where no zone is said), or as they are.
+
+    Raises:
+        InvalidInput: no point in time.
+    """
+    written = text.strip()
+    if written == "now":
+        return now
+    if written.isascii() and written.isdigit():
+        return int(written)
+    if written.endswith(" ago"):
+        return now - parse_duration(written.removesuffix(" ago"))
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        raise InvalidInput(
+            f"'{text}' is no time: write 2026-11-21T15:00:00Z, '2h ago', now, or unix seconds."
+        ) from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def parse_day(text: str) -> date:
+    """A day as it is typed. Raises InvalidInput."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"'{text}' is not a day: write YYYY-MM-DD.") from None

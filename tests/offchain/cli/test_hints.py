@@ -10,7 +10,7 @@ import pytest
 
 import leasehold
 from leasehold import errors
-from leasehold.cli._hints import _DECLINED, HINTS, said, why_declined
+from leasehold.cli._hints import _DECLINED, HINTS, PROBLEMS, said, why_declined
 from leasehold.errors import LeaseholdError
 from leasehold.market import (
     AllowanceTooLow,
@@ -37,11 +37,10 @@ def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
     for module in pkgutil.walk_packages(leasehold.__path__, "leasehold."):
         importlib.import_module(module.name)
     known = every()
-    for code, hint in HINTS.items():
-        for template in (hint.advice, hint.problem or ""):
-            names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
-            data = set(known[code].__dataclass_fields__)  # type: ignore[attr-defined]
-            assert set(names) <= data | set(vars(known[code])), code
+    for code, template in (*HINTS.items(), *PROBLEMS.items()):
+        names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
+        data = set(known[code].__dataclass_fields__)  # type: ignore[attr-defined]
+        assert set(names) <= data | set(vars(known[code])), code
 
 
 @pytest.mark.parametrize(

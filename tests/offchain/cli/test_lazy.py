@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 import typer
 
+from cli_reference import lines
 from leasehold.cli import app
-from leasehold.cli._lazy import LazyGroup
+from leasehold.cli._command import VERBS
+from leasehold.cli._lazy import GROUPS, LINES, LazyGroup
 
 HEAVY = ("coincurve", "eth_abi", "eth_account", "httpx", "pyrage", "sqlalchemy", "web3")
 SPY = f"""
@@ -40,43 +41,38 @@ def imported_by(*words: str, **environment: str) -> list[str]:
     return found
 
 
-def groups(group: LazyGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], LazyGroup]]:
-    yield path, group
-    for name, command in group.commands.items():
-        if isinstance(command, LazyGroup):
-            yield from groups(command, (*path, name))
-
-
-def lines(group: LazyGroup) -> Mapping[str, str]:
-    return {name: command.help or "" for name, command in group.commands.items()}
-
-
 def test_what_a_group_says_of_its_commands_is_what_they_say() -> None:
+    assert LINES.read_text() == lines(), "run `python scripts/cli_reference.py`"
+
+
+def test_every_command_that_a_module_has_is_found_under_its_group() -> None:
     root = typer.main.get_command(app)
     assert isinstance(root, LazyGroup)
     root.load_all()
     found = dict(groups(root))
-    assert {(), ("provider",), ("validator",), ("pool",), ("group",)} <= found.keys()
+    assert found.keys() == GROUPS.keys()
     for path, group in found.items():
-        told = {name: line for verbs in (*group.verbs.values(), group.groups) for name, line in verbs.items()}
-        own = {name: inspect.cleandoc(text).split("\n\n")[0] for name, text in lines(group).items()}
-        assert told == {name: line.replace("\n", " ") for name, line in own.items()}, path
+        own = [name for module in GROUPS[path].modules for name in VERBS[f"leasehold.cli.{module}"]]
+        below = [words.rpartition(" ")[2] for words in GROUPS if words and words.rpartition(" ")[0] == path]
+        assert list(group.commands) == own + below
         for name, command in group.commands.items():
             assert command.name == name
             assert not command.hidden
             assert not command.deprecated
 
 
-def test_a_group_has_every_command_that_its_modules_register() -> None:
-    root = typer.main.get_command(app)
-    assert isinstance(root, LazyGroup)
-    root.load_all()
-    for path, group in groups(root):
-        for module, told in group.verbs.items():
-            own = typer.Typer()
-            sys.modules[f"{group.package}.{module}"].register(own)
-            names = {each.name or each.callback.__name__ for each in own.registered_commands if each.callback}
-            assert names == told.keys(), (path, module)
+def test_every_module_with_commands_stands_under_a_group() -> None:
+    folder = LINES.parent
+    modules = {module for group in GROUPS.values() for module in group.modules}
+    files = {path.relative_to(folder).with_suffix("") for path in folder.rglob("[!_]*.py")}
+    assert modules == {".".join(path.parts) for path in files}
+
+
+def groups(group: LazyGroup, path: str = "") -> Iterator[tuple[str, LazyGroup]]:
+    yield path, group
+    for name, command in group.commands.items():
+        if isinstance(command, LazyGroup):
+            yield from groups(command, f"{path} {name}".strip())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leasehold.cli import _opening
+from leasehold.cli import _carrying_out
 
 from .conftest import Cli, Pool
 from .test_lazy import imported_by
@@ -28,13 +28,13 @@ SEARCHES = (
 def sessions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands that opened a session so far."""
     opened: list[str] = []
-    open_session: Callable[..., Any] = _opening.open_session
+    open_session: Callable[..., Any] = _carrying_out.open_session
 
     def counted(call: Any, **options: Any) -> Any:
         opened.append(call.name)
         return open_session(call, **options)
 
-    monkeypatch.setattr(_opening, "open_session", counted)
+    monkeypatch.setattr(_carrying_out, "open_session", counted)
     return opened
 
 

@@ -12,10 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from leasehold.cli import app
-from leasehold.cli._acting import Acting
-from leasehold.cli._invocation import Invocation
+from leasehold.cli._command import ANSWERS, FOR_ACCOUNT, OF_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import Globals
-from leasehold.cli._shared import ANSWERS, FOR_ACCOUNT, OF_GROUP, PROPOSES, SENDS, WALLET, shared
 from leasehold.market import InvalidInput
 
 
@@ -66,7 +64,7 @@ def test_a_command_gets_its_invocation_its_own_options_and_those_of_a_dataclass(
     assert (call.name, call.wallet, call.dry_run, call.out.as_json, call.out.yes) == (
         "build", "ada", True, True, False,
     )  # fmt: skip
-    assert call.acting == Acting(account="0x1")
+    assert (call.group, call.account, call.proposal) == (None, "0x1", None)
     assert call.given == Globals()
 
 
@@ -76,13 +74,13 @@ def test_a_proposal_asks_nothing_and_a_group_is_looked_at_by_the_same_name() -> 
     )
     assert CliRunner().invoke(tool, ["look", "--as-group", "lab"]).exit_code == 0
     (built, _), (looked, _) = ran
-    assert built.acting == Acting("lab", None, Path("p.json"))
+    assert (built.group, built.account, built.proposal) == ("lab", None, Path("p.json"))
     assert built.out.yes
-    assert looked.acting == Acting("lab")
+    assert (looked.group, looked.proposal) == ("lab", None)
     assert (
         CliRunner().invoke(tool, ["look", "--as-group", ""]).exit_code == 0
     )  # an unset variable is no own account
-    assert ran[-1][0].acting == Acting("")
+    assert ran[-1][0].group == ""
 
 
 def test_an_error_is_a_sentence_and_an_option_that_is_not_taken_is_none() -> None:

@@ -252,7 +252,7 @@ def test_a_late_word_reaches_as_far_back_as_the_scale() -> None:
     "when", ["now", "2h ago", "2027-01-02T03:04:05Z", "2027-01-02 03:04:05", "1800000000"]
 )
 def test_times_are_written_as_people_write_them(when: str) -> None:
-    from leasehold.cli._when import parse_when
+    from leasehold.market import parse_time
 
     known = {"now": 7_300, "2h ago": 100, "1800000000": 1_800_000_000}
-    assert parse_when(when, 7_300) == known.get(when, 1_798_859_045)
+    assert parse_time(when, 7_300) == known.get(when, 1_798_859_045)

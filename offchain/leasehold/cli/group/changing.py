@@ -3,74 +3,69 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from leasehold import format_lease, parse_lease
+from leasehold import format_lease
 from leasehold.agreements import AcceptanceFile, read_file
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import AmountOrAll
-from leasehold.cli._proposing import write_proposal
-from leasehold.cli._shared import ANSWERS, PROPOSAL, shared
-from leasehold.cli.group.book import GroupName, Salt, parse_salt
+from leasehold.cli._carrying_out import open_session, write_proposal
+from leasehold.cli._command import ANSWERS, PROPOSAL, Invocation, shared
+from leasehold.cli._options import LEASE, AmountOrAll, Read, argument, option
+from leasehold.cli.group.book import GroupName, Salt
 from leasehold.client import AskForSession, RescueTokens, RotateGroup, successor
 from leasehold.market import InvalidInput, parse_duration
 
-if TYPE_CHECKING:
-    from leasehold.chain.typed import Group
 
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (rotate, session, rescue):
-        app.command()(command)
+def _replacing(text: str) -> tuple[str, str]:
+    gone, equals, comes = text.partition("=")
+    if not equals:
+        raise InvalidInput("Write --replace OLD=NEW, once for each signer that goes.")
+    return gone, comes
 
 
 @shared(ANSWERS | PROPOSAL)
 async def rotate(
     call: Invocation,
     name: GroupName,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The other group; made if it is not known yet.")],
+    new: Annotated[str, argument("NEW", "The other group; made if it is not known yet.")],
     replaced: Annotated[
-        list[str] | None,
-        typer.Option("--replace", metavar="OLD=NEW", help="One signer in another's place; else --signer."),
-    ] = None,
-    signers: Annotated[
-        list[str] | None, typer.Option("--signer", "-s", metavar="ADDRESS", help="All signers of NEW.")
-    ] = None,
+        tuple[tuple[str, str], ...],
+        option("--replace OLD=NEW", "One signer in another's place; else --signer."),
+        Read(_replacing),
+    ] = (),
+    signers: Annotated[list[str] | None, option("--signer -s ADDRESS", "All signers of NEW.")] = None,
     threshold: Annotated[
-        int | None,
-        typer.Option("--threshold", "-t", metavar="N", min=1, max=16, help="By default as before."),
+        int | None, option("--threshold -t N", "By default as before.", min=1, max=16)
     ] = None,
     salt: Salt = None,
-    acceptance: Annotated[
-        Path | None,
-        typer.Option("--acceptance", metavar="FILE", help="That NEW takes the leases over."),
-    ] = None,
+    acceptance: Annotated[Path | None, option("--acceptance FILE", "That NEW takes the leases over.")] = None,
 ) -> None:
     """Give all that a group has to another group: how a signer is replaced, or the threshold changed.
 
     Leases have to be accepted first: the first run writes what NEW has to approve, the second one (with
     `--acceptance`) what the old group has to. What reaches the old group's ledger later stays there.
     """
-    old, accepted = call.groups.get(name), read_file(acceptance, AcceptanceFile) if acceptance else None
+    old = call.home.groups.get(name)
+    accepted = read_file(acceptance, AcceptanceFile) if acceptance else None
+    if replaced and signers:
+        raise InvalidInput("Say --replace or name all with --signer, not both.")
+    if replaced or signers or threshold or salt:
+        target = successor(
+            old, replaced=dict(replaced), signers=signers or (), threshold=threshold, salt=salt or bytes(32)
+        )
+        call.home.groups.add(new, target)
+    else:
+        target = call.home.groups.get(new)
     async with open_session(call, account=False) as client:
-        target = _target(call, old, new, replaced or [], signers or [], threshold, salt)
-        plan = await RotateGroup(old, target, accepted).plan(client)
+        plan = await client.plan(RotateGroup(old, target, accepted))
         if plan.rest:
             call.out.warn(
                 f"The first {len(plan.leases)} of {len(plan.leases) + plan.rest} leases: run this again for the rest "
                 "and the ledger."
             )
         shown = ", ".join(format_lease(record.lease.id) for record in plan.leases)
-        what = f"leases {shown}" if plan.leases else "no lease"
-        call.out.say(
-            f"From {name} ({plan.account}) to {new} ({plan.to}): {what} and {client.money.show(plan.ledger)}."
-        )
-        made = await client.carry_out(plan)
-        path = await write_proposal(call, client, made.proposal)
+        what = f"{f'leases {shown}' if plan.leases else 'no lease'} and {client.money.show(plan.ledger)}"
+        call.out.say(f"From {name} ({plan.account}) to {new} ({plan.to}): {what}.")
+        path = await write_proposal(call, client, (await client.carry_out(plan)).proposal)
         if plan.accepts:
             call.out.say(
                 f"This one is for {new}. With what `leasehold group execute {path}` makes of it, run: "
@@ -78,46 +73,20 @@ async def rotate(
             )
 
 
-def _target(
-    call: Invocation,
-    old: Group,
-    new: str,
-    replaced: list[str],
-    signers: list[str],
-    threshold: int | None,
-    salt: str | None,
-) -> Group:
-    """The group that takes over: as the options say, or as it is known."""
-    if replaced and signers:
-        raise InvalidInput("Say --replace or name all with --signer, not both.")
-    if not (replaced or signers or threshold or salt):
-        return call.groups.get(new)
-    places = {gone: comes for gone, equals, comes in (each.partition("=") for each in replaced) if equals}
-    if len(places) < len(replaced):
-        raise InvalidInput("Write --replace OLD=NEW, once for each signer that goes.")
-    group = successor(old, replaced=places, signers=signers, threshold=threshold, salt=parse_salt(salt))
-    call.groups.add(new, group)
-    return group
-
-
 @shared(ANSWERS | PROPOSAL)
 async def session(
     call: Invocation,
     name: GroupName,
-    duration: Annotated[
-        str, typer.Option("--for", metavar="DURATION", help="How long the key works.")
-    ] = "7d",
+    duration: Annotated[str, option("--for DURATION", "How long the key works.")] = "7d",
     leases: Annotated[
-        list[str] | None, typer.Option("--lease", metavar="LEASE", help="Only on these; by default on all.")
-    ] = None,
+        tuple[int, ...], option("--lease LEASE", "Only on these; by default on all."), LEASE
+    ] = (),
 ) -> None:
     """Propose a throw-away key of this computer, which may talk to the agents of the group's leases.
 
     With it `show`, `logs`, `exec` and `results` work with `--as-group`. It can move no money.
     """
-    request = AskForSession(
-        call.groups.get(name), tuple(map(parse_lease, leases or ())), parse_duration(duration)
-    )
+    request = AskForSession(call.home.groups.get(name), leases, parse_duration(duration))
     async with open_session(call, account=False) as client:
         await write_proposal(call, client, (await client.carry_out(request)).proposal)
 
@@ -127,12 +96,9 @@ async def rescue(
     call: Invocation,
     name: GroupName,
     amount: AmountOrAll,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="ADDRESS", help="Who gets them; by default the first signer."),
-    ] = None,
+    to: Annotated[str | None, option("--to ADDRESS", "Who gets them; by default the first signer.")] = None,
 ) -> None:
     """Propose to send on what somebody sent to the group's address itself instead of to its ledger."""
-    request = RescueTokens(call.groups.get(name), None if amount == "all" else amount, to)
+    request = RescueTokens(call.home.groups.get(name), amount, to)
     async with open_session(call, account=False) as client:
         await write_proposal(call, client, (await client.carry_out(request)).proposal)

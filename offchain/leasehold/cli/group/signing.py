@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._output import Json
-from leasehold.cli._proposing import warn_of_refusal, write_proposal
-from leasehold.cli._shared import ANSWERS, SENDS, shared
-from leasehold.cli.group._shown import show_proposal
+from leasehold.cli._carrying_out import carry_out, open_session, warn_of_refusal, write_proposal
+from leasehold.cli._command import ANSWERS, SENDS, Invocation, shared
+from leasehold.cli._options import argument, option
 from leasehold.client import (
     ExecuteProposal,
     LeasesAccepted,
@@ -27,20 +21,12 @@ from leasehold.client import (
     SignProposal,
     Step,
     WorkloadNotBrought,
+    read_proposal,
 )
-from leasehold.market import parse_duration
+from leasehold.market import Json, parse_duration
 
-ProposalArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The proposal.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write; by default beside FILE."),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (approve, execute, renew):
-        app.command()(command)
+ProposalArgument = Annotated[Path, argument("FILE", "The proposal.")]
+Output = Annotated[Path | None, option("--output -o FILE", "Where to write; by default beside FILE.")]
 
 
 @shared(SENDS)
@@ -49,7 +35,7 @@ async def approve(
     file: ProposalArgument,
     output: Output = None,
     add: Annotated[
-        bool, typer.Option("--add", help="Put the signature into FILE instead of a file of its own.")
+        bool, option("--add", "Put the signature into FILE instead of a file of its own.")
     ] = False,
 ) -> None:
     """Read a proposal (every call, its cost, the digest as computed here) and sign it.
@@ -58,31 +44,31 @@ async def approve(
     """
     async with open_session(call) as client:
         proposal, signatures = load_proposal(file, client.deployment)
-        document = await show_proposal(call, client, proposal)
-        plan = await SignProposal(proposal).plan(client)
+        text = await read_proposal(client, proposal)
+        call.out.pairs(text.title, text.rows)
+        plan = await client.plan(SignProposal(proposal))
         warn_of_refusal(call, plan.refusal)
         need = proposal.group.threshold
 
-        def written(done: ProposalSigned) -> dict[str, Json]:
-            signatures[done.signer] = done.proofs
-            path = file if add else output or file.with_name(f"{file.stem}.{done.signer[2:10]}.sig.json")
-            write_file(path, proposal.file(signatures) if add else done.file)
-            call.out.say(f"Signed by {done.signer}, in {path}.")
-            return {**document, "signer": done.signer, "signature": str(path)}
+        def written(signed: ProposalSigned) -> dict[str, Json]:
+            signatures[signed.signer] = signed.proofs
+            path = file if add else output or file.with_name(f"{file.stem}.{signed.signer[2:10]}.sig.json")
+            write_file(path, proposal.file(signatures) if add else signed.file)
+            call.out.say(f"Signed by {signed.signer}, in {path}.")
+            return {"signature": str(path)}
 
         await carry_out(
             call,
-            client,
             plan,
-            question="Sign this?" if plan.is_signer else None,  # else signing says who could
-            document=document,
-            answer=written,
-            said=lambda done: (
+            "Sign this?" if plan.is_signer else None,  # else signing says who could
+            lambda signed: (
                 f"It takes {need} in all; {file} and this one hold {len(signatures)}. Whoever has the others runs: "
                 f"leasehold group execute {file} SIGNATURE..."
                 if len(signatures) < need
                 else f"That is enough: leasehold group execute {file} SIGNATURE..."
             ),
+            also=written,
+            document=text.document,
             waiting=None,
         )
 
@@ -92,10 +78,7 @@ async def execute(
     call: Invocation,
     file: ProposalArgument,
     signatures: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[SIGNATURE]...", help="Signature files, or copies of FILE with more of them."
-        ),
+        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
     ] = None,
     output: Output = None,
 ) -> None:
@@ -103,40 +86,30 @@ async def execute(
 
     Of an acceptance or an offer that makes the file; a session is kept on this computer.
     """
-    proposal, found = load_proposal(file, call.deployment)
+    proposal, proofs = load_proposal(file, call.deployment)
     sends = proposal.kind == "execute" and not call.dry_run  # whoever pays the gas needs a wallet
     async with open_session(call, signs=sends, account=sends) as client:
-        found |= gather_signatures(proposal, signatures or ())
-        document = await show_proposal(call, client, proposal)
-        plan = await ExecuteProposal(proposal, found).plan(client)
-        document["signed"] = sorted(found)
+        proofs |= gather_signatures(proposal, signatures or ())
+        text = await read_proposal(client, proposal)
+        call.out.pairs(text.title, text.rows)
         path = output or file.with_name(f"{file.stem}.{proposal.kind}.json")
         await carry_out(
             call,
-            client,
-            plan,
-            question="Execute this?" if sends else None,
-            document=document,
-            answer=lambda done: _answer(proposal, document, done, path),
-            said=lambda done: _said(proposal, done, path),
+            await client.plan(ExecuteProposal(proposal, proofs)),
+            "Execute this?" if sends else None,
+            lambda done: _said(proposal, done, path),
+            also=lambda done: _made(done, path),
+            document={**text.document, "signed": sorted(proofs)},
             waiting=None,
             on_step=lambda step: _warn(call, step),
         )
 
 
-def _answer(proposal: Proposal, document: dict[str, Json], done: Step, path: Path) -> dict[str, Json]:
-    if isinstance(done, ProposalExecuted):
-        leases = {
-            "leases": [format_lease(lease) for lease in done.leases],
-            "numbers": list(map(str, done.leases)),
-        }
-        return {**document, **leases}
-    made: dict[str, Json] = {"kind": proposal.kind, "account": proposal.account}
-    if isinstance(done, SessionKept):
-        return {**made, "expires_at": done.expires_at}
-    if isinstance(done, OfferSigned | LeasesAccepted):
-        write_file(path, done.offer if isinstance(done, OfferSigned) else done.acceptance)
-    return {**made, "file": str(path)}
+def _made(done: Step, path: Path) -> dict[str, Json]:
+    if not isinstance(done, OfferSigned | LeasesAccepted):
+        return {}
+    write_file(path, done.offer if isinstance(done, OfferSigned) else done.acceptance)
+    return {"file": str(path)}
 
 
 def _said(proposal: Proposal, done: Step, path: Path) -> str:
@@ -158,11 +131,10 @@ async def renew(
     call: Invocation,
     file: ProposalArgument,
     deadline: Annotated[
-        str, typer.Option("--for", metavar="DURATION", help="How long it waits for signatures.")
+        str, option("--for DURATION", "How long it waits for signatures.")
     ] = f"{LIFETIME // 86_400}d",
     unordered: Annotated[
-        bool,
-        typer.Option("--unordered", help="A nonce of its own, so that it waits for no other proposal."),
+        bool, option("--unordered", "A nonce of its own, so that it waits for no other proposal.")
     ] = False,
     output: Output = None,
 ) -> None:

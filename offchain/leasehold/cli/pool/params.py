@@ -7,40 +7,37 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_params
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._output import Json
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._shown import utc
-from leasehold.cli.pool._powers import diff_json, diff_rows, params_json, params_rows, proposal_said
-from leasehold.client import CancelRules, ProposeRules, powers_of
-from leasehold.market import TIMELOCK, InvalidInput, Money, format_duration
+from leasehold.cli._options import argument, option
+from leasehold.client import CancelRules, ProposeRules, RulesProposed, powers_of
+from leasehold.market import (
+    TIMELOCK,
+    InvalidInput,
+    Json,
+    Money,
+    changes_rows,
+    format_duration,
+    format_time,
+    params_json,
+    params_rows,
+    proposed_json,
+)
 
 if TYPE_CHECKING:
     from leasehold.chain import PoolView
 
+COLUMNS = ("parameter", "in force", "proposed")
 Values = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[NAME=VALUE]...",
-        help="Such as fee_bps=2.5% unstake_delay=21d bond=10.",
-        autocompletion=known_params,
+    argument(
+        "[NAME=VALUE]...", "Such as fee_bps=2.5% unstake_delay=21d bond=10.", autocompletion=known_params
     ),
 ]
 ParamsFile = Annotated[
-    Path | None,
-    typer.Option("--params", metavar="FILE", help="Parameters in JSON, as scripts/pool.json has them."),
+    Path | None, option("--params FILE", "Parameters in JSON, as scripts/pool.json has them.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (params, propose, cancel):
-        app.command()(command)
 
 
 def given_values(file: Path | None, values: Sequence[str]) -> dict[str, str]:
@@ -65,9 +62,7 @@ def given_values(file: Path | None, values: Sequence[str]) -> dict[str, str]:
 @shared(ANSWERS)
 async def params(
     call: Invocation,
-    version: Annotated[
-        int | None, typer.Argument(metavar="[VERSION]", min=1, help="By default the one in force.")
-    ] = None,
+    version: Annotated[int | None, argument("[VERSION]", "By default the one in force.", min=1)] = None,
 ) -> None:
     """Show the pool's parameters in force and those proposed, with the time when they come into force."""
     async with open_session(call, account=False) as client:
@@ -76,26 +71,24 @@ async def params(
         number = version or view.params_version
         if not chosen.unstake_delay:  # the bounds keep it above zero in every version that there is
             raise InvalidInput(f"There is no version {number}: the newest is {view.params_version}.")
-        call.out.answer(
-            {"version": number, "params": params_json(chosen, money), "proposed": _proposed(view, money)}
-        )
-        if call.out.as_json:
-            return
-        call.out.pairs(f"Parameters, version {number}", params_rows(chosen, money))
-        call.out.say(proposal_said(view))
-        if view.proposed is not None:
-            rows = diff_rows(view.params, view.proposed, money)
-            call.out.table(("parameter", "in force", "proposed"), rows, empty="It changes nothing.")
+        document: dict[str, Json] = {
+            "version": number,
+            "params": params_json(chosen, money),
+            "proposed": proposed_json(view, money),
+        }
+        call.out.sheet(document, f"Parameters, version {number}", params_rows(chosen, money))
+        if not call.out.as_json:
+            say_proposal(call, view, money)
 
 
-def _proposed(view: PoolView, money: Money) -> Json:
+def say_proposal(call: Invocation, view: PoolView, money: Money) -> None:
+    """Whether something is proposed, and what that changes."""
     if view.proposed is None:
-        return None
-    return {
-        "version": view.proposed_version,
-        "in_force_at": view.in_force_at,
-        "changes": diff_json(view.params, view.proposed, money),
-    }
+        call.out.say("Nothing is proposed.")
+        return
+    when = format_time(view.in_force_at)
+    call.out.say(f"Proposed as version {view.proposed_version}, in force {when}:")
+    call.out.table(COLUMNS, changes_rows(view.params, view.proposed, money), empty="It changes nothing.")
 
 
 @shared(SENDS | PROPOSES)
@@ -105,40 +98,21 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
     They come into force in two days, for no lease that is open and for no machine before its provider's next
     `provider terms`.
     """
-    request = ProposeRules(given_values(file, values or ()))
-    async with open_session(call, signs=True) as client:
-        plan, money = await request.plan(client), client.money
-        rows = diff_rows(plan.view.params, plan.rules, money)
-        call.out.table(("parameter", "in force", "proposed"), rows, empty="")
-        call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {utc(plan.when)}.")
-        document: dict[str, Json] = {"changes": diff_json(plan.view.params, plan.rules, money)}
-        await carry_out(
-            call,
-            client,
-            plan,
-            question="Propose these?",
-            document=document,
-            answer=lambda done: {
-                **document,
-                "version": done.proposed.version,
-                "in_force_at": done.proposed.in_force_at,
-            },
-            said=lambda done: (
-                f"Version {done.proposed.version} comes into force {utc(done.proposed.in_force_at)}."
-            ),
-        )
+    async with planned(call, ProposeRules(given_values(file, values or ()))) as plan:
+        call.out.table(COLUMNS, changes_rows(plan.view.params, plan.rules, plan.client.money), empty="")
+        call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {format_time(plan.when)}.")
+
+        def said(made: RulesProposed) -> str:
+            return (
+                f"Version {made.proposed.version} comes into force {format_time(made.proposed.in_force_at)}."
+            )
+
+        await carry_out(call, plan, "Propose these?", said)
 
 
 @shared(SENDS | PROPOSES)
 async def cancel(call: Invocation) -> None:
     """As the owner, take a proposal back before it is in force."""
-    async with open_session(call, signs=True) as client:
-        plan = await CancelRules().plan(client)
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=f"Take version {plan.version} back?",
-            document={"version": plan.version},
-            said=lambda done: f"Version {plan.version} will not come into force.",
-        )
+    async with planned(call, CancelRules()) as plan:
+        said = f"Version {plan.version} will not come into force."
+        await carry_out(call, plan, f"Take version {plan.version} back?", lambda done: said)

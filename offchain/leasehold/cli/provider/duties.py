@@ -4,45 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from leasehold import FaultState
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_wallets
-from leasehold.cli._faults import costs, fault_json, lasted
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import Approve, FaultId, MachineId
-from leasehold.cli._output import Json
-from leasehold.cli._shared import PROPOSES, SENDS, shared
-from leasehold.cli._shown import payment_said, utc
-from leasehold.client import (
-    AnswerChallenge,
-    Appeal,
-    LockedWallet,
-    PoolClient,
-    Recovered,
-    RecoverMachine,
-    ReportOutage,
-    ReportOutagePlan,
-)
-from leasehold.market import format_amount, format_duration
+from leasehold.cli._options import Approve, FaultId, MachineId, option
+from leasehold.client import AnswerChallenge, Appeal, LockedWallet, Recovered, RecoverMachine, ReportOutage
+from leasehold.market import Money, fault_cost, format_time
 
 OperatorWallet = Annotated[
     str | None,
-    typer.Option(
-        "--operator-wallet",
-        metavar="NAME",
-        help="The wallet with the operator's key, if another one sends.",
+    option(
+        "--operator-wallet NAME",
+        "The wallet with the operator's key, if another one sends.",
         autocompletion=known_wallets,
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (report, answer, recover, appeal):
-        app.command()(command)
 
 
 @shared(SENDS)
@@ -51,33 +28,15 @@ async def report(call: Invocation, machine: MachineId) -> None:
 
     Its leases are not billed from now on. `leasehold provider recover` ends it.
     """
-    async with open_session(call, signs=True) as client:
-        plan = await ReportOutage(machine).plan(client)
-        call.out.pairs(
-            f"Machine {machine} goes down; {client.money.show(plan.machine.stake)} are at stake", _scale(plan)
-        )
+    async with planned(call, ReportOutage(machine)) as plan:
+        stake, recover = plan.client.money.show(plan.machine.stake), f"`leasehold provider recover {machine}`"
+        call.out.pairs(f"Machine {machine} goes down; {stake} are at stake", plan.rows())
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Report machine {machine} down?",
-            document={"machine": machine, "charged_bps": plan.charged},
-            answer=lambda done: {"machine": machine, "charged_bps": plan.charged, "fault": done.fault},
-            said=lambda done: (
-                f"Machine {machine} is down (fault {done.fault}) until `leasehold provider recover {machine}`."
-            ),
+            f"Report machine {machine} down?",
+            lambda reported: f"Machine {machine} is down (fault {reported.fault}) until {recover}.",
         )
-
-
-def _scale(plan: ReportOutagePlan) -> tuple[tuple[str, str], ...]:
-    rows = []
-    for until, own, proven in plan.scale:
-        amount = plan.client.money.show(plan.machine.stake * own // 10_000, places=6)
-        name = "longer" if until is None else f"down for up to {format_duration(until)}"
-        rows.append(
-            (name, f"{amount} ({own / 100:g} % of the stake; {proven / 100:g} % if proven by others)")
-        )
-    return (*rows, ("less", f"what the last seven days cost already: {plan.charged / 100:g} %"))
 
 
 @shared(SENDS)
@@ -85,19 +44,12 @@ async def answer(call: Invocation, machine: MachineId, operator_wallet: Operator
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
     operator = None
     if operator_wallet is not None:
-        operator = LockedWallet(call.keystore, call.known_wallet(operator_wallet), call.password)
-    async with open_session(call, signs=True) as client:
-        plan = await AnswerChallenge(machine, operator).plan(client)
-        challenge = plan.challenge
-        call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {utc(plan.until)}.")
-        await carry_out(
-            call,
-            client,
-            plan,
-            question="Answer it?",
-            document={"machine": machine, "challenge": challenge.id, "until": plan.until},
-            said=lambda done: f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's.",
-        )
+        operator = LockedWallet(call.home.keystore, call.known_wallet(operator_wallet), call.password)
+    async with planned(call, AnswerChallenge(machine, operator)) as plan:
+        challenge, until = plan.challenge, format_time(plan.until)
+        call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {until}.")
+        said = f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's."
+        await carry_out(call, plan, "Answer it?", lambda answered: said)
 
 
 @shared(SENDS | PROPOSES)
@@ -106,65 +58,31 @@ async def recover(call: Invocation, machine: MachineId) -> None:
 
     The end of an outage fixes what it costs. The provider or the operator sends this.
     """
-    async with open_session(call, signs=True) as client:
-        plan = await RecoverMachine(machine).plan(client)
+    async with planned(call, RecoverMachine(machine)) as plan:
         if plan.machine.down:
-            since = utc(plan.machine.down_since)
+            since = format_time(plan.machine.down_since)
             call.out.say(f"Machine {machine} is down since {since} (fault {plan.fault}).")
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=f"Does machine {machine} serve leases again?",
-            document={"machine": machine},
-            answer=lambda done: {
-                "machine": machine,
-                **({"fault": None} if done.fault is None else fault_json(done.fault, client.money)),
-            },
-            said=lambda done: _back(client, machine, done),
-        )
+        question, money = f"Does machine {machine} serve leases again?", plan.client.money
+        await carry_out(call, plan, question, lambda recovered: _back(machine, recovered, money))
 
 
-def _back(client: PoolClient, machine: int, done: Recovered) -> str:
-    if (fault := done.fault) is None:
+def _back(machine: int, recovered: Recovered, money: Money) -> str:
+    if (fault := recovered.fault) is None:
         return f"Machine {machine} takes leases again."
-    may = f"; `leasehold provider appeal {fault.id}` until {utc(fault.deadline)}"
-    cost = costs(fault, client.money)
-    return (
-        f"Machine {machine} is back. The outage costs {cost}{may if fault.state is FaultState.FILED else ''}."
-    )
+    may = f"; `leasehold provider appeal {fault.id}` until {format_time(fault.deadline)}"
+    cost = fault_cost(fault, money) + (may if fault.state is FaultState.FILED else "")
+    return f"Machine {machine} is back. The outage costs {cost}."
 
 
 @shared(SENDS | PROPOSES)
 async def appeal(call: Invocation, fault: FaultId, approve: Approve = False) -> None:
     """Appeal against a fault, with a bond. Its arbiter rules; silence lets it stand and gives the bond back."""
-    async with open_session(call, signs=True) as client:
-        plan, money = await Appeal(fault).plan(client), client.money
-        call.out.pairs(
-            f"Appeal against fault {fault} of machine {plan.fault.machine}",
-            (
-                ("when", lasted(plan.fault)),
-                ("costs", costs(plan.fault, money)),
-                ("bond", payment_said(plan.payment, money)),
-                ("arbiter", plan.arbiter),
-                ("it is dropped", "nothing is slashed, and the bond comes back"),
-                ("it stands", "the bond is lost"),
-                ("nobody rules", "it stands, and the bond comes back"),
-            ),
-        )
-        bond = plan.payment.amount
-        document: dict[str, Json] = {
-            "fault": fault,
-            "bond": format_amount(bond, money.decimals),
-            "token": money.symbol,
-        }
+    async with planned(call, Appeal(fault)) as plan:
+        call.out.pairs(f"Appeal against fault {fault} of machine {plan.fault.machine}", plan.rows())
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Appeal, with {money.show(bond)}?",
-            document=document,
-            answer=lambda done: {**document, "deadline": done.fault.deadline},
-            said=lambda done: f"{plan.arbiter} may rule until {utc(done.fault.deadline)}.",
+            f"Appeal, with {plan.client.money.show(plan.payment.amount)}?",
+            lambda filed: f"{plan.arbiter} may rule until {format_time(filed.fault.deadline)}.",
             approve=approve,
         )

@@ -4,47 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import MachineId
-from leasehold.cli._output import Json
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, WALLET, shared
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_json, machine_row, terms_json
-from leasehold.cli.provider._terms import TermsOptions, terms_rows
-from leasehold.client import (
-    Delist,
-    MachineChanged,
-    MachinePlan,
-    PoolClient,
-    Relist,
-    Retire,
-    SetTerms,
-    Unstake,
-    Withhold,
-    own_machines,
-)
-from leasehold.market import format_cells, format_duration
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import MachineId, argument
+from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
+from leasehold.cli.provider.join import TermsOptions
+from leasehold.client import Delist, MachinePlan, Relist, Retire, SetTerms, Unstake, Withhold, own_machines
+from leasehold.market import format_cells, format_duration, machine_json, terms_rows
 
 
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    app.command("machines")(list_machines)
-    for command in (terms, withhold, delist, relist, retire, unstake):
-        app.command()(command)
-
-
-@shared(ANSWERS | WALLET)
+@shared(ANSWERS | WALLET, "machines")
 async def list_machines(call: Invocation) -> None:
     """List your machines."""
     async with open_session(call) as client:
         mine = await own_machines(client)
         with call.out.working("Fetching the machines' documents"):
             listings = await client.machines().listings(mine)
-        call.out.answer([machine_json(listing) for listing in listings])
-        call.out.table(
+        call.out.listing(
+            [machine_json(listing) for listing in listings],
             MACHINE_COLUMNS,
             [machine_row(listing) for listing in listings],
             empty="You have no machine in this pool: join with `leasehold provider join`.",
@@ -52,91 +29,56 @@ async def list_machines(call: Invocation) -> None:
 
 
 @shared(SENDS | PROPOSES)
-async def terms(call: Invocation, machine: MachineId, asked: TermsOptions) -> None:
+async def terms(call: Invocation, machine: MachineId, terms: TermsOptions) -> None:
     """Change what a machine asks for; what is not given stays. Open leases keep the terms they have.
 
     Without any option it accepts the pool's current parameters with the same terms.
     """
-    request = SetTerms(machine, asked.read())
-    async with open_session(call, signs=True) as client:
-        plan, money = await request.plan(client), client.money
-        call.out.pairs(f"Machine {machine}, from now on", terms_rows(plan.terms, money))
-        document: dict[str, Json] = {"machine": machine, "terms": terms_json(plan.terms, money)}
-        await carry_out(call, client, plan, question="Set these terms?", document=document)
+    async with planned(call, SetTerms(machine, terms.asked())) as plan:
+        call.out.pairs(f"Machine {machine}, from now on", terms_rows(plan.terms, plan.client.money))
+        await carry_out(call, plan, "Set these terms?")
 
 
 @shared(SENDS | PROPOSES)
 async def withhold(
     call: Invocation,
     machine: MachineId,
-    cells: Annotated[
-        str, typer.Argument(metavar="CELLS", help="GPUs (0,1), cells of one (1:0-3), `all` or `none`.")
-    ],
+    cells: Annotated[str, argument("CELLS", "GPUs (0,1), cells of one (1:0-3), `all` or `none`.")],
 ) -> None:
     """Take exactly these cells out of sale, and put the others back. What is leased stays leased."""
-    async with open_session(call, signs=True) as client:
-        plan = await Withhold(machine, cells).plan(client)
-        await _change(
-            call, client, plan, f"Withhold {format_cells(plan.cells)} of machine {machine} from sale?"
-        )
+    async with planned(call, Withhold(machine, cells)) as plan:
+        await _change(call, plan, f"Withhold {format_cells(plan.cells)} of machine {machine} from sale?")
 
 
 @shared(SENDS | PROPOSES)
 async def delist(call: Invocation, machine: MachineId) -> None:
     """Take a machine out of sale. Its leases run on and cannot be extended; `relist` undoes it."""
-    async with open_session(call, signs=True) as client:
-        await _change(
-            call, client, await Delist(machine).plan(client), f"Take machine {machine} out of sale?"
-        )
+    async with planned(call, Delist(machine)) as plan:
+        await _change(call, plan, f"Take machine {machine} out of sale?")
 
 
 @shared(SENDS | PROPOSES)
 async def relist(call: Invocation, machine: MachineId) -> None:
     """Put a machine back on sale."""
-    async with open_session(call, signs=True) as client:
-        await _change(
-            call, client, await Relist(machine).plan(client), f"Put machine {machine} back on sale?"
-        )
+    async with planned(call, Relist(machine)) as plan:
+        await _change(call, plan, f"Put machine {machine} back on sale?")
 
 
 @shared(SENDS | PROPOSES)
 async def retire(call: Invocation, machine: MachineId) -> None:
     """Take a machine out of the market for good, which starts the delay after which its stake leaves."""
-    async with open_session(call, signs=True) as client:
-        plan = await Retire(machine).plan(client)
-        then = (
-            f"In {format_duration(plan.delay)} its stake can leave: `leasehold provider unstake {machine}`.\n"
-        )
-        await _change(call, client, plan, f"Retire machine {machine} for good? This cannot be undone.", then)
+    async with planned(call, Retire(machine)) as plan:
+        delay = format_duration(plan.delay)
+        then = f"In {delay} its stake can leave: `leasehold provider unstake {machine}`.\n"
+        await _change(call, plan, f"Retire machine {machine} for good? This cannot be undone.", then)
 
 
 @shared(SENDS | PROPOSES)
 async def unstake(call: Invocation, machine: MachineId) -> None:
     """Move a retired machine's stake into your ledger, once its delay has passed."""
-    async with open_session(call, signs=True) as client:
-        plan = await Unstake(machine).plan(client)
-        await _change(call, client, plan, f"Move the stake of machine {machine} into your ledger?")
+    async with planned(call, Unstake(machine)) as plan:
+        await _change(call, plan, f"Move the stake of machine {machine} into your ledger?")
 
 
-async def _change(
-    call: Invocation, client: PoolClient, plan: MachinePlan, question: str, then: str = ""
-) -> None:
-    await carry_out(
-        call,
-        client,
-        plan,
-        question=question,
-        document={"machine": plan.machine.id},
-        answer=_changed_json,
-        said=lambda done: f"{then}Done in block {done.receipt.block_number}.",
-    )
-
-
-def _changed_json(done: MachineChanged) -> dict[str, Json]:
-    return {
-        "machine": done.machine.id,
-        "state": done.machine.status.name.lower(),
-        "delisted": done.machine.delisted,
-        "stalled": done.machine.stalled,
-        "withheld": format_cells(done.machine.withheld),
-    }
+async def _change(call: Invocation, plan: MachinePlan, question: str, then: str = "") -> None:
+    await carry_out(call, plan, question, lambda done: f"{then}Done in block {done.receipt.block_number}.")

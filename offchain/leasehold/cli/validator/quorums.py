@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
+from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._command import SENDS, Invocation, shared
 from leasehold.cli._options import FaultId
-from leasehold.cli._shared import SENDS, shared
-from leasehold.client import CollectReward, FineQuorum
-from leasehold.market import format_amount
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (collect, fine):
-        app.command()(command)
+from leasehold.client import CollectReward, CollectRewardPlan, FineQuorum, FineQuorumPlan
 
 
 @shared(SENDS)
@@ -25,23 +14,10 @@ async def collect(call: Invocation, fault: FaultId) -> None:
 
     Once it was executed, and for all of them at once. Anyone may send it.
     """
-    async with open_session(call, signs=True) as client:
-        plan, money = await CollectReward(fault).plan(client), client.money
-        seats, due = [signer.seat for signer in plan.signers], money.show(plan.due, places=6)
-        shown = f"seats {', '.join(map(str, seats))}"
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=f"Credit {shown} with {due} together?",
-            document={
-                "fault": fault,
-                "seats": [*seats],
-                "amount": format_amount(plan.due, money.decimals),
-                "token": money.symbol,
-            },
-            said=lambda done: f"{due} went into the ledgers of {shown}.",
-        )
+    async with planned(call, CollectReward(fault)) as plan:
+        seats, due = _seats(plan), plan.client.money.show(plan.due)
+        said = f"{due} went into the ledgers of {seats}."
+        await carry_out(call, plan, f"Credit {seats} with {due} together?", lambda done: said)
 
 
 @shared(SENDS)
@@ -50,18 +26,18 @@ async def fine(call: Invocation, fault: FaultId) -> None:
 
     A seat is fined once in seven days at most. Anyone may send it, once.
     """
-    async with open_session(call, signs=True) as client:
-        plan = await FineQuorum(fault).plan(client)
-        seats = [signer.seat for signer in plan.signers]
-        shown = f"seats {', '.join(map(str, seats))}"
+    async with planned(call, FineQuorum(fault)) as plan:
+        seats = _seats(plan)
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Fine {shown}?",
-            document={"fault": fault, "seats": [*seats]},
-            said=lambda done: (
-                f"Of {shown}, those are fined that were not within seven days and joined under that arbiter: "
+            f"Fine {seats}?",
+            lambda done: (
+                f"Of {seats}, those are fined that were not within seven days and joined under that arbiter: "
                 "`leasehold validator list` shows what each has left."
             ),
         )
+
+
+def _seats(plan: CollectRewardPlan | FineQuorumPlan) -> str:
+    return f"seats {', '.join(str(signer.seat) for signer in plan.signers)}"

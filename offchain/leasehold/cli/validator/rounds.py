@@ -4,69 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from leasehold.cli._carrying_out import carry_out
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_rounds
-from leasehold.cli._invocation import Invocation
-from leasehold.cli._opening import open_session
-from leasehold.cli._options import Approve, MachineId
-from leasehold.cli._output import Json
-from leasehold.cli._shared import ANSWERS, PROPOSES, SENDS, shared
-from leasehold.cli._shown import payment_said
-from leasehold.cli.validator._shown import ROUNDS, duty_said, outcome_json
-from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, duty_of
-from leasehold.market import format_amount
+from leasehold.cli._options import Approve, MachineId, argument, option
+from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, RoundDuty, duty_of
+from leasehold.market import format_time, round_json, vote_json
+from leasehold.validator import RoundState
 
 if TYPE_CHECKING:
-    from leasehold.chain import VoteRecord
+    from leasehold.chain import RoundRecord
 
 RoundId = Annotated[
-    int,
-    typer.Argument(
-        metavar="ROUND", min=1, help="As `leasehold validator status` shows it.", autocompletion=known_rounds
-    ),
+    int, argument("ROUND", "As `leasehold validator status` shows it.", min=1, autocompletion=known_rounds)
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add this file's commands."""
-    for command in (request, rounds, draw, finalize):
-        app.command()(command)
 
 
 @shared(SENDS | PROPOSES)
 async def request(call: Invocation, machine: MachineId, approve: Approve = False) -> None:
     """Ask for a machine to be measured, as it describes itself now, by a committee of validators. Anyone may."""
-    async with open_session(call, signs=True) as client:
-        plan, money = await RequestVerification(machine).plan(client), client.money
-        revision, fee = plan.machine.revision, plan.payment.amount
-        call.out.pairs(
-            f"Verification of machine {machine}, revision {revision}",
-            (
-                ("fee", payment_said(plan.payment, money)),
-                (
-                    "committee",
-                    f"{plan.rules.committee_size} seats, drawn by lot; not the provider's nor yours",
-                ),
-                ("takes", "4 hours to measure and 2 hours to reveal, after the draw"),
-                ("without an outcome", "what is left of the fee comes back"),
-            ),
-        )
-        document: dict[str, Json] = {
-            "machine": machine,
-            "revision": revision,
-            "fee": format_amount(fee, money.decimals),
-            "token": money.symbol,
-        }
+    async with planned(call, RequestVerification(machine)) as plan:
+        fee = plan.client.money.show(plan.payment.amount)
+        call.out.pairs(f"Verification of machine {machine}, revision {plan.machine.revision}", plan.rows())
         await carry_out(
             call,
-            client,
             plan,
-            question=f"Pay {money.show(fee)} and ask for it?",
-            document=document,
-            answer=lambda asked: {**document, "round": asked.round},
-            said=lambda asked: (
+            f"Pay {fee} and ask for it?",
+            lambda asked: (
                 f"Verification {asked.round}: `leasehold validator draw {asked.round}`, as soon as its block is there."
             ),
             approve=approve,
@@ -76,96 +40,54 @@ async def request(call: Invocation, machine: MachineId, approve: Approve = False
 @shared(ANSWERS)
 async def rounds(
     call: Invocation,
-    machine: Annotated[
-        int | None, typer.Option("--machine", "-m", metavar="MACHINE", min=1, help="Of this machine only.")
-    ] = None,
+    machine: Annotated[int | None, option("--machine -m MACHINE", "Of this machine only.", min=1)] = None,
 ) -> None:
     """List verifications, what their committees found, and what is next."""
     async with open_session(call, account=False) as client:
         index, now = await client.index(), await client.now()
-        found, block = await index.rounds(machine=machine), await client.rpc.block_number()
-        votes = {record.round: await index.votes(record.round) for record in found}
-        duties = {record.round: duty_of(record, now, block) for record in found}
-        call.out.answer(
+        records, block = await index.rounds(machine=machine), await client.rpc.block_number()
+        votes = {record.round: await index.votes(record.round) for record in records}
+        duties = {record.round: duty_of(record, now, block) for record in records}
+        call.out.listing(
             [
                 {
-                    "round": record.round,
-                    "machine": record.machine,
-                    "revision": record.revision,
-                    "requester": record.requester,
-                    "state": ROUNDS[record.state],
-                    "seats": list(record.seats),
-                    "commit_until": record.commit_until or None,
-                    "reveal_until": record.reveal_until or None,
-                    "score": record.score,
-                    "spec": record.spec.hex() if any(record.spec) else None,
-                    "agreed": record.agreed,
+                    **round_json(record),
                     "next": duties[record.round].what,
-                    "votes": [_vote_json(vote) for vote in votes[record.round]],
+                    "votes": [vote_json(vote) for vote in votes[record.round]],
                 }
-                for record in found
-            ]
-        )
-        call.out.table(
+                for record in records
+            ],
             (">round", ">machine", "state", "committee", ">revealed", ">score", "next"),
             [
                 (
                     str(record.round),
                     str(record.machine),
-                    ROUNDS[record.state],
+                    record.state.word,
                     ", ".join(map(str, record.seats)) or "-",
                     f"{sum(vote.revealed for vote in votes[record.round])}/{len(record.seats)}",
                     str(record.score) if record.state.over else "-",
                     duty_said(record, duties[record.round]),
                 )
-                for record in found
+                for record in records
             ],
             empty="No verification has been asked for: do it with `leasehold validator request MACHINE`.",
         )
 
 
-def _vote_json(vote: VoteRecord) -> dict[str, Json]:
-    return {
-        "seat": vote.seat,
-        "revealed": vote.revealed,
-        "passed": vote.passed if vote.revealed else None,
-        "score": vote.score if vote.revealed else None,
-        "spec": vote.spec.hex() if vote.revealed and any(vote.spec) else None,
-    }
-
-
 @shared(SENDS)
 async def draw(call: Invocation, round_: RoundId) -> None:
     """Draw a verification's committee, for a twentieth of its fee, more after each miss. Anyone may."""
-    async with open_session(call, signs=True) as client:
-        plan, money = await DrawCommittee(round_).plan(client), client.money
-        reward = money.show(plan.reward, places=6)
+    async with planned(call, DrawCommittee(round_)) as plan:
+        reward = plan.client.money.show(plan.reward)
         call.out.say(f"Drawing it earns {reward}, if its block is not too old by then.")
-        document: dict[str, Json] = {
-            "round": round_,
-            "reward": format_amount(plan.reward, money.decimals),
-        }
-        await carry_out(
-            call,
-            client,
-            plan,
-            question=f"Draw the committee of verification {round_}?",
-            document=document,
-            answer=lambda done: {**document, **_committee_json(done)},
-            said=_committee_said,
-        )
+        await carry_out(call, plan, f"Draw the committee of verification {round_}?", _committee_said)
 
 
-def _committee_json(done: Drawn) -> dict[str, Json]:
-    seats: dict[str, Json] = {"seats": list(done.seats)}
-    return {**seats, "commit_until": done.round.commit_until} if done.seats else seats
-
-
-def _committee_said(done: Drawn) -> str:
-    if done.seats:
-        return f"The committee: seats {', '.join(map(str, done.seats))}."
-    state = ROUNDS[done.round.state]
-    return f"That block led to no committee; verification {done.round.id} is {state} now."
+def _committee_said(drawn: Drawn) -> str:
+    if drawn.seats:
+        return f"The committee: seats {', '.join(map(str, drawn.seats))}."
+    verification = f"verification {drawn.round.id} is {drawn.round.state.word} now"
+    return f"That block led to no committee; {verification}."
 
 
 @shared(SENDS)
@@ -174,15 +96,22 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
 
     If the committee agreed on other hardware than was declared, `leasehold validator false-hardware` follows.
     """
-    async with open_session(call, signs=True) as client:
+    async with planned(call, FinalizeRound(round_)) as plan:
         await carry_out(
             call,
-            client,
-            await FinalizeRound(round_).plan(client),
-            question=f"Finalize verification {round_}?",
-            document={"round": round_},
-            answer=lambda done: outcome_json(done.round),
-            said=lambda done: (
-                f"Machine {done.round.machine}: verification {round_} is {ROUNDS[done.round.state]}."
-            ),
+            plan,
+            f"Finalize verification {round_}?",
+            lambda done: f"Machine {done.round.machine}: verification {round_} is {done.round.state.word}.",
         )
+
+
+def duty_said(round_: RoundRecord, duty: RoundDuty) -> str:
+    """What is to be done next about a verification, for people."""
+    if duty.what is None:
+        waits = round_.state is RoundState.REQUESTED
+        return f"wait for block {round_.block}" if waits else "nothing more"
+    command = f"`leasehold validator {duty.what} {round_.round}`"
+    if duty.until is None:
+        return f"{command}, for a reward" if duty.what == "draw" else command
+    measure = "measure it, and " if duty.what == "commit" else ""
+    return f"{measure}{command} until {format_time(duty.until)}"

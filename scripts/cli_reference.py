@@ -1,26 +1,35 @@
-"""docs/reference/cli.md out of the commands themselves: `python -m leasehold.cli._reference > docs/reference/cli.md`.
+"""What is made of the commands themselves: docs/reference/cli.md, and the lines that help says of each.
 
-A test compares the two, so that the page cannot fall behind.
+    python scripts/cli_reference.py
+
+A test compares both with the commands, so that neither can fall behind.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 import typer
 
 from leasehold.cli._app import app
+from leasehold.cli._command import VERBS
 from leasehold.cli._completion import DEFAULT_HOME
+from leasehold.cli._lazy import GROUPS, LINES
 from leasehold.cli._run import EXIT_CODES
 from leasehold.cli._settings import Settings
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/reference/cli.md"
 
 INTRODUCTION = """\
 # The command line
 
-Made from the commands by `python -m leasehold.cli._reference`; do not edit.
+Made from the commands by `python scripts/cli_reference.py`; do not edit.
 
 * stdout holds the answer: a table, a line, or with `--json` one JSON document and nothing else. Progress, questions
   and warnings go to stderr.
@@ -126,7 +135,9 @@ def _commands(group: CommandGroup, path: str) -> Iterator[str]:
         yield f"### `{full}`\n"
         yield f"{_said(command)}\n"
         arguments = [
-            each.metavar or each.name.upper() for each in command.params if each.param_type_name == "argument"
+            parameter.metavar or parameter.name.upper()
+            for parameter in command.params
+            if parameter.param_type_name == "argument"
         ]
         yield f"```\n{' '.join([full, '[OPTIONS]', *arguments])}\n```\n"
         if table := _table(command):
@@ -139,28 +150,44 @@ def _said(command: Command) -> str:
 
 def _table(command: Command) -> str:
     rows = [
-        f"| {_spelled(each)} | {_help(each)} |"
-        for each in command.params
-        if not each.hidden and each.name not in ("help", "install_completion", "show_completion")
+        f"| {_spelled(parameter)} | {_help(parameter)} |"
+        for parameter in command.params
+        if not parameter.hidden and parameter.name not in ("help", "install_completion", "show_completion")
     ]
     return "\n".join(["| | |", "|---|---|", *rows]) + "\n" if rows else ""
 
 
-def _spelled(each: Parameter) -> str:
-    if each.param_type_name == "argument":
-        return f"`{each.metavar or each.name.upper()}`"
-    names = ", ".join(f"`{name}`" for name in [*each.opts, *each.secondary_opts])
-    return names if each.is_flag else f"{names} `{(each.metavar or 'TEXT').replace('|', ' or ')}`"
+def _spelled(parameter: Parameter) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    names = ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    return names if parameter.is_flag else f"{names} `{(parameter.metavar or 'TEXT').replace('|', ' or ')}`"
 
 
-def _help(each: Parameter) -> str:
-    text = (each.help or "").replace("|", "\\|").replace("\n", " ")
-    if each.param_type_name == "option" and each.required:
+def _help(parameter: Parameter) -> str:
+    text = (parameter.help or "").replace("|", "\\|").replace("\n", " ")
+    if parameter.param_type_name == "option" and parameter.required:
         return f"{text} Required."
-    if isinstance(each.default, str | int) and not each.is_flag and each.default != "":
-        return f"{text} Default: `{each.default}`."
+    if isinstance(parameter.default, str | int) and not parameter.is_flag and parameter.default != "":
+        return f"{text} Default: `{parameter.default}`."
     return text
 
 
+def lines() -> str:
+    """What `lines.json` holds: of each group and module, the commands and the first paragraph of each one's help."""
+    told = {
+        path: {module: _paragraphs(f"leasehold.cli.{module}") for module in group.modules}
+        for path, group in GROUPS.items()
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+
+def _paragraphs(module: str) -> dict[str, str]:
+    import_module(module)
+    texts = {name: inspect.cleandoc(verb.function.__doc__ or "") for name, verb in VERBS[module].items()}
+    return {name: text.split("\n\n")[0].replace("\n", " ") for name, text in texts.items()}
+
+
 if __name__ == "__main__":
-    typer.echo(reference(), nl=False)
+    LINES.write_text(lines())
+    PAGE.write_text(reference())

@@ -1,4 +1,4 @@
-"""Calls as a signer reads them: whose function, every argument, and what can leave the ledger by it.
+"""Calls as a signer reads them: whose function, and every argument.
 
 Names of arguments say what they are: the same name means the same thing in every contract.
 """
@@ -6,16 +6,9 @@ Names of arguments say what they are: the same name means the same thing in ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from leasehold import UNLIMITED, format_lease
-from leasehold.cli._output import Json
-from leasehold.cli._shown import utc
-from leasehold.client import Outflow, PoolClient
-from leasehold.market import format_amount, format_duration, format_share
-
-if TYPE_CHECKING:
-    from leasehold.chain import DecodedCall
+from leasehold.chain import UNLIMITED, DecodedCall, format_lease
+from leasehold.market import Json, Money, format_duration, format_share, format_time
 
 _AMOUNTS = {"amount", "cap", "max_price", "price", "spot_price"}
 _TIMES = {"deadline", "expiry", "expires_at"}
@@ -25,13 +18,23 @@ _LISTS_OF_LEASES = {"leases", "settle"}
 _HIDDEN = {("Controller", "multicall"): {"calls"}, ("Accounts", "executeAsDelegate"): {"data"}}
 
 
-class Reader:
-    """Shows calls in one pool's money, and with the names that are known here."""
+def call_json(call: DecodedCall) -> Json:
+    """A call for a program: numbers above 2**53 as texts."""
+    return {
+        "contract": call.contract,
+        "target": call.target,
+        "function": call.function,
+        "arguments": {name: _json(value) for name, value in call.arguments.items()},
+        "inner": [call_json(inner) for inner in call.inner],
+    }
 
-    def __init__(self, session: PoolClient, names: Mapping[str, str] | None = None) -> None:
-        self._session = session
-        self._money = session.money
-        self._names = dict(names or {})
+
+class CallReader:
+    """Shows calls in one pool's money. names: what the addresses are called that are known here."""
+
+    def __init__(self, money: Money, names: Mapping[str, str]) -> None:
+        self._money = money
+        self._names = names
 
     def rows(self, call: DecodedCall, indent: str = "") -> Iterator[tuple[str, str]]:
         """Names and values for people, every argument of every call."""
@@ -43,23 +46,11 @@ class Reader:
         for inner in call.inner:
             yield from self.rows(inner, indent + "  ")
 
-    def json(self, call: DecodedCall) -> Json:
-        """The call in JSON: numbers above 2**53 as texts."""
-        return {
-            "contract": call.contract,
-            "target": call.target,
-            "function": call.function,
-            "arguments": {name: _json(value) for name, value in call.arguments.items()},
-            "inner": [self.json(each) for each in call.inner],
-        }
-
-    # --------------------------------------------------------------------------------------------------- values
-
     def _rows(self, indent: str, name: str, value: object) -> Iterator[tuple[str, str]]:
         if isinstance(value, Mapping):
             yield indent + name, ""
-            for inner, each in value.items():
-                yield from self._rows(indent + "  ", inner, each)
+            for inner, part in value.items():
+                yield from self._rows(indent + "  ", inner, part)
         else:
             yield indent + name, self._value(name, value)
 
@@ -68,15 +59,18 @@ class Reader:
             return "0x" + value.hex() if value else "nothing"
         if isinstance(value, tuple | list):
             single = "lease" if name in _LISTS_OF_LEASES else name
-            return ", ".join(self._value(single, each) for each in value) or "none"
+            return ", ".join(self._value(single, part) for part in value) or "none"
         if isinstance(value, str) and value.startswith("0x"):
             return self._address(value)
         if isinstance(value, bool) or not isinstance(value, int):
             return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+        return self._number(name, value)
+
+    def _number(self, name: str, value: int) -> str:
         if name in _AMOUNTS:
             return "without limit" if value == UNLIMITED else self._money.show(value)
         if name in _TIMES:
-            return f"{utc(value)} ({value})"
+            return f"{format_time(value)} ({value})"
         if name in _DURATIONS:
             return f"{format_duration(value)} ({value} s)"
         if name in _LEASES:
@@ -89,26 +83,14 @@ class Reader:
         known = self._names.get(address)
         return f"{address} ({known})" if known else address
 
-    def show(self, outflow: Outflow) -> str:
-        """What leaves, for people."""
-        if outflow.unknown:
-            return (
-                f"{self._money.show(outflow.units)}, and whatever the calls above say that is not priced here"
-            )
-        return f"{self._money.show(outflow.units)} at most"
-
-    def amount(self, outflow: Outflow) -> str:
-        """The same for JSON, in whole tokens."""
-        return format_amount(outflow.units, self._money.decimals)
-
 
 def _json(value: object) -> Json:
     if isinstance(value, bytes):
         return "0x" + value.hex()
     if isinstance(value, Mapping):
-        return {str(name): _json(each) for name, each in value.items()}
+        return {str(name): _json(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
-        return [_json(each) for each in value]
+        return [_json(part) for part in value]
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1 << 53:
         return str(value)
     return value if isinstance(value, str | int | bool) or value is None else str(value)
