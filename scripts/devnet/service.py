@@ -10,7 +10,6 @@ import os
 import select
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,16 +49,14 @@ def _settings(unit: str, key: str) -> Iterator[str]:
 def _start(place: Path, unit: str) -> None:
     (command,) = _settings(unit, "ExecStart")
     given = dict(value.split("=", 1) for value in _settings(unit, "Environment"))
-    with open(place / f"{unit}.log", "ab") as log:
-        process = subprocess.Popen(
-            shlex.split(command),
-            env={**os.environ, **given},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    (place / f"{unit}.pid").write_text(str(process.pid))
+    program, *arguments = shlex.split(command)
+    with open(os.devnull) as nothing, open(place / f"{unit}.log", "ab") as log:
+        streams = [
+            (os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate((nothing, log, log))
+        ]
+        environment = {**os.environ, **given}
+        pid = os.posix_spawnp(program, [program, *arguments], environment, file_actions=streams, setsid=True)
+    (place / f"{unit}.pid").write_text(str(pid))
 
 
 def main(command: str, *arguments: str) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from devnet.terminal import Hung, Terminal
-from devnet.transcript import SHELLS, Block, Command, blocks, difference
+from devnet.transcript import SHELLS, Command, blocks, difference
 from devnet.world import PASSWORD
 
 
@@ -49,14 +49,14 @@ class Walkthrough:
         for terminal in self.terminals.values():
             terminal.run("\n".join(f"export {name}='{value}'" for name, value in variables.items()))
 
-    def walk(self, document: Path, only: Sequence[Block] | None = None) -> int:
+    def walk(self, document: Path) -> int:
         """Every block of the document that can be typed, in order; how many commands were.
 
         Raises:
             Drifted.
         """
         count = 0
-        for block in blocks(document, *SHELLS) if only is None else only:
+        for block in blocks(document, *SHELLS):
             if block.parsed_only:
                 continue
             for moment in block.moments:
