@@ -34,9 +34,9 @@ def console(text: str) -> list[Command]:
 
 
 def test_a_block_is_read_with_its_directions(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.txt"
     page.write_text(
-        "# A page\n\n```console fails, after two days\n$ false\n```\n\n"
+        "# page\n\n```console fails, after two days\n$ false\n```\n\n"
         "```sh parse: it wants a shell, elsewhere\nx\n```\n\n```\nplain\n```\n"
     )
     first, second, plain = blocks(page)

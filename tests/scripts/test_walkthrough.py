@@ -26,7 +26,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def walked(tmp_path: Path, text: str, **moments: object) -> int:
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.txt"
     page.write_text(text)
     with Walkthrough({"": Terminal(ENVIRONMENT, tmp_path, tmp_path / "typed")}, moments) as reader:  # type: ignore[arg-type]
         return reader.walk(page)
@@ -80,7 +80,7 @@ def test_a_document_that_says_what_happens_is_walked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("```console\n$ echo a\nb\n```\n", "page.md:2: echo a\nsaid:\na\n\nand not: b"),
+        ("```console\n$ echo a\nb\n```\n", "page.txt:2: echo a\nsaid:\na\n\nand not: b"),
         ("```console\n$ false\n```\n", "exited with 1"),
         ("```console fails\n$ true\n```\n", "exited with 0"),
         ("```sh\nno-such-command\n```\n", "exited with 127"),

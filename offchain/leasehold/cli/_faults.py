@@ -102,7 +102,7 @@ def settlement_said(settlement: Settlement, money: Money) -> str:
     if settlement.kind == "execute":
         amount = money.show(fault.amount, places=6)
         return f"carry out fault {fault.id}: {amount} of machine {fault.machine}'s stake"
-    return f"credit the part that {leases} have in fault {fault.id}"
+    return f"credit the part of {leases} in fault {fault.id}"
 
 
 def settlement_json(settlement: Settlement, money: Money) -> dict[str, Json]:

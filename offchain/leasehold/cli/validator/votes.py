@@ -104,7 +104,7 @@ async def reveal(call: Invocation, round_: RoundId) -> None:
             call,
             client,
             plan,
-            question=f"Reveal {len(votes)} votes?",
+            question=f"Reveal {len(votes)} vote{'s' if len(votes) > 1 else ''}?",
             document={"round": round_, "machine": plan.round.machine, "votes": votes},
             said=lambda done: f"Revealed. {then}",
         )
