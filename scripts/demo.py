@@ -28,6 +28,7 @@ from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
 from devnet.ledger import transactions
+from devnet.live import live_environment
 from devnet.patience import patient
 from devnet.place import PlaceTaken
 from devnet.world import Host, Party, World
@@ -314,11 +315,7 @@ def live_account(demo: Demo) -> str:
     """How to go on by hand. What a newcomer needs to set is in a file to be sourced."""
     newcomer, host = demo.world.party("you"), demo.world.host("your-host")
     newcomer.password_file.unlink()
-    settings = {k: v for k, v in (*newcomer.environment.items(), *host.environment.items()) if is_setting(k)}
-    lines = [f"export {key}='{value}'" for key, value in sorted(settings.items())]
-    ENVIRONMENT.write_text(
-        "\n".join([*lines, f"export IMAGE='{demo.image}'", f"PATH={ROOT}/.venv/bin:$PATH", ""])
-    )
+    ENVIRONMENT.write_text(live_environment(newcomer, host, demo.image, ROOT / ".venv/bin"))
     return "\n".join(
         (
             "The world is running, with one machine for rent. Go on in another terminal with",
@@ -329,10 +326,6 @@ def live_account(demo: Demo) -> str:
             f"The log of the machine's agent: {demo.host.folder / 'agent.log'}. Ctrl-C here ends everything.",
         )
     )
-
-
-def is_setting(name: str) -> bool:
-    return name.startswith("LEASEHOLD_") and name not in ("LEASEHOLD_PASSWORD", "LEASEHOLD_CACHE")
 
 
 def play(demo: Demo, live: bool) -> None:

@@ -24,9 +24,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import IO, Any, Self
 
 from devnet.patience import patient
@@ -119,18 +119,18 @@ class Nursery:
         stderr: int,
     ) -> Child:
         """Starts a command on three file descriptors, which stay the caller's. Its output is not read here."""
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.settimeout(patient(60))
-            connection.connect(self._address)
-            request = json.dumps({"command": command, "arguments": arguments, "env": dict(env)}).encode()
-            socket.send_fds(connection, [len(request).to_bytes(8, "big")], [stdin, stdout, stderr])
-            connection.sendall(request)
-            pid = int.from_bytes(_exactly(connection, 8), "big")
-        except BaseException:
-            connection.close()
-            raise
-        return Child(connection, pid, None)
+        request = {"command": command, "arguments": arguments, "env": dict(env)}
+        return _begun(self._address, request, (stdin, stdout, stderr))
+
+    def put_scripts(self, folder: Path) -> None:
+        """Writes both commands into a folder, for a shell's PATH: what is called by them begins here."""
+        for command in COMMANDS:
+            script = folder / command
+            script.write_text(
+                f"#!{sys.executable} -IS\nimport sys\nsys.path.insert(0, {str(_SCRIPTS)!r})\n"
+                f"from devnet.nursery import stand_in\nstand_in({self._address!r}, {command!r})\n"
+            )
+            script.chmod(0o755)
 
     def popen(self, command: str, arguments: list[str], env: Mapping[str, str]) -> Child:
         """Starts a command with nothing to read, whose output and errors come out of `stdout`, line by line."""
@@ -164,6 +164,45 @@ class Nursery:
                 file.seek(0)
                 said.append(file.read().decode())
         return subprocess.CompletedProcess([command, *arguments], code, *said)
+
+
+def stand_in(address: str, command: str) -> None:
+    """What a script is that a nursery has put: the command with this process's streams, arguments, folder, signals."""
+    request = {
+        "command": command,
+        "arguments": sys.argv[1:],
+        "env": dict(os.environ),
+        "cwd": os.getcwd(),
+    }
+    mounts = os.open("/proc/self/ns/mnt", os.O_RDONLY)  # in which `/etc` may be another than the nursery's
+    child = _begun(address, request, (0, 1, 2, mounts))
+
+    def hand_on(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, hand_on)
+    code = child.wait()
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+def _begun(address: str, request: Mapping[str, Any], descriptors: Sequence[int]) -> Child:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(patient(60))
+        connection.connect(address)
+        data = json.dumps(request).encode()
+        socket.send_fds(connection, [len(data).to_bytes(8, "big")], [*descriptors])
+        connection.sendall(data)
+        pid = int.from_bytes(_exactly(connection, 8), "big")
+    except BaseException:
+        connection.close()
+        raise
+    return Child(connection, pid, None)
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:
@@ -234,7 +273,7 @@ def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
 
 
 def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    length, files, _, _ = socket.recv_fds(connection, 8, 3)
+    length, files, _, _ = socket.recv_fds(connection, 8, 4)
     request: dict[str, Any] = json.loads(_exactly(connection, int.from_bytes(length, "big")))
     return request, files
 
@@ -256,10 +295,16 @@ def _end_with(server: int) -> None:
 def _become(request: dict[str, Any], files: list[int]) -> Callable[[], Any]:
     """Makes a child what was asked for, and returns where it begins."""
     for number, file in enumerate(files):
-        os.dup2(file, number)
+        if number < 3:
+            os.dup2(file, number)
+        elif ctypes.CDLL(None, use_errno=True).setns(file, 0) != 0:
+            raise OSError(ctypes.get_errno(), "the command's mounts cannot be had")
         os.close(file)
     os.environ.clear()
     os.environ.update(request["env"])
+    if "cwd" in request:
+        os.chdir(request["cwd"])
+        os.setsid()  # a password is read from the terminal that was given, not from the one of whoever runs the tests
     tempfile.tempdir = None
     sys.argv = [request["command"], *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from devnet.patience import patient
 from devnet.site import Site, make_site
+from devnet.transcript import blocks
 from devnet.world import World
 from leasehold.chain import Deployment, LeaseClosed
 from leasehold.market import Money
@@ -34,7 +34,7 @@ def alone(world: World) -> Iterator[Site]:
 
 def blocks_of(document: Path) -> list[str]:
     """Its blocks of Python."""
-    return re.findall(r"^```python\n(.*?)^```$", document.read_text(), re.M | re.S)
+    return [block.text for block in blocks(document, "python")]
 
 
 def the_examples() -> list[str]:

@@ -51,7 +51,7 @@ class Settlement:
             return (
                 f"carry out fault {fault.id}: {money.show(fault.amount)} of machine {fault.machine}'s stake"
             )
-        return f"credit the part that {leases} have in fault {fault.id}"
+        return f"credit the part of {leases} in fault {fault.id}"
 
     def to_json(self, money: Money) -> dict[str, Json]:
         """The same for a program."""

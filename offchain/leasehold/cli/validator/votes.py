@@ -59,8 +59,9 @@ async def commit(
 async def reveal(call: Invocation, round_: RoundId) -> None:
     """Show what your seats committed to. Whoever does not, loses a tenth of a stake if the others agree."""
     async with planned(call, RevealVotes(round_)) as plan:
+        votes = f"{len(plan.votes)} vote{'s' if len(plan.votes) > 1 else ''}"
         then = f"`leasehold validator finalize {round_}` after {format_time(plan.round.reveal_until)}"
-        await carry_out(call, plan, f"Reveal {len(plan.votes)} votes?", lambda done: f"Revealed. {then}.")
+        await carry_out(call, plan, f"Reveal {votes}?", lambda done: f"Revealed. {then}.")
 
 
 @shared(SENDS)

@@ -1,0 +1,78 @@
+"""`systemctl` and `journalctl` for a machine without systemd: as much of them as installing the agent takes.
+
+They take a unit's `ExecStart` and `Environment` at their word and no more of it. What a unit's process says goes to a
+file beside its process id, in `$STAND_IN_UNITS`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+UNITS = Path("/etc/systemd/system")
+PLACE = "STAND_IN_UNITS"
+
+
+def put_stand_ins(folder: Path) -> None:
+    """Writes both commands into a folder, for a shell's PATH."""
+    for command in ("systemctl", "journalctl"):
+        script = folder / command
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {__file__} {command} "$@"\n')
+        script.chmod(0o755)
+
+
+def stop(place: Path, unit: str) -> None:
+    """Ends the unit's process, if it runs, and waits until it has ended."""
+    try:
+        pid = int((place / f"{unit}.pid").read_text())
+        handle = os.pidfd_open(pid)
+    except (OSError, ValueError):
+        return
+    signal.pidfd_send_signal(handle, signal.SIGTERM)
+    select.select([handle], [], [])
+    os.close(handle)
+    (place / f"{unit}.pid").unlink()
+
+
+def _settings(unit: str, key: str) -> Iterator[str]:
+    for line in (UNITS / f"{unit}.service").read_text().splitlines():
+        name, equals, value = line.partition("=")
+        if equals and name == key:
+            yield value
+
+
+def _start(place: Path, unit: str) -> None:
+    (command,) = _settings(unit, "ExecStart")
+    given = dict(value.split("=", 1) for value in _settings(unit, "Environment"))
+    program, *arguments = shlex.split(command)
+    with open(os.devnull) as nothing, open(place / f"{unit}.log", "ab") as log:
+        streams = [
+            (os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate((nothing, log, log))
+        ]
+        environment = {**os.environ, **given}
+        pid = os.posix_spawnp(program, [program, *arguments], environment, file_actions=streams, setsid=True)
+    (place / f"{unit}.pid").write_text(str(pid))
+
+
+def main(command: str, *arguments: str) -> int:
+    place = Path(os.environ[PLACE])
+    words = [word.removesuffix(".service") for word in arguments if not word.startswith("-")]
+    if command == "journalctl":
+        print((place / f"{words[-1]}.log").read_text(), end="")
+        return 0
+    verb, *units = words
+    for unit in units:
+        if verb in ("disable", "stop", "restart"):
+            stop(place, unit)
+        if verb in ("enable", "start", "restart"):
+            _start(place, unit)
+    return 0 if verb in ("enable", "disable", "start", "stop", "restart", "daemon-reload") else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

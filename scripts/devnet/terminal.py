@@ -1,0 +1,132 @@
+"""A shell at a terminal, at which somebody types: Ctrl-C, questions and hidden passwords are what they are anywhere."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from devnet.patience import patient
+from devnet.transcript import Cue
+
+ROWS, COLUMNS = 50, 118
+_MARK = "\x1e"
+_PROMPT = re.compile(f"{_MARK}(\\d+){_MARK}$")
+_SHELL = ("setsid", "--ctty", "--wait")
+_BASH = ("bash", "--noprofile", "--norc", "--noediting", "-i")
+
+
+class Hung(RuntimeError):
+    """A command did not end, or did not say what was waited for; the text is what it said."""
+
+
+class Terminal:
+    """A shell of somebody's, as a context manager. What is typed goes through `folder`, which is nobody else's.
+
+    around: a command that runs the shell, such as `unshare`.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str], cwd: Path, folder: Path, around: Sequence[str] = ()
+    ) -> None:
+        self._environment = {**environment, "TERM": "dumb"}
+        self._cwd, self._folder, self._around = cwd, folder, around
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        try:
+            self._process = subprocess.Popen(
+                [*_SHELL, *self._around, *_BASH],
+                env=self._environment,
+                cwd=self._cwd,
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+            )
+        finally:
+            os.close(slave)
+        self._type(f"PS1='{_MARK}$?{_MARK}' PS2=\n")
+        self._until_prompt([], patient(60))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._master)  # a hang-up, which ends the shell and what it runs
+        try:
+            self._process.wait(patient(10))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def run(self, text: str, cues: Iterable[Cue] = (), timeout: float = patient(120)) -> tuple[int, str]:
+        """Types a command, and then each cue's keys when its time has come; its exit code, and all that was said.
+
+        Raises:
+            Hung: it did not end, or was never as far as a cue.
+        """
+        self._count += 1
+        path = self._folder / str(self._count)
+        path.write_text(text + "\n")
+        self._type(f". {path}\n")
+        code, said = self._until_prompt(list(cues), timeout)
+        return code, said.partition("\n")[2]  # without what was typed
+
+    def _type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def _until_prompt(self, waiting: list[Cue], timeout: float) -> tuple[int, str]:
+        said, at, deadline = "", 0, time.monotonic() + timeout
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        while (prompt := _PROMPT.search(said)) is None or "\n" not in said:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._master], [], [], left)[0]:
+                waits = f", and {waiting[0].after!r} was not seen" if waiting else ""
+                raise Hung(f"not over within {timeout} s{waits}:\n{said}")
+            try:
+                data = os.read(self._master, 1 << 16)
+            except OSError:
+                raise Hung(f"the shell has ended:\n{said}") from None
+            said += decoder.decode(data).replace("\r\n", "\n")
+            while found := _next(waiting, said, at):
+                cue, at = found
+                self._answer(cue, deadline)
+                if not cue.always:
+                    waiting.remove(cue)
+        if cues := [cue for cue in waiting if not cue.always]:
+            raise Hung(f"it ended, and {cues[0].after!r} was not seen:\n{said}")
+        return int(prompt[1]), said[: prompt.start()]
+
+    def _answer(self, cue: Cue, deadline: float) -> None:
+        pause = threading.Event()
+        while cue.hidden and termios.tcgetattr(self._master)[3] & termios.ECHO:
+            if time.monotonic() >= deadline:
+                raise Hung(f"what is typed after {cue.after!r} would be seen")
+            pause.wait(0.002)
+        self._type(cue.keys)
+
+
+def _next(waiting: Sequence[Cue], said: str, at: int) -> tuple[Cue, int] | None:
+    """Whose time has come, and where what is said after that begins. Of those that come in order only the first."""
+    ordered = [cue for cue in waiting if not cue.always][:1]
+    for cue in (*ordered, *(cue for cue in waiting if cue.always)):
+        if seen := re.compile(cue.after).search(said, at):
+            return cue, seen.end()
+    return None

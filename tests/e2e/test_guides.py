@@ -1,0 +1,107 @@
+"""The guides about leases that change and about groups, typed word for word; what they show is what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devnet.desk import ROOT, Desk
+from devnet.nursery import Nursery
+from devnet.site import Site, make_site
+from devnet.walkthrough import Walkthrough
+from devnet.world import Party, World
+from leasehold.chain import LeaseStarted
+
+from .test_bad_input import address
+from .test_reorg import another_chain
+
+GUIDES = ROOT / "docs/guides"
+SAVES = (
+    "printf '#!/bin/sh\\necho checkpoint saved\\n' > /save-checkpoint; chmod +x /save-checkpoint; sleep 7200"
+)
+SIGNERS = ("ada", "bob", "cyd")
+
+
+@pytest.fixture
+def alone(world: World) -> Iterator[Site]:
+    """The only machine of its pool, which sells parts of itself, and time that can be taken back."""
+    with another_chain(world) as chain, make_site(chain, "--spot-price", "1.2", tick_seconds=0.5) as site:
+        yield site
+
+
+@pytest.fixture
+def desk(nursery: Nursery, tmp_path: Path) -> Desk:
+    return Desk(tmp_path, nursery)
+
+
+def somebody(site: Site, name: str, tokens: int = 0) -> Party:
+    """Somebody new who has a wallet, gas and so many tokens."""
+    party = site.world.party(f"{name}-of-{site.renter.name}")
+    site.world.fund(str(party("wallet", "new", name)["address"]), tokens=tokens)
+    return party
+
+
+def test_what_can_happen_to_a_lease(alone: Site, desk: Desk) -> None:
+    spot = alone.rent("--spot", "--share", "1/2", "--for", "4h", command=["sh", "-c", SAVES])
+    alone.rent("--share", "1/4", "--for", "4h")
+    friend = somebody(alone, "friend")
+
+    def notice() -> None:
+        alone.provider("provider", "terminate", spot, "--yes")
+        alone.until(
+            lambda: (
+                alone.renter.run("exec", spot, "--", "test", "-e", "/run/leasehold/notice.json").returncode
+                == 0
+            )
+        )
+
+    moments = {"the provider has given notice": notice, "the trial": lambda: alone.world.anvil.advance(601)}
+    terminals = {
+        "": desk.of(alone.renter),
+        "friend": desk.of(friend),
+        "host": desk.terminal(alone.host.name, alone.host.environment),
+    }
+    inside = {"lease": ("", f'leasehold exec {spot} -- sh -c "$(cat {{}})"')}
+    with Walkthrough(terminals, moments, inside) as reader:
+        reader.define(FRIEND=address(friend))
+        reader.walk(GUIDES / "changes.md")
+
+
+def test_three_people_two_of_whom_sign(alone: Site, desk: Desk) -> None:
+    people = {name: somebody(alone, name, tokens=100 * (name == "cyd")) for name in (*SIGNERS, "dan", "eve")}
+    with Walkthrough({name: desk.of(party) for name, party in people.items()}) as reader:
+
+        def signed(kind: str, *signers: str) -> str:
+            """The one proposal of that kind, approved by those; its name without an ending."""
+            (proposal,) = desk.folder.glob(f"{kind}-????????.json")
+            for name in signers:
+                mine = str(proposal.with_suffix(f".{name}.sig.json"))
+                people[name]("group", "approve", str(proposal), "--output", mine, "--yes")
+            return str(proposal.with_suffix(""))
+
+        def delegated() -> None:
+            stem = signed("set", "ada", "bob")
+            files = [f"{stem}.{name}.sig.json" for name in ("ada", "bob")]
+            people["cyd"]("group", "execute", f"{stem}.json", *files, "--yes")
+
+        def taken_over() -> None:
+            addresses = [address(people[name]) for name in ("ada", "eve", "cyd")]
+            arguments = [part for one in addresses for part in ("--signer", one)]
+            people["eve"]("group", "create", "lab2", "--threshold", "2", *arguments)
+            signed("rotate", "ada", "eve")
+
+        def compared() -> None:
+            (known,) = people["ada"]("group", "list")
+            reader.define(LAB=str(known["address"]))
+
+        reader.moments = {
+            "all three have compared the address": compared,
+            "ada and bob have approved the session": lambda: signed("session", "ada", "bob"),
+            "the lease has started": lambda: alone.until(lambda: alone.events(LeaseStarted)),
+            "the delegate was set": delegated,
+            "two of the new group have approved": taken_over,
+        }
+        reader.define(IMAGE=alone.tiny, **{name.upper(): address(party) for name, party in people.items()})
+        reader.walk(GUIDES / "two-signatures.md")
