@@ -758,7 +758,7 @@ _PARTS = {
     ),
     "_client": ("PoolClient", "ProposalMade"),
     "_collecting": (
-        "Claim", "ClaimPlan", "Claimed", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
+        "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
@@ -768,12 +768,12 @@ _PARTS = {
     ),
     "_duties": (
         "OUTAGE_SCALE", "AnswerChallenge", "AnswerPlan", "Appeal", "AppealFiled", "AppealPlan",
-        "ChallengeAnswered", "OutageReported", "RecoverMachine", "RecoverPlan", "Recovered", "ReportOutage",
+        "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "LedgerNotCovered", "NoDelegate",
-        "NoPrice", "NoSuchContract", "NoSuchShare", "NotItsKeeper", "NothingToDo", "OperatorOnly",
+        "NoPrice", "NoSuchContract", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly",
         "PlanStale", "PlanUsed", "ShareNotKeptApart", "StakeStillLocked",
     ),
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
@@ -782,11 +782,11 @@ _PARTS = {
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
     "_index": ("alone",),
     "_joining": (
-        "AddStake", "AddStakePlan", "AskedTerms", "Join", "JoinPlan", "Joined", "MachineStaked", "Pinned",
+        "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",
         "Registered", "usual_terms",
     ),
     "_keeping": (
-        "KeepGoing", "KeepPlan", "Keeping", "LeaseKept", "LeaseLook", "LookFailed", "Looked", "Next",
+        "KeepGoing", "Keeping", "KeepPlan", "LeaseKept", "LeaseLook", "Looked", "LookFailed", "Next",
         "decide",
     ),
     "_lease": ("TenantLease",),
@@ -796,7 +796,7 @@ _PARTS = {
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
         "WithdrawPlan",
     ),
-    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "MovePlan", "Moved", "workloads_of"),
+    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
     "_observer": ("Observer", "Update"),
     "_offers": (
         "CancelOffers", "CancelOffersPlan", "OfferSigned", "OffersTakenBack", "SignOffer", "SignOfferPlan",
@@ -813,7 +813,7 @@ _PARTS = {
     "_owning": (
         "FOREVER", "AcceptPool", "CancelRules", "CancelRulesPlan", "CollectFees", "CollectFeesPlan",
         "CreatePool", "CreatePoolPlan", "ExecuteFault", "FaultChanged", "FaultPlan", "HandPoolOver",
-        "IssueLicence", "OrderPlan", "Ordered", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
+        "IssueLicence", "Ordered", "OrderPlan", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
@@ -824,17 +824,17 @@ _PARTS = {
         "WorkloadNotBrought", "calls_of", "check_alive", "read_calls", "refusal_of",
     ),
     "_quorums": (
-        "Attest", "AttestPlan", "Attestation", "CollectReward", "CollectRewardPlan", "FineQuorum",
+        "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
-    "_rent": ("HandedOver", "LeasesOpened", "Rent", "RentPlan", "Rented", "Started", "hand_over"),
+    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
         "published_results",
     ),
     "_rounds": (
-        "DrawCommittee", "DrawPlan", "Drawn", "FinalizePlan", "FinalizeRound", "Finalized",
+        "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
         "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
         "round_at",
     ),
@@ -844,14 +844,15 @@ _PARTS = {
         "seat_at", "seat_json", "validator_status",
     ),
     "_settling": (
-        "FaultsSettled", "SettleFaults", "SettleFaultsPlan", "SettledByOthers", "Settlement", "SettlementDue",
+        "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "ssh_door"),
     "_tenancy": (
-        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "ExtendPlan", "Extended", "Rate", "RatePlan",
-        "Rated", "Reject", "RejectPlan", "Resize", "ResizePlan", "Resized", "SetWorkload", "SetWorkloadPlan",
-        "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease", "unfetched_results",
+        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
+        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
+        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
+        "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
     "_transfer": (
