@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from eth_utils.address import to_checksum_address
 from web3 import AsyncWeb3
-from web3.types import RPCEndpoint, TxParams, Wei
+from web3.types import RPCEndpoint, TxParams
 
 from leasehold.chain._fees import Fees, suggest_fees
 from leasehold.chain._web3_terms import our_errors, plain
@@ -46,14 +46,24 @@ class Eth:
             return await suggest_fees(self._w3.eth)
 
     async def estimate(self, to: str, data: bytes, value: int) -> int:
-        """The gas that a call of the account's takes. Raises the ContractError that it would revert with."""
+        """The gas that a call of the account's takes. Raises the ContractError that it would revert with.
+
+        No block is named: `eth.estimate_gas` always names the latest, in which what waits for the next one reverts.
+        """
+        call = {
+            "from": self._account,
+            "to": to_checksum_address(to),
+            "data": "0x" + data.hex(),
+            "value": hex(value),
+        }
         with our_errors("eth_estimateGas"):
-            return await self._w3.eth.estimate_gas(self._call(to, data, value))
+            return int(await self._w3.manager.coro_request(RPCEndpoint("eth_estimateGas"), [call]), 16)
 
     async def replay(self, to: str, data: bytes, block: int) -> None:
         """Asks what the call does at the end of a block. Raises the ContractError that it reverts with."""
+        call: TxParams = {"from": self._account, "to": to_checksum_address(to), "data": data}
         with our_errors("eth_call"):
-            await self._w3.eth.call(self._call(to, data, 0), block)
+            await self._w3.eth.call(call, block)
 
     async def send(self, raw: bytes) -> None:
         """Hands a signed transaction to the node."""
@@ -77,12 +87,3 @@ class Eth:
         with our_errors(method):
             found = plain(await self._w3.manager.coro_request(RPCEndpoint(method), list(params)))
         return found if isinstance(found, dict) else None
-
-    def _call(self, to: str, data: bytes, value: int) -> TxParams:
-        call: TxParams = {
-            "from": self._account,
-            "to": to_checksum_address(to),
-            "data": data,
-            "value": Wei(value),
-        }
-        return call
