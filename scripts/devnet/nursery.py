@@ -89,9 +89,10 @@ class Nursery:
             folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="leasehold-nursery-"))
             steward().folder(Path(folder))
             self._address = str(Path(folder, "socket"))
+            places = os.pathsep.join(filter(None, (str(_SCRIPTS), os.environ.get("PYTHONPATH"))))
             process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, self._address],
-                env={**os.environ, "PYTHONPATH": str(_SCRIPTS)},
+                env={**os.environ, "PYTHONPATH": places},
                 stdin=subprocess.PIPE,  # the server ends when this does
                 stdout=subprocess.PIPE,
             )
