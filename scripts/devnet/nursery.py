@@ -257,15 +257,20 @@ def _fork_until_told(listener: socket.socket) -> Callable[[], Any] | None:
                     continue
                 connection, _ = listener.accept()
                 request, files = _received(connection)
+                bound, binds = os.pipe()
                 pid = os.fork()
                 if pid == 0:
                     _end_with(server)
+                    os.close(bound)
+                    os.close(binds)
                     for handle, (_, other) in running.items():
                         os.close(handle)
                         other.close()
                     connection.close()
                     return _become(request, files)
-                for file in files:
+                os.close(binds)
+                os.read(bound, 1)  # ends when the child is bound to this process: nobody stops it before
+                for file in (bound, *files):
                     os.close(file)
                 connection.sendall(pid.to_bytes(8, "big"))
                 handle = os.pidfd_open(pid)
