@@ -86,7 +86,13 @@ class Nursery:
             self._address = str(Path(folder, "socket"))
             process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, self._address],
-                env={**os.environ, "PYTHONPATH": str(_SCRIPTS)},
+                # What stood there goes on: the commands are to be those that the tests import.
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(
+                        filter(None, (str(_SCRIPTS), os.environ.get("PYTHONPATH")))
+                    ),
+                },
                 stdin=subprocess.PIPE,  # the server ends when this does
                 stdout=subprocess.PIPE,
             )
