@@ -26,7 +26,7 @@ HINTS: Final[dict[str, str]] = {
     "wrong-state": "see `leasehold show {lease:lease}`.",
     "consent-expired": f"have the host describe itself again ({_DESCRIBE}).",
     "malformed-proof": "put the signatures together again with `leasehold group execute`.",
-    "not-deployed": "run `leasehold group deploy` first.",
+    "not-deployed": "`leasehold group rescue` brings it into being, and sends on what lies there.",
     "delegation-expired": "let the account set it anew with `leasehold delegate set`.",
     "unknown-version": "buy a seat for one that is, see `leasehold pool params`.",
     "unknown-seat": "see `leasehold validator list`.",

@@ -1,6 +1,6 @@
 """What ending a lease takes, in every state that it can be in: pure functions of a snapshot.
 
-Source of the formulas: `close` and `reject` of `Leases`, `_stop` of `Settling`, `Billing`. A test closes one
+Source of the formulas: `close` and `reject` of `Leases`, `_stopBill` of `Lifecycle`, `Billing`. A test closes one
 in each state and finds the same to the unit.
 """
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import string
 
 import pytest
+from typer.main import get_command
 
 import leasehold
 from leasehold import errors
+from leasehold.cli import app
 from leasehold.cli._hints import _DECLINED, HINTS, PROBLEMS, said, why_declined
+from leasehold.cli._lazy import LazyGroup
 from leasehold.errors import LeaseholdError
 from leasehold.market import (
     AllowanceTooLow,
@@ -41,6 +45,21 @@ def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
         names = [name for _, name, _, _ in string.Formatter().parse(template) if name]
         data = set(known[code].__dataclass_fields__)  # type: ignore[attr-defined]
         assert set(names) <= data | set(vars(known[code])), code
+
+
+def test_a_hint_names_commands_that_there_are() -> None:
+    advice = [*HINTS.values(), *PROBLEMS.values()]
+    named = {words for text in advice for words in re.findall(r"`leasehold ([a-z -]+)", text)}
+    assert len(named) > 20
+    root = get_command(app)
+    assert isinstance(root, LazyGroup)
+    root.load_all()
+    for words in named:
+        command: object = root
+        for word in words.split():
+            if isinstance(command, LazyGroup):
+                assert word in command.commands, words
+                command = command.commands[word]
 
 
 @pytest.mark.parametrize(
