@@ -30,7 +30,7 @@ def test_a_first_rental_and_a_first_machine(alone: Site, nursery: Nursery, tmp_p
 
     def rented() -> None:
         log = desk.folder / "build/agent.log"
-        alone.until(lambda: '"event": "serving"' in log.read_text())
+        alone.until(lambda: log.is_file() and '"event": "serving"' in log.read_text())
         wish = (
             "--machine",
             "2",
