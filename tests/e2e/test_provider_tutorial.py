@@ -41,8 +41,11 @@ class Others:
         """Waits for a line of the service's log."""
         log = self.host.folder / "root/units/leasehold-agent.log"
         self.host.until(
-            lambda: any(
-                f'"event": "{event}"' in line and word in line for line in log.read_text().splitlines()
+            lambda: (
+                log.is_file()
+                and any(
+                    f'"event": "{event}"' in line and word in line for line in log.read_text().splitlines()
+                )
             )
         )
 
