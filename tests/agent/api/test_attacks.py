@@ -126,7 +126,7 @@ FLOOD = """
 import itertools, socket, sys, time
 port, words, held = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), []
 for number in itertools.count():
-    source = f"127.{number % 199 + 1}.{number // 199 % 250}.{number % 241 + 1}"
+    source = f"127.{number % 90 + 1}.{number // 90 % 250}.{number % 241 + 1}"
     try:
         held.append(socket.create_connection(("127.0.0.1", port), 10, (source, 0)))
         held[-1].sendall(words)
@@ -141,6 +141,9 @@ for number in itertools.count():
 """Connections without end, from everywhere: each says its words, stays for a while and is followed by the next. At an
 attacker's pace: an endless loop would be an attack on the machine that runs the tests.
 """
+
+FLOODING_NETWORKS = 90
+"""Of the size that turns are counted by; there are places inside for one of each."""
 
 
 @contextlib.asynccontextmanager
@@ -166,6 +169,11 @@ async def test_a_newcomer_is_served_in_a_flood(world: World, words: bytes | None
     world.server.api.door.limits = DoorLimits(fair_seconds=patient(1))
     refused = 0
     async with flooded(world.port, outgoing.read() if words is None else words):
+        if words is None:  # until each of its networks has had a turn they are as new as he is
+            had = world.server.api.door._porch._turns._had
+            async with asyncio.timeout(patient(20)):
+                while sum(name.count(".") == 1 for name in had) < FLOODING_NETWORKS:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
         for number in range(8):  # each time as if he had never come
             here = f"127.{200 + number}.0.1"
             transport = httpx.AsyncHTTPTransport(verify=world.tls, local_address=here, trust_env=False)
