@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import structlog
 
-from leasehold.chain import Deployment, Indexer, Pool, Rpc, Sender
+from leasehold.chain import SCHEMA, Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, SettingsError
 from leasehold.files import replace_file
@@ -78,7 +78,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         stack.enter_context(_only_one(settings.state_dir))
         rpc = await stack.enter_async_context(Rpc(list(settings.rpc)))
         await _patiently("chain", lambda: rpc.check_chain(deployment), ChainError)
-        index = Indexer(f"sqlite:///{settings.state_dir / 'index.sqlite'}", deployment)
+        index = Indexer(f"sqlite:///{settings.state_dir / f'index-{SCHEMA}.sqlite'}", deployment)
         stack.push_async_callback(index.aclose)
         await _patiently("disk", index.open, DISK_TROUBLE, reserve.mend)
         ipfs = await stack.enter_async_context(Ipfs(settings.ipfs))

@@ -59,7 +59,7 @@ class Steward:
 
     def folder(self, path: Path) -> None:
         """A folder that nobody else makes anew."""
-        self._tell({"folder": str(path)})
+        self._tell({"folder": str(path.absolute())})  # the steward stands elsewhere
 
     def engine(self, name: str) -> None:
         """An engine's network namespace, and all that belongs to it."""

@@ -158,7 +158,8 @@ async def test_a_full_disk_ends_no_agent_that_begins(
 ) -> None:
     rig: Rig = await rig_of(state_dir=small_disk / "state")
     await rig.stop()
-    (small_disk / "state" / "index.sqlite").unlink()
+    for path in (small_disk / "state").glob("index*.sqlite"):
+        path.unlink()
     changes = {
         "deployment": rig.chain.deployment.save(tmp_path),
         "rpc": (rig.chain.anvil.url,),

@@ -17,6 +17,7 @@ import pytest
 
 from devnet import engine
 from devnet.patience import patient
+from devnet.steward import Steward
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 OWNER = """
@@ -99,6 +100,16 @@ def test_all_that_a_killed_process_started_is_gone(owner, how):
     assert not (engine.NAMESPACES / said["engine"]).exists()
     assert engine._cgroups_of(said["engine"]) == []
     assert said["folders"][1] not in Path("/proc/mounts").read_text()
+
+
+def test_a_folder_is_one_of_its_owner_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steward stands in `/`, where the same name is something else's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    steward = Steward()
+    steward.folder(Path("mine"))
+    steward.close()
+    assert not (tmp_path / "mine").exists()
 
 
 def _handle(pid: int, undo: contextlib.ExitStack) -> int:

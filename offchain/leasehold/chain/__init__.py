@@ -165,6 +165,7 @@ if TYPE_CHECKING:
         commitment,
         cost,
     )
+    from leasehold.chain._versions import SCHEMA
     from leasehold.chain._watcher import (
         EventWatcher,
         Item,
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CELLS_PER_GPU",
+    "SCHEMA",
     "UNLIMITED",
     "ZERO_ADDRESS",
     "ZERO_DIGEST",
@@ -320,6 +322,7 @@ _PARTS = {
         "MachineStatus", "Params", "ProviderAccount", "Receipt", "Round", "RoundState", "Seat", "SeatSigner",
         "SlashWindow", "Terms", "backup_digest", "commitment", "cost",
     ),
+    "_versions": ("SCHEMA",),
     "_watcher": ("EventWatcher", "Item"),
     "_web3_contract": ("web3_contract",),
     "_web3_sending": ("send_by",),

@@ -29,7 +29,7 @@ _ASKED = (
 
 async def head_at_a_glance(url: str, deployment: Deployment) -> str | None:
     """The hash of the newest block of the node at `url`, if that serves the deployment's chain and says so at once."""
-    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
+    with suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
         address = urlsplit(url)
         if _is_plain(address):
             async with asyncio.timeout(_SECONDS):

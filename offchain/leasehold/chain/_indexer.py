@@ -56,7 +56,7 @@ class Indexer(Queries):
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
             raise SettingsError("The index needs a file", "use sqlite:///path.")
         self._deployment = deployment
-        super().__init__(sa.create_engine(url, **_engine_options(url)))
+        super().__init__(sa.create_engine(url, **_engine_options(url)), deployment)
         if url.get_backend_name() == "sqlite":
             _prepare_sqlite(self._engine)
         self._writer = self._engine.execution_options(**{_WRITES: True})
@@ -136,16 +136,13 @@ class Indexer(Queries):
             self._cursor = _cursor(connection, self._pool)
 
     def _find_pool(self, connection: sa.Connection) -> int:
-        key = {
-            "chain_id": self._deployment.chain_id,
-            "genesis": self._deployment.genesis,
-            "controller": self._deployment.controller,
-        }
         table = tables.pools
-        query = sa.select(table.c.id).where(*(table.c[name] == value for name, value in key.items()))
+        query = sa.select(table.c.id).where(*(table.c[name] == value for name, value in self._named.items()))
         found = connection.execute(query).scalar_one_or_none()
         if found is None:
-            found = connection.execute(table.insert().values(**key).returning(table.c.id)).scalar_one()
+            found = connection.execute(
+                table.insert().values(**self._named).returning(table.c.id)
+            ).scalar_one()
         return int(found)
 
     def _known_blocks(self) -> list[Block]:
@@ -159,6 +156,7 @@ class Indexer(Queries):
             .limit(_KNOWN_BLOCKS - 1)
         )
         with self._engine.connect() as connection:
+            self._recognise(connection)
             rows = connection.execute(query).all()
         return [*(Block(number, hash_, time) for number, hash_, time in reversed(rows)), self._cursor]
 
@@ -166,6 +164,7 @@ class Indexer(Queries):
         cursor = self._cursor
         try:
             with self._writer.begin() as connection:
+                self._recognise(connection)
                 connection.execute(
                     sa.select(tables.pools.c.id).where(tables.pools.c.id == self._pool).with_for_update()
                 )
@@ -191,6 +190,7 @@ class Indexer(Queries):
 
     def _clear(self) -> None:
         with self._writer.begin() as connection:
+            self._recognise(connection)
             self._undo(connection, self._projection_over(_Latest(connection, self._pool)), 0)
             _set_cursor(connection, self._pool, None)
         self._projection, self._cursor = None, None

@@ -12,6 +12,8 @@ import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
 from leasehold.chain._contract import code
+from leasehold.chain._deployment import Deployment
+from leasehold.chain._index_errors import IndexConflict
 from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
@@ -42,16 +44,22 @@ from leasehold.chain._rows import (
     round_record,
 )
 from leasehold.chain._types import LeaseState
+from leasehold.chain._versions import SCHEMA
 
 _ENTRIES = 4  # more than one event makes of the ledger's
 
 
 class Queries:
-    """What `Indexer` answers. `_pool` is the key in `chain_pools`."""
+    """What `Indexer` answers. `_pool` is the key in `chain_pools`, of the row that says what is in `_named`."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, deployment: Deployment) -> None:
         self._engine = engine
         self._pool = 0
+        self._named = {
+            "chain_id": deployment.chain_id,
+            "genesis": deployment.genesis,
+            "controller": deployment.controller,
+        }
 
     async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
         """All machines, retired ones included, by id."""
@@ -258,4 +266,20 @@ class Queries:
 
     def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         with self._engine.connect() as connection:
+            self._recognise(connection)
             return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _recognise(self, connection: sa.Connection) -> None:
+        """Makes sure that what the transaction reads next is the pool's.
+
+        Raises:
+            IndexConflict: the tables were made anew since the pool was found in them, and its key may be another's.
+        """
+        query = (
+            sa.select(tables.pools.c.id)
+            .join(tables.version, tables.version.c.version_num == SCHEMA)
+            .where(tables.pools.c.id == self._pool)
+            .where(*(tables.pools.c[name] == value for name, value in self._named.items()))
+        )
+        if connection.execute(query).one_or_none() is None:
+            raise IndexConflict

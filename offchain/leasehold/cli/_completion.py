@@ -52,7 +52,9 @@ def _newest(ctx: typer.Context, kind: str) -> list[int]:
     """Numbers of a kind in the index as the last command left it, the newest first. kind: one of the above."""
     import sqlite3
 
-    path = _home(ctx) / "index.db"
+    from leasehold import Home
+
+    path = Home(_home(ctx)).index
     if not path.exists():
         return []
     query = f"SELECT {kind} FROM chain_{kind}s GROUP BY {kind} ORDER BY {kind} DESC LIMIT 100"

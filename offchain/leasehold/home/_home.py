@@ -40,8 +40,8 @@ class Home:
 
     @property
     def index(self) -> Path:
-        """The pool's index, an SQLite database that can be made anew from the chain."""
-        return self.path / "index.db"
+        """The pool's index, an SQLite database that can be made anew from the chain. Each form of it has its file."""
+        return self.path / f"index-{chain.SCHEMA}.db"
 
     @property
     def index_lock(self) -> Path:

@@ -153,7 +153,7 @@ def kept_document(folder: Path, digest: bytes) -> bytes | None:
     """The document, if the folder of a `DocumentCache` has it. Nobody is asked."""
     try:
         raw = _path(folder, digest).read_bytes()
-    except FileNotFoundError:
+    except OSError:
         return None
     return raw if sha256(raw).digest() == digest else None  # a torn write heals itself
 

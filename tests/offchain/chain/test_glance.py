@@ -83,6 +83,7 @@ ANSWERS: dict[str, tuple[bytes, bool]] = {
     "an error": (answer(WHOLE, status="500 Oh"), False),
     "one error for all": (answer(b'{"id": 0, "error": {"code": 1}}'), False),
     "an error in the list": (answer(b'[{"id": 0, "error": {}}, {"id": 1}, {"id": 2}]'), False),
+    "numbered without end": (answer(WHOLE.replace(b'"id": 1', b'"id": 1e999')), False),
     "too few": (answer(json.dumps(json.loads(WHOLE)[:2]).encode()), False),
     "no JSON": (answer(b"hello"), False),
     "a number where a list belongs": (answer(b"7"), False),

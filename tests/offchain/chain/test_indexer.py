@@ -431,11 +431,12 @@ async def test_an_index_of_another_form_is_filled_anew(chain: PoolChain, tmp_pat
         database.executescript(
             """
             UPDATE chain_version SET version_num = 'older';
-            CREATE TABLE chain_old (pool INTEGER REFERENCES chain_pools (id));
-            INSERT INTO chain_old VALUES (1);
             DROP TABLE chain_votes;
             ALTER TABLE chain_machines ADD COLUMN colour TEXT;
-            CREATE TABLE others_things (id INTEGER);
+            CREATE TABLE others_things (id INTEGER PRIMARY KEY);
+            INSERT INTO others_things VALUES (1);
+            CREATE TABLE chain_links (thing INTEGER REFERENCES others_things (id));
+            INSERT INTO chain_links VALUES (1);
             """
         )
     async with Indexer(url_of(path), chain.deployment) as index:
@@ -445,7 +446,10 @@ async def test_an_index_of_another_form_is_filled_anew(chain: PoolChain, tmp_pat
     assert dump(path) == before
     with closing(sqlite3.connect(path)) as database:
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert names == set(metadata.tables) | {"others_things"}
+        assert database.execute(
+            "SELECT thing FROM chain_links JOIN others_things ON id = thing"
+        ).fetchall() == [(1,)]
+    assert names == set(metadata.tables) | {"others_things", "chain_links"}
 
 
 def test_the_form_of_the_tables_has_its_name() -> None:

@@ -1,6 +1,10 @@
 """What the companions' events make of the index: a story, told event by event, and taken back to any point."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from leasehold.chain import (
     GatedSet,
     HardwareSet,
     IndexBroken,
+    IndexConflict,
     Indexer,
     LeaseClosed,
     LeaseOpened,
@@ -428,3 +433,26 @@ async def test_what_never_began_is_no_part_of_a_history(
         with pytest.raises(IndexBroken, match=says):
             await index.apply(story.blocks)
         assert await index.head() is None
+
+
+async def test_tables_that_another_program_made_anew_are_not_taken_for_the_pool_s(tmp_path: Path) -> None:
+    """In them the pool's key is another's."""
+    story = Story()
+    a_machine_and_a_lease(story)
+    path = tmp_path / "index.db"
+    index = await told(path, story.blocks)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE chain_version SET version_num = 'older'")
+    with pytest.raises(IndexConflict):
+        await index.machines()
+    another = Indexer(url_of(path), replace(DEPLOYMENT, chain_id=DEPLOYMENT.chain_id + 1))
+    await another.open()
+    for work in (index.machines, index.known_blocks, index.clear, partial(index.apply, [])):
+        with pytest.raises(IndexConflict):
+            await work()
+    assert await another.machines() == []
+    await another.aclose()
+    await index.aclose()
+    async with index_at(path) as again:
+        await again.apply(story.blocks)
+        assert len(await again.machines()) == 1

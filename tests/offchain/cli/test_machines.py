@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from leasehold import Home, chain
+from leasehold.chain import _index_reader, _queries, _tables
 from leasehold.cli import _carrying_out
 
 from .conftest import Cli, Pool
@@ -60,9 +62,22 @@ def test_what_is_missing_is_fetched(market: Cli, sessions: list[str]) -> None:
     assert market("machines", "--json").json[0]["missing"] is None
     assert sessions == ["machines"]
     assert sorted((market.home / "documents").glob("*.json")) == kept
-    (market.home / "index.db").unlink()
+    Home(market.home).index.unlink()
     assert len(market("machines", "--json").json) == 1
     assert sessions == ["machines", "machines"]
+
+
+def test_each_form_of_the_index_has_its_file(market: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that two versions of the program leave each other's alone."""
+    shown = market("machines", "--json").json
+    kept = Home(market.home).index
+    before = kept.read_bytes()
+    for module in (chain, _index_reader, _queries, _tables):
+        monkeypatch.setattr(module, "SCHEMA", "another")
+    assert market("machines", "--json").json == shown
+    assert Home(market.home).index != kept
+    assert Home(market.home).index.exists()
+    assert kept.read_bytes() == before
 
 
 def test_a_node_that_is_gone_is_told_as_ever(market: Cli) -> None:

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from devnet.anvil import Anvil
 from devnet.odd_node import Kind, OddNode, Reply, kinds
 from devnet.patience import patient
+from leasehold import Home
 from leasehold.chain import Deposited, Event, LeaseClosed, LeaseOpened, Rpc, Withdrawn, decode_log
 from leasehold.chain import Pool as Binding
 from leasehold.chain._tables import place_of
@@ -85,7 +86,7 @@ class Typed:
 
     def __call__(self, wallet: str, *command: str) -> tuple[int, str]:
         """Exit code and what was said of it at the end."""
-        for path in self.cli.home.glob("index.db*"):
+        for path in self.cli.home.glob("index*.db*"):
             path.unlink()
         self.node.becomes(kinds()[self.name])
         result = CliRunner(env=self.cli.environment(wallet)).invoke(app, command)
@@ -148,7 +149,7 @@ def test_an_index_that_believed_a_lie_is_built_anew(market: Cli, host: Host, poo
     """An event stands where the next one belongs; no command that reads the chain ended well any more."""
     market(*RENT, wallet=RENTER)
     market("leases", wallet=RENTER)
-    with sqlite3.connect(market.home / "index.db") as lie:
+    with sqlite3.connect(Home(market.home).index) as lie:
         place = place_of(pool.anvil.block_number + 1, 0)
         lie.execute("UPDATE chain_leases SET place = ?", (place,))
     lie.close()

@@ -27,6 +27,7 @@ from leasehold.market import (
     Machines,
     Money,
     canonical,
+    kept_document,
     parse_document,
 )
 
@@ -154,6 +155,17 @@ async def test_a_document_is_fetched_once_and_then_kept(tmp_path: Path) -> None:
     (tmp_path / "documents" / f"{digest.hex()}.json").write_bytes(b"torn")
     assert await cache.get(digest) == canonical(HARDWARE)
     assert len(blocks.asked) == 2
+
+
+def test_what_cannot_be_read_is_not_kept(tmp_path: Path) -> None:
+    digest = sha256(b"{}").digest()
+    path = tmp_path / f"{digest.hex()}.json"
+    assert kept_document(tmp_path, digest) is None
+    path.mkdir()
+    assert kept_document(tmp_path, digest) is None
+    path.rmdir()
+    path.write_text("{}")
+    assert kept_document(tmp_path, digest) == b"{}"
 
 
 async def test_what_nobody_has_or_somebody_forged_is_reported_beside_the_rest(tmp_path: Path) -> None:
