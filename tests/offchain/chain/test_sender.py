@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from hexbytes import HexBytes
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from devnet.anvil import Anvil
@@ -349,3 +351,51 @@ async def test_what_may_be_its_own_is_not_sent_again(anvil: Anvil, answers: list
     async with Forgetful(anvil.url, *answers) as rpc:
         await sender_of(anvil, rpc, Steps(*[anvil.mine] * 20), 3).send(anvil.accounts[4].address, b"", 1)
     assert int(anvil.request("eth_getTransactionCount", account, "latest"), 16) == before + 1
+
+
+class Hoarder(Rpc):
+    """A node that keeps what it is sent, denies it, and says that its nonce is another's; it may count so, too."""
+
+    def __init__(self, url: str, words: str, *, counts: bool = False, shows: bool = False) -> None:
+        super().__init__([url])
+        self._words, self._counts, self._shows = words, counts, shows
+        self.nonces: list[int] = []
+
+    async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+        if method == "eth_sendRawTransaction":
+            self.nonces.append(int(TypedTransaction.from_bytes(HexBytes(params[0])).as_dict()["nonce"]))
+            if self._words:
+                raise RpcError(-32_000, self._words)
+            return "0x" + "00" * 32
+        if method == "eth_getTransactionCount" and self._counts:
+            return hex(len(self.nonces))
+        found = await super().call(method, params, **options)
+        if method == "eth_getBlockByNumber" and self._shows and self.nonces:
+            rival = {"hash": "0x" + "11" * 32, "from": ACCOUNT, "to": SINK, "value": "0x1", "input": "0x"}
+            return {**found, "transactions": [{**rival, "nonce": hex(self.nonces[-1])}]}
+        return found
+
+
+ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # the development chain's first
+TOO_LOW, UNDERPRICED = "nonce too low", "replacement transaction underpriced"
+
+
+@pytest.mark.parametrize("words", [TOO_LOW, UNDERPRICED])
+async def test_a_nonce_that_is_not_counted_as_taken_is_not_skipped(anvil: Anvil, words: str) -> None:
+    """Signed for one nonce after the other, a call is paid as often as its node likes."""
+    async with Hoarder(anvil.url, words) as rpc:
+        with pytest.raises(TransactionTimeout):
+            await sender_of(anvil, rpc, Steps(), timeout=60).send(SINK, value=7)
+    assert set(rpc.nonces) == {0}
+
+
+@pytest.mark.parametrize(
+    "words, shows", [(TOO_LOW, False), (UNDERPRICED, False), ("", True)], ids=["low", "less", "in a block"]
+)
+async def test_a_call_is_signed_for_few_nonces_whatever_is_said(
+    anvil: Anvil, words: str, shows: bool
+) -> None:
+    async with Hoarder(anvil.url, words, counts=True, shows=shows) as rpc:
+        with pytest.raises(TransactionTimeout):
+            await sender_of(anvil, rpc, Steps(), timeout=300).send(SINK, value=7)
+    assert 1 < len(set(rpc.nonces)) <= 9
