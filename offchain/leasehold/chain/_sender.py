@@ -40,7 +40,6 @@ from leasehold.errors import (
     TransactionCancelled,
     TransactionFailed,
     TransactionTimeout,
-    WrongChain,
 )
 
 if TYPE_CHECKING:
@@ -227,11 +226,13 @@ class Sender:
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
                 flight = _Flight(nonce, fees, self._clock(), await self._eth.block_number())
                 try:
-                    await self._broadcast(flight, intent)
+                    await self._broadcast(flight, intent, fees)
                 except _NonceTaken as error:
                     more = fees.doubled().capped(self._most(intent))
                     in_time = self._clock() < bounds.deadline
-                    outbids = self._overtakes and isinstance(error, _OffersLess) and more.max_fee > fees.max_fee
+                    outbids = (
+                        self._overtakes and isinstance(error, _OffersLess) and more.max_fee > fees.max_fee
+                    )
                     if in_time and outbids:
                         fees = more
                         continue
@@ -245,7 +246,9 @@ class Sender:
     async def _following(self, flight: _Flight, error: _NonceTaken) -> int | None:
         """The account's next nonce, where that shows that the flight's is another's; None where nothing does."""
         try:
-            count = await self._eth.transaction_count("pending" if isinstance(error, _OffersLess) else "latest")
+            count = await self._eth.transaction_count(
+                "pending" if isinstance(error, _OffersLess) else "latest"
+            )
         except ChainError:
             return None
         return count if count > flight.nonce else None
@@ -254,7 +257,7 @@ class Sender:
         """Wei per gas that is never exceeded."""
         return min(self._max_fee, self._overtakes // intent.gas) if self._overtakes else self._max_fee
 
-    async def _broadcast(self, flight: _Flight, intent: _Intent) -> None:
+    async def _broadcast(self, flight: _Flight, intent: _Intent, fees: Fees) -> None:
         """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
         if self._chain_id is None:
             self._chain_id = await self._eth.chain_id()
@@ -267,15 +270,15 @@ class Sender:
                 "value": intent.value,
                 "data": "0x" + intent.data.hex(),
                 "gas": intent.gas,
-                "maxFeePerGas": flight.fees.max_fee,
-                "maxPriorityFeePerGas": flight.fees.tip,
+                "maxFeePerGas": fees.max_fee,
+                "maxPriorityFeePerGas": fees.tip,
             }
         )
         first = not flight.hashes
-        flight.last = raw
+        flight.last, flight.fees = raw, fees
         flight.hashes.append("0x" + keccak(raw).hex())
         try:
-            await self._push(raw, intent, flight.fees)
+            await self._push(raw, intent, fees)
         except _OffersLess:
             if first:
                 raise
@@ -284,7 +287,9 @@ class Sender:
             if first and not await self._may_be_ours(flight):
                 raise
             # One of our own was mined meanwhile, or another process's: watching finds out which.
-        except RpcUnavailable:
+        except (RpcError, ContractError, GasFundsLow):
+            raise  # the node refuses it
+        except Exception:  # noqa: BLE001 - whatever went wrong, it may have arrived: watching finds out
             pass
 
     async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
@@ -309,12 +314,18 @@ class Sender:
     # sending
 
     async def _watch(self, flight: _Flight, intent: _Intent, bounds: _Bounds) -> Mapping[str, Any]:
-        """The raw receipt of whichever of the flight's transactions is mined and deep enough."""
+        """The raw receipt of whichever of the flight's transactions is mined and deep enough.
+
+        Raises _NonceTaken, TransactionCancelled or TransactionTimeout, and nothing else: what was sent may be mined
+        whatever fails here, and any other error would read as if nothing had been sent.
+        """
         bump_at = self._clock() + self._bump_after
         lost_since: float | None = None
-        count = flight.nonce
+        trouble: Exception | None
+        count, trouble = flight.nonce, None
         while True:
             try:
+                self._say(flight, count)
                 count, raw = await self._look(flight)
                 if raw is None and count > flight.nonce:
                     # Nodes behind one address may disagree: believe it when they have said so for a while.
@@ -331,12 +342,13 @@ class Sender:
                         await self._replace(flight, intent)
                     else:
                         await self._keep_alive(flight, intent)
-            except (RpcUnavailable, RpcError, WrongChain, GasFundsLow):
-                pass  # what was sent may be mined all the same: keep looking
+            except (_NonceTaken, TransactionCancelled):
+                raise
+            except Exception as error:  # noqa: BLE001 - of a node, a signer, a middleware: keep looking
+                trouble = error
             if self._clock() >= bounds.deadline:
                 ahead = count if count < flight.nonce else None
-                raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead)
-            self._say(flight, count)
+                raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead) from trouble
             await self._sleep(self._poll)
 
     def _say(self, flight: _Flight, count: int) -> None:
@@ -426,8 +438,7 @@ class Sender:
         if fees.max_fee <= flight.fees.max_fee:
             await self._keep_alive(flight, intent)
             return
-        flight.fees = fees
-        await self._broadcast(flight, intent)
+        await self._broadcast(flight, intent, fees)
 
     async def _landed(self, raw: Mapping[str, Any], intent: _Intent) -> Receipt:
         receipt = receipt_of(raw)
@@ -437,6 +448,8 @@ class Sender:
             await self._eth.replay(intent.to, intent.data, receipt.block_number)
         except ContractError as error:
             raise error from TransactionFailed(receipt.tx_hash)
+        except Exception as error:  # the reason cannot be had
+            raise TransactionFailed(receipt.tx_hash) from error
         raise TransactionFailed(receipt.tx_hash)
 
 
