@@ -161,7 +161,7 @@ class Sender:
         self._random = random
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
-        self._chain_id: int | None = None
+        self._told_chain: int | None = None
         self._opened: Eth | None = None
 
     @property
@@ -259,12 +259,10 @@ class Sender:
 
     async def _broadcast(self, flight: _Flight, intent: _Intent, fees: Fees) -> None:
         """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
-        if self._chain_id is None:
-            self._chain_id = await self._eth.chain_id()
         raw = await self._signer.sign_transaction(
             {
                 "type": 2,
-                "chainId": self._chain_id,
+                "chainId": await self._chain_id(),
                 "nonce": flight.nonce,
                 "to": intent.to,
                 "value": intent.value,
@@ -291,6 +289,15 @@ class Sender:
             raise  # the node refuses it
         except Exception:  # noqa: BLE001 - whatever went wrong, it may have arrived: watching finds out
             pass
+
+    async def _chain_id(self) -> int:
+        """The chain that the nodes have proven to serve; asked for once, where nobody said which it has to be."""
+        proven = self._rpc.proven_chain
+        if proven is not None:
+            return proven
+        if self._told_chain is None:
+            self._told_chain = await self._eth.chain_id()
+        return self._told_chain
 
     async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
         try:

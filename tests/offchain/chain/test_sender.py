@@ -13,7 +13,7 @@ from web3.providers.async_base import AsyncBaseProvider
 from web3.types import RPCEndpoint, RPCResponse
 
 from devnet.anvil import Anvil
-from leasehold.chain import LocalSigner, Rpc, Sender
+from leasehold.chain import Deployment, LocalSigner, Rpc, Sender
 from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import (
     ChainError,
@@ -498,3 +498,20 @@ async def test_an_answer_nested_too_deep_is_none() -> None:
 
     with pytest.raises(RpcUnavailable, match="RecursionError"):
         await Rpc([AsyncWeb3(Deep())], patience=0).call("eth_chainId")
+
+
+async def test_it_is_signed_for_the_chain_that_was_proven(anvil: Anvil) -> None:
+    """A node that proves one chain and then says another number would have it signed for that one."""
+
+    class Turncoat(Rpc):
+        async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+            found = await super().call(method, params, **options)
+            return "0x1" if method == "eth_chainId" else found
+
+    genesis = anvil.request("eth_getBlockByNumber", "0x0", False)["hash"]
+    deployment = Deployment(anvil.chain_id, genesis, *[SINK] * 4, 0, "USD", 6)
+    async with Turncoat([anvil.url]) as rpc:
+        await rpc.check_chain(deployment)
+        receipt = await sender_of(anvil, rpc, Steps(anvil.mine), timeout=60).send(SINK, value=7)
+    mined = anvil.request("eth_getTransactionByHash", receipt.tx_hash)
+    assert int(mined["chainId"], 16) == anvil.chain_id
