@@ -131,6 +131,11 @@ class Rpc:
         return tuple(endpoint.url for endpoint in self._endpoints)
 
     @property
+    def proven_chain(self) -> int | None:
+        """The id of the chain that `check_chain` has named, which every node proves to serve; None before."""
+        return self._expected[0] if self._expected else None
+
+    @property
     def w3(self) -> "AsyncWeb3[Any]":
         """web3.py over these nodes: it fails over, and its answers are checked, as everything here. Made once."""
         if self._w3 is None:

@@ -40,7 +40,6 @@ from leasehold.errors import (
     TransactionCancelled,
     TransactionFailed,
     TransactionTimeout,
-    WrongChain,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ _NO_FUNDS = ("insufficient funds",)
 _LOOKS = 3  # for a transaction whose nonce is said to be used up, before it is taken for another's
 _QUIET = 3.0  # seconds after which it is said what is waited for
 _SEARCHED = 600  # blocks that are looked through for who took a nonce
+_RIVALS = 8  # times that another may take a call's nonce: a node that says so for ever would collect payments
 
 
 class _NonceTaken(Exception):
@@ -94,6 +94,14 @@ class _Intent:
     data: bytes
     value: int
     gas: int
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """How long a call may take, and how often it may yet be signed for another nonce."""
+
+    deadline: float
+    rivals: int = _RIVALS
 
 
 class Sends(Protocol):
@@ -153,7 +161,7 @@ class Sender:
         self._random = random
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
-        self._chain_id: int | None = None
+        self._told_chain: int | None = None
         self._opened: Eth | None = None
 
     @property
@@ -184,13 +192,13 @@ class Sender:
         if not is_address(to):
             raise ChainError(f"`{to}` is not an address", "it has 40 hex digits after 0x.")
         to = to_checksum_address(to)
-        deadline = self._clock() + self._timeout
+        bounds = _Bounds(self._clock() + self._timeout)
         while True:
             gas = await self._estimate(to, data, value) + self._random(_GAS_SALT)
             intent = _Intent(to, data, value, gas)
-            flight = await self._launch(intent)
+            flight = await self._launch(intent, bounds)
             try:
-                raw = await self._watch(flight, intent, deadline)
+                raw = await self._watch(flight, intent, bounds)
             except _NonceTaken:
                 continue
             finally:
@@ -207,7 +215,10 @@ class Sender:
             raise await self._explained(error, 0) from error
         return used * _GAS_MARGIN_PERCENT // 100 + _GAS_SPARE
 
-    async def _launch(self, intent: _Intent) -> _Flight:
+    async def _launch(self, intent: _Intent, bounds: _Bounds) -> _Flight:
+        """Broadcasts for a nonce that is free. One that a node says is taken, and does not count as taken, is watched:
+        whoever has the bytes could have them mined after all, and signed for the next nonce they would pay twice.
+        """
         fees, taken = (await self._eth.fees()).capped(self._most(intent)), -1
         async with self._lock:
             while True:
@@ -215,43 +226,57 @@ class Sender:
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
                 flight = _Flight(nonce, fees, self._clock(), await self._eth.block_number())
                 try:
-                    await self._broadcast(flight, intent)
+                    await self._broadcast(flight, intent, fees)
                 except _NonceTaken as error:
                     more = fees.doubled().capped(self._most(intent))
-                    if self._overtakes and isinstance(error, _OffersLess) and more.max_fee > fees.max_fee:
+                    in_time = self._clock() < bounds.deadline
+                    outbids = (
+                        self._overtakes and isinstance(error, _OffersLess) and more.max_fee > fees.max_fee
+                    )
+                    if in_time and outbids:
                         fees = more
-                    else:
-                        taken = nonce
-                    continue
+                        continue
+                    following = await self._following(flight, error)
+                    if in_time and following is not None and bounds.rivals:
+                        taken, bounds.rivals = following - 1, bounds.rivals - 1
+                        continue
                 self._in_flight.add(nonce)
                 return flight
+
+    async def _following(self, flight: _Flight, error: _NonceTaken) -> int | None:
+        """The account's next nonce, where that shows that the flight's is another's; None where nothing does."""
+        try:
+            count = await self._eth.transaction_count(
+                "pending" if isinstance(error, _OffersLess) else "latest"
+            )
+        except ChainError:
+            return None
+        return count if count > flight.nonce else None
 
     def _most(self, intent: _Intent) -> int:
         """Wei per gas that is never exceeded."""
         return min(self._max_fee, self._overtakes // intent.gas) if self._overtakes else self._max_fee
 
-    async def _broadcast(self, flight: _Flight, intent: _Intent) -> None:
+    async def _broadcast(self, flight: _Flight, intent: _Intent, fees: Fees) -> None:
         """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
-        if self._chain_id is None:
-            self._chain_id = await self._eth.chain_id()
         raw = await self._signer.sign_transaction(
             {
                 "type": 2,
-                "chainId": self._chain_id,
+                "chainId": await self._chain_id(),
                 "nonce": flight.nonce,
                 "to": intent.to,
                 "value": intent.value,
                 "data": "0x" + intent.data.hex(),
                 "gas": intent.gas,
-                "maxFeePerGas": flight.fees.max_fee,
-                "maxPriorityFeePerGas": flight.fees.tip,
+                "maxFeePerGas": fees.max_fee,
+                "maxPriorityFeePerGas": fees.tip,
             }
         )
         first = not flight.hashes
-        flight.last = raw
+        flight.last, flight.fees = raw, fees
         flight.hashes.append("0x" + keccak(raw).hex())
         try:
-            await self._push(raw, intent, flight.fees)
+            await self._push(raw, intent, fees)
         except _OffersLess:
             if first:
                 raise
@@ -260,8 +285,19 @@ class Sender:
             if first and not await self._may_be_ours(flight):
                 raise
             # One of our own was mined meanwhile, or another process's: watching finds out which.
-        except RpcUnavailable:
+        except (RpcError, ContractError, GasFundsLow):
+            raise  # the node refuses it
+        except Exception:  # noqa: BLE001 - whatever went wrong, it may have arrived: watching finds out
             pass
+
+    async def _chain_id(self) -> int:
+        """The chain that the nodes have proven to serve; asked for once, where nobody said which it has to be."""
+        proven = self._rpc.proven_chain
+        if proven is not None:
+            return proven
+        if self._told_chain is None:
+            self._told_chain = await self._eth.chain_id()
+        return self._told_chain
 
     async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
         try:
@@ -284,19 +320,25 @@ class Sender:
     # ------------------------------------------------------------------------------------------- after
     # sending
 
-    async def _watch(self, flight: _Flight, intent: _Intent, deadline: float) -> Mapping[str, Any]:
-        """The raw receipt of whichever of the flight's transactions is mined and deep enough."""
+    async def _watch(self, flight: _Flight, intent: _Intent, bounds: _Bounds) -> Mapping[str, Any]:
+        """The raw receipt of whichever of the flight's transactions is mined and deep enough.
+
+        Raises _NonceTaken, TransactionCancelled or TransactionTimeout, and nothing else: what was sent may be mined
+        whatever fails here, and any other error would read as if nothing had been sent.
+        """
         bump_at = self._clock() + self._bump_after
         lost_since: float | None = None
-        count = flight.nonce
+        trouble: Exception | None
+        count, trouble = flight.nonce, None
         while True:
             try:
+                self._say(flight, count)
                 count, raw = await self._look(flight)
                 if raw is None and count > flight.nonce:
                     # Nodes behind one address may disagree: believe it when they have said so for a while.
                     lost_since = self._clock() if lost_since is None else lost_since
                     if self._clock() - lost_since >= self._lost_after and not await self._known(flight):
-                        return await self._instead(flight, intent)
+                        return await self._instead(flight, intent, bounds)
                 else:
                     lost_since = None
                     if raw is not None:
@@ -307,12 +349,13 @@ class Sender:
                         await self._replace(flight, intent)
                     else:
                         await self._keep_alive(flight, intent)
-            except (RpcUnavailable, RpcError, WrongChain, GasFundsLow):
-                pass  # what was sent may be mined all the same: keep looking
-            if self._clock() >= deadline:
+            except (_NonceTaken, TransactionCancelled):
+                raise
+            except Exception as error:  # noqa: BLE001 - of a node, a signer, a middleware: keep looking
+                trouble = error
+            if self._clock() >= bounds.deadline:
                 ahead = count if count < flight.nonce else None
-                raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead)
-            self._say(flight, count)
+                raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead) from trouble
             await self._sleep(self._poll)
 
     def _say(self, flight: _Flight, count: int) -> None:
@@ -328,7 +371,7 @@ class Sender:
             )
         self._report(said)
 
-    async def _instead(self, flight: _Flight, intent: _Intent) -> Mapping[str, Any]:
+    async def _instead(self, flight: _Flight, intent: _Intent, bounds: _Bounds) -> Mapping[str, Any]:
         """What was mined with the flight's nonce: the receipt, if it is the same call sent at another price.
 
         Raises _NonceTaken for another program's transaction, TransactionCancelled for one that does nothing.
@@ -348,6 +391,9 @@ class Sender:
             return receipt
         if to.lower() == self.address.lower() and data == "0x":
             raise TransactionCancelled(flight.hashes[-1], flight.nonce, other["hash"])
+        if not bounds.rivals:
+            raise RpcUnavailable((f"nonces of {_RIVALS + 1} attempts are said to be another's",))
+        bounds.rivals -= 1
         raise _NonceTaken
 
     async def _mined_with(self, flight: _Flight) -> Mapping[str, Any] | None:
@@ -373,7 +419,7 @@ class Sender:
             try:
                 if await self._known(flight):
                     return True
-            except (RpcUnavailable, RpcError):
+            except ChainError:
                 return True
             await self._sleep(self._poll)
         return False
@@ -399,8 +445,7 @@ class Sender:
         if fees.max_fee <= flight.fees.max_fee:
             await self._keep_alive(flight, intent)
             return
-        flight.fees = fees
-        await self._broadcast(flight, intent)
+        await self._broadcast(flight, intent, fees)
 
     async def _landed(self, raw: Mapping[str, Any], intent: _Intent) -> Receipt:
         receipt = receipt_of(raw)
@@ -410,6 +455,8 @@ class Sender:
             await self._eth.replay(intent.to, intent.data, receipt.block_number)
         except ContractError as error:
             raise error from TransactionFailed(receipt.tx_hash)
+        except Exception as error:  # the reason cannot be had
+            raise TransactionFailed(receipt.tx_hash) from error
         raise TransactionFailed(receipt.tx_hash)
 
 

@@ -90,6 +90,9 @@ def _transaction_of(raw: Any) -> dict[str, Any]:
     _matched(_HASH, found.get("hash"), "a transaction's hash")
     _matched(_ADDRESS, found.get("from"), "a transaction's sender")
     _matched(_QUANTITY, found.get("nonce"), "a transaction's nonce")
+    for name, pattern in (("to", _ADDRESS), ("value", _QUANTITY), ("input", _DATA), ("data", _DATA)):
+        if found.get(name) is not None:
+            _matched(pattern, found[name], f"a transaction's {name}")
     return found
 
 

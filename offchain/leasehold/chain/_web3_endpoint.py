@@ -28,7 +28,7 @@ from leasehold.chain._http_endpoint import seconds_of
 from leasehold.chain._web3_terms import answered_error, plain
 from leasehold.errors import ChainError
 
-_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What web3.py and its own middleware raise over an answer that is none."""
 _NO_ANSWER = (Web3Exception, ClientError, WebSocketException, OSError, *_UNREADABLE)
 

@@ -54,5 +54,5 @@ def our_errors(method: str) -> Iterator[None]:
         yield
     except Web3Exception as error:
         raise in_our_terms(error, method) from error
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise RpcUnavailable((f"an answer that web3.py cannot read ({error})",)) from error

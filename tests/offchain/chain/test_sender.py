@@ -1,14 +1,20 @@
 """Sending against a real chain whose mining the test holds in its hand."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from hexbytes import HexBytes
 from web3 import AsyncHTTPProvider, AsyncWeb3
+from web3.providers.async_base import AsyncBaseProvider
+from web3.types import RPCEndpoint, RPCResponse
 
 from devnet.anvil import Anvil
-from leasehold.chain import LocalSigner, Rpc, Sender
+from leasehold.chain import Deployment, LocalSigner, Rpc, Sender
+from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import (
     ChainError,
     GasFundsLow,
@@ -18,6 +24,7 @@ from leasehold.errors import (
     TransactionFailed,
     TransactionTimeout,
     UnknownRevert,
+    WalletError,
 )
 
 SINK = "0x00000000000000000000000000000000000F1001"
@@ -349,3 +356,162 @@ async def test_what_may_be_its_own_is_not_sent_again(anvil: Anvil, answers: list
     async with Forgetful(anvil.url, *answers) as rpc:
         await sender_of(anvil, rpc, Steps(*[anvil.mine] * 20), 3).send(anvil.accounts[4].address, b"", 1)
     assert int(anvil.request("eth_getTransactionCount", account, "latest"), 16) == before + 1
+
+
+class Hoarder(Rpc):
+    """A node that keeps what it is sent, denies it, and says that its nonce is another's; it may count so, too."""
+
+    def __init__(self, url: str, words: str, *, counts: bool = False, shows: bool = False) -> None:
+        super().__init__([url])
+        self._words, self._counts, self._shows = words, counts, shows
+        self.nonces: list[int] = []
+
+    async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+        if method == "eth_sendRawTransaction":
+            self.nonces.append(int(TypedTransaction.from_bytes(HexBytes(params[0])).as_dict()["nonce"]))
+            if self._words:
+                raise RpcError(-32_000, self._words)
+            return "0x" + "00" * 32
+        if method == "eth_getTransactionCount" and self._counts:
+            return hex(len(self.nonces))
+        found = await super().call(method, params, **options)
+        if method == "eth_getBlockByNumber" and self._shows and self.nonces:
+            rival = {"hash": "0x" + "11" * 32, "from": ACCOUNT, "to": SINK, "value": "0x1", "input": "0x"}
+            return {**found, "transactions": [{**rival, "nonce": hex(self.nonces[-1])}]}
+        return found
+
+
+ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # the development chain's first
+TOO_LOW, UNDERPRICED = "nonce too low", "replacement transaction underpriced"
+
+
+@pytest.mark.parametrize("words", [TOO_LOW, UNDERPRICED])
+async def test_a_nonce_that_is_not_counted_as_taken_is_not_skipped(anvil: Anvil, words: str) -> None:
+    """Signed for one nonce after the other, a call is paid as often as its node likes."""
+    async with Hoarder(anvil.url, words) as rpc:
+        with pytest.raises(TransactionTimeout):
+            await sender_of(anvil, rpc, Steps(), timeout=60).send(SINK, value=7)
+    assert set(rpc.nonces) == {0}
+
+
+@pytest.mark.parametrize(
+    ("words", "shows"),
+    [(TOO_LOW, False), (UNDERPRICED, False), ("", True)],
+    ids=["low", "less", "in a block"],
+)
+async def test_a_call_is_signed_for_few_nonces_whatever_is_said(
+    anvil: Anvil, words: str, shows: bool
+) -> None:
+    async with Hoarder(anvil.url, words, counts=True, shows=shows) as rpc:
+        with pytest.raises(TransactionTimeout):
+            await sender_of(anvil, rpc, Steps(), timeout=300).send(SINK, value=7)
+    assert 1 < len(set(rpc.nonces)) <= 9
+
+
+class Fickle(Rpc):
+    """A node whose answers to a method are another's, once a transaction is on its way; an error is raised."""
+
+    def __init__(self, node: Any, method: str, answer: object) -> None:
+        super().__init__([node])
+        self._method, self._answer = method, answer
+        self.sent = 0
+
+    async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+        if method == self._method and self.sent:
+            if isinstance(self._answer, Exception):
+                raise self._answer
+            return self._answer
+        found = await super().call(method, params, **options)
+        self.sent += method == "eth_sendRawTransaction"
+        return found
+
+
+@pytest.mark.parametrize(
+    "error",
+    [UnknownRevert("0x"), RecursionError("too deep"), ZeroDivisionError("a middleware's")],
+    ids=["a revert", "nested too deep", "a bug"],
+)
+async def test_what_was_sent_is_watched_whatever_its_receipt_raises(anvil: Anvil, error: Exception) -> None:
+    """Any other error than that it was not mined in time would be read as that nothing was sent."""
+    async with Fickle(anvil.url, "eth_getTransactionReceipt", error) as rpc:
+        with pytest.raises(TransactionTimeout) as caught:
+            await sender_of(anvil, rpc, Steps(), timeout=30).send(SINK, value=7)
+    assert caught.value.__cause__ is not None
+
+
+async def test_a_push_that_fails_in_an_unknown_way_may_have_arrived(anvil: Anvil) -> None:
+    class Lost(Rpc):
+        async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+            found = await super().call(method, params, **options)
+            if method == "eth_sendRawTransaction":
+                raise ZeroDivisionError("after it was handed over")
+            return found
+
+    async with Lost([anvil.url]) as rpc:
+        assert (await sender_of(anvil, rpc, Steps(anvil.mine)).send(SINK, value=7)).status == 1
+        assert await rpc.balance(SINK) == 7
+
+
+async def test_a_signer_that_fails_to_bump_leaves_it_watched(anvil: Anvil, rpc: Rpc) -> None:
+    class Once(RecordingSigner):
+        async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
+            if self.fees:
+                self.fees.append(int(transaction["maxFeePerGas"]))
+                raise WalletError("The wallet is locked", "unlock it.")
+            return await super().sign_transaction(transaction)
+
+    def outprice() -> None:
+        anvil.request("anvil_setNextBlockBaseFeePerGas", hex(10**10))
+        anvil.mine()
+
+    steps, signer = Steps(outprice, *[None] * 12, anvil.mine), Once(anvil.accounts[0].key)
+    sender = Sender(rpc, signer, poll=1, clock=steps.clock, sleep=steps, bump_after=5, timeout=60)
+    with pytest.raises(TransactionTimeout) as caught:
+        await sender.send(SINK, value=7)
+    assert len(signer.fees) > 1
+    assert len(set(signer.fees[1:])) < len(signer.fees[1:])  # what nobody signed for is not bumped further
+    assert caught.value.tx_hash
+
+
+@pytest.mark.parametrize("odd", [{"value": 0.5}, {"to": 7}, {"input": "0xz"}])
+def test_a_blocks_transaction_is_what_it_is_compared_by(odd: dict[str, object]) -> None:
+    hashes = dict.fromkeys(("hash", "parentHash"), "0x" + "11" * 32)
+    sound = {
+        "hash": "0x" + "22" * 32,
+        "from": ACCOUNT,
+        "nonce": "0x0",
+        "to": None,
+        "value": "0x1",
+        "input": "0x",
+    }
+    block = {**hashes, "number": "0x5", "timestamp": "0x1", "transactions": [sound]}
+    assert checked("eth_getBlockByNumber", ["0x5", True], block)
+    with pytest.raises(Misshapen):
+        checked("eth_getBlockByNumber", ["0x5", True], {**block, "transactions": [{**sound, **odd}]})
+
+
+async def test_an_answer_nested_too_deep_is_none() -> None:
+    class Deep(AsyncBaseProvider):
+        async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
+            answer: RPCResponse = json.loads("[" * 100_000)
+            return answer
+
+    with pytest.raises(RpcUnavailable, match="RecursionError"):
+        await Rpc([AsyncWeb3(Deep())], patience=0).call("eth_chainId")
+
+
+async def test_it_is_signed_for_the_chain_that_was_proven(anvil: Anvil) -> None:
+    """A node that proves one chain and then says another number would have it signed for that one."""
+
+    class Turncoat(Rpc):
+        async def call(self, method: str, params: Any = (), **options: Any) -> Any:
+            found = await super().call(method, params, **options)
+            return "0x1" if method == "eth_chainId" else found
+
+    genesis = anvil.request("eth_getBlockByNumber", "0x0", False)["hash"]
+    deployment = Deployment(anvil.chain_id, genesis, *[SINK] * 4, 0, "USD", 6)
+    async with Turncoat([anvil.url]) as rpc:
+        await rpc.check_chain(deployment)
+        receipt = await sender_of(anvil, rpc, Steps(anvil.mine), timeout=60).send(SINK, value=7)
+    mined = anvil.request("eth_getTransactionByHash", receipt.tx_hash)
+    assert int(mined["chainId"], 16) == anvil.chain_id
