@@ -25,7 +25,8 @@ from devnet.transcript import Cue
 ROWS, COLUMNS = 50, 118
 _MARK = "\x1e"
 _PROMPT = re.compile(f"{_MARK}(\\d+){_MARK}$")
-_SHELL = ("setsid", "--ctty", "--wait")
+# Who runs the tests in the background, or past a hang-up, ignores what a terminal sends; and children inherit that.
+_SHELL = ("env", "--default-signal=INT,QUIT,HUP,TERM", "setsid", "--ctty", "--wait")
 _BASH = ("bash", "--noprofile", "--norc", "--noediting", "-i")
 
 

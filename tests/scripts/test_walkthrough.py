@@ -20,6 +20,15 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
 @pytest.fixture
+def in_the_background() -> Iterator[None]:
+    """As whoever runs the tests with `nohup … &`: what a terminal sends is ignored, and children inherit that."""
+    were = {kind: signal.signal(kind, signal.SIG_IGN) for kind in (signal.SIGINT, signal.SIGHUP)}
+    yield
+    for kind, handler in were.items():
+        signal.signal(kind, handler)
+
+
+@pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     with Terminal(ENVIRONMENT, tmp_path, tmp_path / "typed") as made:
         yield made
@@ -45,8 +54,9 @@ def test_it_is_a_terminal_with_somebody_at_it(terminal: Terminal) -> None:
     assert terminal.run(hidden, [Cue("Password: ", "secret\n", hidden=True)]) == (0, "Password: \nsecret\n")
 
 
+@pytest.mark.usefixtures("in_the_background")
 def test_ctrl_c_ends_what_runs_and_not_the_shell(terminal: Terminal) -> None:
-    code, said = terminal.run("echo runs; sleep 1d", [Cue("runs\n", "\x03")])
+    code, said = terminal.run("sh -c 'echo runs; sleep 1d'", [Cue("runs\n", "\x03")])
     assert (code, said) == (128 + signal.SIGINT, "runs\n^C\n")
     assert terminal.run("echo on") == (0, "on\n")
 
@@ -58,6 +68,7 @@ def test_what_does_not_come_is_told(terminal: Terminal) -> None:
         terminal.run("exit")
 
 
+@pytest.mark.usefixtures("in_the_background")
 def test_a_terminal_ends_with_what_runs_at_it(tmp_path: Path) -> None:
     with Terminal(ENVIRONMENT, tmp_path, tmp_path / "typed") as terminal:
         _, said = terminal.run("sleep 1d & echo pid $!")
