@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from eth_account import Account
+from eth_account.messages import encode_typed_data
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
-from eth_utils.address import is_checksum_address, to_checksum_address
+from eth_utils.address import is_checksum_address
 from hexbytes import HexBytes
 from web3 import AsyncWeb3
 from web3.middleware import async_combine_middleware
@@ -20,7 +21,9 @@ from leasehold.chain._signer import TypedData
 from leasehold.chain._web3_terms import our_errors, plain
 from leasehold.errors import ChainError, WalletError
 
-_BOUND = ("chainId", "nonce", "value", "data")  # what a signature must be for, beside the one who gets it
+_BOUND = ("type", "chainId", "nonce", "to", "value", "data", "gas", "maxFeePerGas", "maxPriorityFeePerGas")
+"""What a signature must be for, and an access list that is empty."""
+_SIGNATURE = 65  # bytes
 
 
 class Web3Signer:
@@ -56,9 +59,7 @@ class Web3Signer:
         if answer.get("error") is not None or not isinstance(answer.get("result"), str | dict):
             raise self._refusal(answer.get("error"))
         result = answer["result"]
-        raw = HexBytes(result["raw"] if isinstance(result, dict) else result)
-        self._check(raw, transaction)
-        return bytes(raw)
+        return self._checked(result.get("raw") if isinstance(result, dict) else result, transaction)
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         """As `Signer`: the node signs, since web3.py has no middleware for it. Raises WalletError where it does not."""
@@ -71,7 +72,16 @@ class Web3Signer:
                 f"The node signs no words for {self._account} ({error})",
                 "hand in the account itself as the wallet.",
             ) from error
-        return bytes(HexBytes(signature))
+        try:
+            signer = Account.recover_message(
+                encode_typed_data(full_message=dict(message)), signature=signature
+            )
+            signed = bytes(HexBytes(signature))
+        except Exception as error:  # as in `_checked`
+            raise self._altered() from error
+        if signer != self._account or len(signed) != _SIGNATURE:
+            raise self._altered()
+        return signed
 
     async def _signed(self, method: RPCEndpoint, params: Any) -> RPCResponse:
         """Stands where the provider would: what comes down signed goes up again, and the rest to the node."""
@@ -88,16 +98,17 @@ class Web3Signer:
             "hand in the account itself as the wallet.",
         )
 
-    def _check(self, raw: HexBytes, wish: Mapping[str, int | str | bytes]) -> None:
+    def _checked(self, raw: Any, wish: Mapping[str, int | str | bytes]) -> bytes:
+        """The bytes, if they are what was to be signed to the last field. Raises WalletError."""
         try:
-            signed = TypedTransaction.from_bytes(raw).as_dict()
-            sender = Account.recover_transaction(raw)
-        except (ValueError, TypeError) as error:
+            signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+            sender = Account.recover_transaction(HexBytes(raw))
+            same = all(HexBytes(signed[name]) == HexBytes(wish[name]) for name in _BOUND)
+        except Exception as error:  # eth-account, rlp and eth-keys raise each their own over such bytes
             raise self._altered() from error
-        same = all(HexBytes(signed[name]) == HexBytes(wish[name]) for name in _BOUND)
-        receiver = to_checksum_address(signed["to"]) == to_checksum_address(str(wish["to"]))
-        if not (same and receiver and sender == self._account):
+        if not same or signed["accessList"] or sender != self._account:
             raise self._altered()
+        return bytes(HexBytes(raw))
 
     def _altered(self) -> WalletError:
         return WalletError(

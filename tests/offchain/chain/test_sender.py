@@ -6,14 +6,16 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
+from eth_account import Account
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from eth_utils.address import to_checksum_address
 from hexbytes import HexBytes
 from web3 import AsyncHTTPProvider, AsyncWeb3
 from web3.providers.async_base import AsyncBaseProvider
 from web3.types import RPCEndpoint, RPCResponse
 
 from devnet.anvil import Anvil
-from leasehold.chain import Deployment, LocalSigner, Rpc, Sender
+from leasehold.chain import Deployment, LocalSigner, Rpc, Sender, Web3Signer
 from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import (
     ChainError,
@@ -515,3 +517,78 @@ async def test_it_is_signed_for_the_chain_that_was_proven(anvil: Anvil) -> None:
         receipt = await sender_of(anvil, rpc, Steps(anvil.mine), timeout=60).send(SINK, value=7)
     mined = anvil.request("eth_getTransactionByHash", receipt.tx_hash)
     assert int(mined["chainId"], 16) == anvil.chain_id
+
+
+class Signing(AsyncBaseProvider):
+    """A node that signs something else than it is asked for, or what is no signature."""
+
+    def __init__(self, key: str, **other: Any) -> None:
+        super().__init__()
+        self._account, self._other = Account.from_key(key), other
+
+    async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
+        return {"jsonrpc": "2.0", "id": 1, "result": self._answer(params)}
+
+    def _answer(self, params: Any) -> Any:
+        if "answer" in self._other:
+            return self._other["answer"]
+        wish = {name: value for name, value in params[0].items() if name != "from"}
+        signed = self._account.sign_transaction({**wish, **self._other})
+        return {"raw": "0x" + bytes(signed.raw_transaction).hex(), "tx": {}}
+
+
+def signing(anvil: Anvil, **other: Any) -> Web3Signer:
+    own = AsyncWeb3(Signing(anvil.accounts[0].key, **other))
+    own.middleware_onion.clear()
+    own.eth.default_account = anvil.accounts[0].address  # type: ignore[assignment]
+    return Web3Signer(own)
+
+
+WISH: dict[str, int | str | bytes] = {
+    "type": 2,
+    "chainId": 31_337,
+    "nonce": 1,
+    "to": to_checksum_address(SINK),
+    "value": 7,
+    "data": "0x01",
+    "gas": 60_000,
+    "maxFeePerGas": 10**9,
+    "maxPriorityFeePerGas": 10**8,
+}
+LISTED = [{"address": to_checksum_address(SINK), "storageKeys": ["0x" + "00" * 32]}]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"gas": 30_000_000},
+        {"maxFeePerGas": 10**18},
+        {"maxPriorityFeePerGas": 10**9},
+        {"accessList": LISTED},
+        {"nonce": 2},
+        {"to": ""},
+        *({"answer": bad} for bad in ("zz", "0x", "0x02c0", "0x02ff", {"tx": 1}, {"raw": 5})),
+    ],
+    ids=str,
+)
+async def test_what_a_node_signs_is_what_it_was_asked_for(anvil: Anvil, other: dict[str, Any]) -> None:
+    with pytest.raises(WalletError, match="is not what was to be sent"):
+        await signing(anvil, **other).sign_transaction(WISH)
+    assert await signing(anvil).sign_transaction(WISH)
+
+
+async def test_typed_words_are_signed_by_the_account(anvil: Anvil) -> None:
+    words = {
+        "types": {
+            "EIP712Domain": [{"name": "name", "type": "string"}],
+            "Word": [{"name": "it", "type": "string"}],
+        },
+        "primaryType": "Word",
+        "domain": {"name": "words"},
+        "message": {"it": "yes"},
+    }
+    mine, others = [await LocalSigner(anvil.accounts[n].key).sign_typed_data(words) for n in range(2)]
+    assert await signing(anvil, answer="0x" + mine.hex()).sign_typed_data(words) == mine
+    for bad in ("0x" + others.hex(), "zz", "0x", 5, None):
+        with pytest.raises(WalletError):
+            await signing(anvil, answer=bad).sign_typed_data(words)
