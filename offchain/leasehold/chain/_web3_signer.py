@@ -4,8 +4,9 @@ Neither sends here: what is signed is taken before it leaves, so that a `Sender`
 node does and can send the same bytes again.
 """
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from eth_account import Account
@@ -24,17 +25,21 @@ from leasehold.errors import ChainError, WalletError
 _BOUND = ("type", "chainId", "nonce", "to", "value", "data", "gas", "maxFeePerGas", "maxPriorityFeePerGas")
 """What a signature must be for, and an access list that is empty."""
 _SIGNATURE = 65  # bytes
+_PATIENCE = 300.0  # seconds: there may be a person who has to agree
 
 
 class Web3Signer:
-    """w3: its `eth.default_account` is the wallet. Raises WalletError where it has none."""
+    """w3: its `eth.default_account` is the wallet. patience: seconds for a signature, since others wait meanwhile.
+    Raises WalletError where it has no account.
+    """
 
-    def __init__(self, w3: "AsyncWeb3[Any]") -> None:
+    def __init__(self, w3: "AsyncWeb3[Any]", *, patience: float = _PATIENCE) -> None:
         account = w3.eth.default_account
         if not is_checksum_address(account):
             raise WalletError("The web3 client has no default account", "set `w3.eth.default_account`.")
         self._w3 = w3
         self._account = str(account)
+        self._patience = patience
 
     def __repr__(self) -> str:
         return f"Web3Signer({self.address})"
@@ -51,9 +56,8 @@ class Web3Signer:
         sign = await async_combine_middleware(w3.middleware_onion.as_tuple_of_middleware(), w3, self._signed)
         try:
             with our_errors("eth_signTransaction"):
-                answer = plain(
-                    await sign(RPCEndpoint("eth_sendTransaction"), [{**wish, "from": self._account}])
-                )
+                asked = sign(RPCEndpoint("eth_sendTransaction"), [{**wish, "from": self._account}])
+                answer = plain(await self._in_time(asked))
         except ChainError as error:
             raise self._refusal(error) from error
         if answer.get("error") is not None or not isinstance(answer.get("result"), str | dict):
@@ -66,7 +70,8 @@ class Web3Signer:
         params = [self._account, json.dumps(message, default=_written)]
         try:
             with our_errors("eth_signTypedData_v4"):
-                signature = await self._w3.manager.coro_request(RPCEndpoint("eth_signTypedData_v4"), params)
+                asked = self._w3.manager.coro_request(RPCEndpoint("eth_signTypedData_v4"), params)
+                signature = await self._in_time(asked)
         except ChainError as error:
             raise WalletError(
                 f"The node signs no words for {self._account} ({error})",
@@ -82,6 +87,16 @@ class Web3Signer:
         if signer != self._account or len(signed) != _SIGNATURE:
             raise self._altered()
         return signed
+
+    async def _in_time(self, asked: Coroutine[Any, Any, Any]) -> Any:
+        """Nothing is lost by not waiting: what is signed later is sent by nobody."""
+        try:
+            return await asyncio.wait_for(asked, self._patience)
+        except TimeoutError as error:
+            raise WalletError(
+                f"Nobody has signed for {self._account} within {self._patience:g} seconds",
+                "look at the node or the middleware that has the key.",
+            ) from error
 
     async def _signed(self, method: RPCEndpoint, params: Any) -> RPCResponse:
         """Stands where the provider would: what comes down signed goes up again, and the rest to the node."""

@@ -577,18 +577,38 @@ async def test_what_a_node_signs_is_what_it_was_asked_for(anvil: Anvil, other: d
     assert await signing(anvil).sign_transaction(WISH)
 
 
+WORDS: dict[str, Any] = {
+    "types": {
+        "EIP712Domain": [{"name": "name", "type": "string"}],
+        "Word": [{"name": "it", "type": "string"}],
+    },
+    "primaryType": "Word",
+    "domain": {"name": "words"},
+    "message": {"it": "yes"},
+}
+
+
+class Silent(AsyncBaseProvider):
+    """A node that has the key and never answers."""
+
+    async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
+        return await asyncio.get_running_loop().create_future()
+
+
+async def test_a_signer_that_never_answers_is_not_waited_for_for_ever(anvil: Anvil) -> None:
+    """It is asked while no other send may take a nonce."""
+    own = AsyncWeb3(Silent())
+    own.eth.default_account = anvil.accounts[0].address  # type: ignore[assignment]
+    signer = Web3Signer(own, patience=0)
+    with pytest.raises(WalletError, match="Nobody has signed"):
+        await signer.sign_transaction(WISH)
+    with pytest.raises(WalletError, match="Nobody has signed"):
+        await signer.sign_typed_data(WORDS)
+
+
 async def test_typed_words_are_signed_by_the_account(anvil: Anvil) -> None:
-    words = {
-        "types": {
-            "EIP712Domain": [{"name": "name", "type": "string"}],
-            "Word": [{"name": "it", "type": "string"}],
-        },
-        "primaryType": "Word",
-        "domain": {"name": "words"},
-        "message": {"it": "yes"},
-    }
-    mine, others = [await LocalSigner(anvil.accounts[n].key).sign_typed_data(words) for n in range(2)]
-    assert await signing(anvil, answer="0x" + mine.hex()).sign_typed_data(words) == mine
+    mine, others = [await LocalSigner(anvil.accounts[n].key).sign_typed_data(WORDS) for n in range(2)]
+    assert await signing(anvil, answer="0x" + mine.hex()).sign_typed_data(WORDS) == mine
     for bad in ("0x" + others.hex(), "zz", "0x", 5, None):
         with pytest.raises(WalletError):
-            await signing(anvil, answer=bad).sign_typed_data(words)
+            await signing(anvil, answer=bad).sign_typed_data(WORDS)
