@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from devnet import images
 from devnet.desk import ROOT, Desk
+from devnet.engine import Engine
 from devnet.nursery import Nursery
 from devnet.site import Site, make_site
 from devnet.walkthrough import Walkthrough
@@ -29,6 +32,15 @@ def alone(world: World) -> Iterator[Site]:
     """The only machine of its pool, which sells parts of itself, and time that can be taken back."""
     with another_chain(world) as chain, make_site(chain, "--spot-price", "1.2", tick_seconds=0.5) as site:
         yield site
+
+
+@contextlib.contextmanager
+def another_machine(world: World) -> Iterator[Site]:
+    """Another provider's, with an engine of its own."""
+    with Engine() as engine:
+        images.load(engine.url, images.tiny())
+        with make_site(world, engine=engine, tick_seconds=0.5) as site:
+            yield site
 
 
 @pytest.fixture
@@ -57,14 +69,23 @@ def test_what_can_happen_to_a_lease(alone: Site, desk: Desk) -> None:
             )
         )
 
-    moments = {"the provider has given notice": notice, "the trial": lambda: alone.world.anvil.advance(601)}
+    def down() -> None:
+        second = undo.enter_context(another_machine(alone.world))
+        alone.rent("--share", "1/8", "--backup", str(second.machine), "--for", "4h")
+        terminals["host"].run("leasehold-agent report --yes")
+
+    moments = {
+        "the provider has given notice": notice,
+        "the trial": lambda: alone.world.anvil.advance(601),
+        "the machine of a lease with a standby is down": down,
+    }
     terminals = {
         "": desk.of(alone.renter),
         "friend": desk.of(friend),
         "host": desk.terminal(alone.host.name, alone.host.environment),
     }
     inside = {"lease": ("", f'leasehold exec {spot} -- sh -c "$(cat {{}})"')}
-    with Walkthrough(terminals, moments, inside) as reader:
+    with Walkthrough(terminals, moments, inside) as reader, contextlib.ExitStack() as undo:
         reader.define(FRIEND=address(friend))
         reader.walk(GUIDES / "changes.md")
 
