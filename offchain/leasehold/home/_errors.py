@@ -4,7 +4,8 @@ SettingsError
 ├── GroupUnknown
 └── NoGroups
 WalletError
-└── NoAgeKey
+├── NoAgeKey
+└── TooBusyToOpen
 """
 
 from __future__ import annotations
@@ -43,3 +44,14 @@ class NoAgeKey(WalletError):
 
     name: str
     folder: str
+
+
+@error_type(
+    "too-busy-to-open",
+    problem="This machine is too busy now to open the age key of wallet `{name}`",
+    advice="the password may be right: try again when it has less to do.",
+)
+class TooBusyToOpen(WalletError):
+    """age measures how fast the machine is at this moment, and refuses what it thinks would take it too long."""
+
+    name: str
