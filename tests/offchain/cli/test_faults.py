@@ -231,7 +231,7 @@ def test_an_appeal_is_ruled_on(leased: Cli, pool: Pool, ruling: str, state: str,
     if state == "upheld":  # tenants have as long as without an appeal to register what they lost
         assert "tenants register what they lost until" in leased("fault", "1").out
         assert "execute it after that" in leased("pool", "execute", "1", "--yes", wallet=OWNER, ok=False).err
-        pool.anvil.advance(2 * DAY)
+        pool.anvil.advance(2 * DAY + 1)
         assert leased("pool", "execute", "1", "--yes", "--json", wallet=OWNER).json["state"] == "executed"
 
 
