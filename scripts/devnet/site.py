@@ -192,7 +192,7 @@ def make_site(world: World, *terms: str, engine: Engine | None = None, **setting
     renter = world.party(f"renter-{number}")
     addresses: dict[str, str] = {}
     for party in (provider, renter):
-        addresses[party.name] = party("wallet", "new", party.name)["address"]
+        addresses[party.name] = party.wallet(party.name)
         world.fund(addresses[party.name], tokens=10_000)
     renter("wallet", "approve", "unlimited", "--yes")
     host = world.host(f"host-{number}", engine, **({"owner": addresses[provider.name]} | settings))

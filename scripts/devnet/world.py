@@ -25,6 +25,7 @@ from devnet.anvil import Anvil
 from devnet.contracts import deploy, deploy_fast
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.light_wallet import light_wallet
 from devnet.nursery import Child, Nursery
 from devnet.patience import patient
 from devnet.place import own
@@ -81,6 +82,10 @@ class Party:
         if done.returncode != 0:
             raise CommandFailed(["leasehold", *command], done.returncode, done.stdout, done.stderr)
         return json.loads(done.stdout) if done.stdout.strip() else None
+
+    def wallet(self, name: str, key: bytes | None = None) -> str:
+        """A wallet of this person's, cheap to open; its address. `key` is its private key, where it is to have one."""
+        return light_wallet(self.home / "keys", name, PASSWORD, key)
 
     def keygen(self, path: Path) -> str:
         """A new SSH key; returns its public half."""

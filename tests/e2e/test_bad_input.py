@@ -262,7 +262,7 @@ def test_a_price_above_the_maximum(site: Site) -> None:
 
 def test_no_allowance_and_no_money(site: Site) -> None:
     party = site.world.party(f"cautious-{site.machine}")
-    account = str(party("wallet", "new", "cautious")["address"])
+    account = party.wallet("cautious")
     site.world.fund(account)
     with nothing_lost(site, account):
         refused(site, party, 9, "2.4 TUSD", "get", arguments=site.rent_arguments())

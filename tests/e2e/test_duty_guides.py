@@ -39,11 +39,7 @@ def desk(nursery: Nursery, tmp_path: Path) -> Desk:
 def somebody(site: Site, name: str, tokens: int = 0, key: str = "") -> Party:
     """Somebody new who has a wallet, with that key where one is given, gas and so many tokens."""
     party = site.world.party(f"{name}-of-{site.renter.name}")
-    given: tuple[str, ...] = ()
-    if key:
-        (party.home / "key").write_text(key)
-        given = ("--key-file", str(party.home / "key"))
-    site.world.fund(str(party("wallet", "new", name, *given)["address"]), tokens=tokens)
+    site.world.fund(party.wallet(name, bytes.fromhex(key.removeprefix("0x")) if key else None), tokens=tokens)
     return party
 
 

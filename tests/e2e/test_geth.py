@@ -118,7 +118,7 @@ def test_what_one_wallet_sends_at_once_happens_once_each(site: Site) -> None:
 
 def test_two_of_two_rent_and_close(site: Site, tmp_path: Path) -> None:
     people = {name: site.world.party(name) for name in ("ada", "grace")}
-    signers = [str(party("wallet", "new", name)["address"]) for name, party in people.items()]
+    signers = [party.wallet(name) for name, party in people.items()]
     for party, each in zip(people.values(), signers, strict=True):
         site.world.fund(each)
         chosen = [part for signer in signers for part in ("--signer", signer)]

@@ -56,7 +56,7 @@ class Lab:
 @pytest.fixture(scope="module")
 def lab(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     people = {name: site.world.party(name) for name in NAMES}
-    addresses = {name: str(party("wallet", "new", name)["address"]) for name, party in people.items()}
+    addresses = {name: party.wallet(name) for name, party in people.items()}
     made = set()
     for name, party in people.items():
         site.world.fund(addresses[name])
@@ -114,7 +114,7 @@ def test_a_signer_is_replaced_under_a_running_lease(site: Site, lab: Lab) -> Non
 
     # Edsger goes and Barbara comes: another address, whose group accepts the lease before the old one gives it away.
     barbara = site.world.party("barbara")
-    comes = str(barbara("wallet", "new", "barbara")["address"])
+    comes = barbara.wallet("barbara")
     lab.people["barbara"] = barbara
     change = ("group", "rotate", "lab", "lab2", "--replace", f"{address(lab.people['edsger'])}={comes}")
     acceptance, rotation = lab.folder / "acceptance.json", lab.folder / "rotation.json"

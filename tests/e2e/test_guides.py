@@ -51,7 +51,7 @@ def desk(nursery: Nursery, tmp_path: Path) -> Desk:
 def somebody(site: Site, name: str, tokens: int = 0) -> Party:
     """Somebody new who has a wallet, gas and so many tokens."""
     party = site.world.party(f"{name}-of-{site.renter.name}")
-    site.world.fund(str(party("wallet", "new", name)["address"]), tokens=tokens)
+    site.world.fund(party.wallet(name), tokens=tokens)
     return party
 
 

@@ -55,7 +55,7 @@ def site(sites: tuple[Site, Site]) -> Site:
 def newcomer(site: Site, name: str) -> tuple[Party, str]:
     """Somebody with a wallet and gas, and no tokens; and the address."""
     party = site.world.party(f"{name}-{next(_numbers)}")
-    address = str(party("wallet", "new", name)["address"])
+    address = party.wallet(name)
     site.world.fund(address)
     return party, address
 

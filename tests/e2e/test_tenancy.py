@@ -54,7 +54,7 @@ def test_a_lease_is_resized_and_given_to_another_while_it_runs(site: Site) -> No
 
     # Somebody else becomes its tenant: the agent serves them and nobody else, and the container goes on.
     heir = site.world.party("heir")
-    address = str(heir("wallet", "new", "heir")["address"])
+    address = heir.wallet("heir")
     site.world.fund(address)
     acceptance = heir.home / "acceptance.json"
     heir("accept-transfer", lease, "--output", str(acceptance), "--yes")
