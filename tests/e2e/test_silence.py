@@ -105,7 +105,10 @@ def ground(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
         site.renter.keygen(key.with_name("stranger"))
         tenant, thief = Tenant(site), Tenant(site)
         lease = a_lease(tenant, program=AT_WORK)
-        thiefs = a_lease(thief, program=AT_THEIR_SERVICE, egress="internet", ssh_keys=[public])
+        # What has ended by its own attack comes back for the next.
+        thiefs = a_lease(
+            thief, program=AT_THEIR_SERVICE, egress="internet", ssh_keys=[public], restart="always"
+        )
         accomplices = [Tenant(site) for _ in range(ACCOMPLICES)]
         thief.deposit(1_000)
         yield Ground(site, tenant, lease, thief, thiefs, accomplices, key, disk)
