@@ -130,11 +130,13 @@ def test_the_agent_lives_on_and_works_again(behind: Behind, name: str) -> None:
     assert behind.alive == before
 
 
-# What an agent asks while it starts stands in lists of three at most.
+# What an agent asks while it starts stands in lists of three at most, and is the state: no logs of many blocks.
 UNMET_AT_A_START = {
     "no lists over three, by HTTP 400",
     "no lists over four, by HTTP 413",
     "no lists over ten",
+    "ranges of ten blocks",
+    "ranges by number of logs",
 }
 
 
