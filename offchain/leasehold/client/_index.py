@@ -104,15 +104,29 @@ class SharedIndex:
             running = asyncio.create_task(index.run(watcher, on_commit))
             waiting = asyncio.create_task(caught_up.wait())
             watching = asyncio.create_task(_given_up(watcher, update))
+            looking = asyncio.create_task(self._stands_at_head(index))
             try:
-                await asyncio.wait((running, waiting, watching), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((running, waiting, watching, looking), return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in (running, waiting, watching):
+                for task in (running, waiting, watching, looking):
                     task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await running
             if watching.done() and not watching.cancelled():
                 raise watching.result()
+            if looking.done() and not looking.cancelled():
+                looking.result()
+
+    async def _stands_at_head(self, index: Indexer) -> None:
+        """Returns once the last block that was read is the chain's last: the head that was asked for first may be one
+        that never comes, of another chain's node or of a fork that was left.
+        """
+        while True:
+            await asyncio.sleep(_LOOK)
+            with contextlib.suppress(ChainError):  # what fails is the watcher's to tell
+                head, cursor = await self._rpc.header(), await index.head()
+                if head and cursor and (head.number, head.hash) == (cursor.number, cursor.hash):
+                    return
 
 
 async def _given_up(watcher: EventWatcher, update: Update) -> ChainError:

@@ -1,0 +1,40 @@
+"""The index that a home's commands share, brought to the chain's head."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devnet.pool import PoolChain
+from leasehold.client import _index
+from leasehold.client._index import SharedIndex
+from leasehold.client._observer import Observer
+from leasehold.home import Home
+
+
+async def test_a_head_that_never_comes_is_not_waited_for(
+    chain: PoolChain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer is another chain's, which is longer, as one of several nodes may give it."""
+    monkeypatch.setattr(_index, "_LOOK", 0.01)
+    asks, lies = chain.rpc.header, [True]
+
+    async def header(*block: Any) -> Any:
+        said = await asks(*block)
+        if lies:
+            lies.clear()
+            return replace(said, number=said.number + 1_000)
+        return said
+
+    monkeypatch.setattr(chain.rpc, "header", header)
+    async with contextlib.AsyncExitStack() as stack:
+        shared = SharedIndex(Home(tmp_path), chain.deployment, chain.rpc, Observer(), stack)
+        index = await shared.at_head()
+        head, cursor = await asks(), await index.head()
+        assert head is not None
+        assert cursor is not None
+        assert cursor.hash == head.hash
