@@ -7,22 +7,24 @@ results) can read outputs and spend nothing.
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pyrage
 
 from leasehold.datasets import new_identity, recipient_of
-from leasehold.errors import KeyExists, WrongPassword
+from leasehold.errors import KeyExists, WalletError, WrongPassword
 from leasehold.files import make_private, write_whole
 from leasehold.home._errors import NoAgeKey, TooBusyToOpen
 
 # age chooses how much work a password costs (scrypt's log2 N) by a measurement of a few milliseconds, and takes another
 # before it opens a file, which it refuses where that says half a minute. A machine that is busy in that moment measures
 # anything: it would seal with next to no work, or refuse what it has sealed itself.
-LEAST_WORK = 16
+LEAST_WORK, _MOST_WORK = 16, 24
 _MEASURED_ANEW_AFTER = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds
 _TOO_MUCH = "Excessive work parameter"
-_SCRYPT = b"-> scrypt "
+# https://age-encryption.org/v1, "The scrypt recipient type"
+_HEADER = re.compile(rb"age-encryption\.org/v1\n-> scrypt \S+ (\d{1,2})\n")
 
 
 class AgeKeys:
@@ -64,6 +66,10 @@ class AgeKeys:
             sealed = (self._folder / f"{name}.age").read_bytes()
         except FileNotFoundError:
             raise NoAgeKey(name, str(self._folder)) from None
+        if not 0 < _work_of(sealed) <= _MOST_WORK:
+            raise WalletError(
+                f"{self._folder / name}.age is no age key of a wallet", "restore it from a backup."
+            )
         try:
             return (await _opened(sealed, password)).decode()
         except pyrage.DecryptError as error:
@@ -98,6 +104,6 @@ def _refused_for_work(error: Exception) -> bool:
 
 
 def _work_of(sealed: bytes) -> int:
-    """log2 of scrypt's N, from the header: https://age-encryption.org/v1, "The scrypt recipient type"."""
-    _, _, line = sealed.partition(_SCRYPT)
-    return int(line.split(b"\n", 1)[0].split()[1]) if line else 0
+    """log2 of scrypt's N, from the header; 0 where there is no such header."""
+    header = _HEADER.match(sealed)
+    return int(header[1]) if header else 0

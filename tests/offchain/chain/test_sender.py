@@ -540,7 +540,7 @@ class Signing(AsyncBaseProvider):
 def signing(anvil: Anvil, **other: Any) -> Web3Signer:
     own = AsyncWeb3(Signing(anvil.accounts[0].key, **other))
     own.middleware_onion.clear()
-    own.eth.default_account = anvil.accounts[0].address  # type: ignore[assignment]
+    own.eth.default_account = to_checksum_address(anvil.accounts[0].address)
     return Web3Signer(own)
 
 
@@ -598,7 +598,7 @@ class Silent(AsyncBaseProvider):
 async def test_a_signer_that_never_answers_is_not_waited_for_for_ever(anvil: Anvil) -> None:
     """It is asked while no other send may take a nonce."""
     own = AsyncWeb3(Silent())
-    own.eth.default_account = anvil.accounts[0].address  # type: ignore[assignment]
+    own.eth.default_account = to_checksum_address(anvil.accounts[0].address)
     signer = Web3Signer(own, patience=0)
     with pytest.raises(WalletError, match="Nobody has signed"):
         await signer.sign_transaction(WISH)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyrage
 import pytest
 
-from leasehold.errors import WrongPassword
+from leasehold.errors import WalletError, WrongPassword
 from leasehold.home import AgeKeys, _age_keys
 from leasehold.home._errors import TooBusyToOpen
 
@@ -56,6 +56,25 @@ async def test_a_machine_that_stays_busy_does_not_blame_the_password(
     refusing(monkeypatch, 100)
     with pytest.raises(TooBusyToOpen, match="the password may be right"):
         await keys.identity("ada", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    "sealed",
+    [
+        b"",
+        b"\xff" * 300,
+        b"age-encryption.org/v1\n-> X25519 abc\n",
+        b"age-encryption.org/v1\n-> scrypt c2FsdA 40\n",
+    ],
+    ids=["empty", "noise", "to a key", "work without end"],
+)
+async def test_what_is_no_key_of_a_wallet_is_not_called_a_wrong_password(
+    keys: AgeKeys, tmp_path: Path, sealed: bytes
+) -> None:
+    (tmp_path / "ada.age").write_bytes(sealed)
+    with pytest.raises(WalletError, match="is no age key") as refused:
+        await keys.identity("ada", PASSWORD)
+    assert type(refused.value) is WalletError
 
 
 @pytest.mark.parametrize(("measured", "kept"), [((10, 17), 17), ((18,), 18), ((9, 10, 8), 10)])
