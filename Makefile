@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-deep lint format docs imports bench halmos mutations slither verify-bytecode clean
+.PHONY: help setup demo demo-live test test-slow test-deep lint format docs imports bench halmos mutations slither verify-bytecode clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,10 +17,13 @@ demo: setup ## rent a machine for real: chain, IPFS, container, result, payment;
 demo-live: setup ## the same world, left running, with the commands to try by hand
 	@$(run) python scripts/demo.py --live
 
-test: setup ## all tests, contracts' and Python's, with their coverage gates
+test: setup ## the tests of a working day, contracts' and Python's, with their coverage gates
 	@bash scripts/test
 
-test-deep: setup ## long fuzzing, invariants at 1,000 x 100, chaos and outages
+test-slow: setup ## what takes longer: more whole worlds and odd nodes, Brownie; CI runs these too
+	@bash scripts/test --slow
+
+test-deep: setup ## all of them, and long fuzzing, invariants at 1,000 x 100, chaos and outages
 	@bash scripts/test --deep
 
 lint: setup ## formatting, style and types

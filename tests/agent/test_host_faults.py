@@ -60,7 +60,7 @@ async def began(rig: Rig, lease: int, times: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine ends
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize("how", ["stop", pytest.param("kill", marks=pytest.mark.slow)])
 async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
     mortal_engine: Engine, rig_of: Callable[..., Any], how: str
 ) -> None:

@@ -36,6 +36,8 @@ from leasehold.workload import load_workload, seal
 
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 WAITING = re.compile(
     r"^(Reading|Waiting|Looking|Fetching|Asking).*(\(\d+ s\)|, for \d+ s)$"
 )  # what a loaded machine makes one wait for

@@ -19,6 +19,8 @@ from leasehold.chain import Answered, Challenged, FaultFiled, Faults, LeaseState
 
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 CHALLENGE_WINDOW = 600
 

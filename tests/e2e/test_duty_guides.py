@@ -20,6 +20,8 @@ from leasehold.chain import Answered, Challenged, FaultFiled, Pool
 from .test_bad_input import address
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 GUIDES = ROOT / "docs/guides"
 HOUR, DAY = 3_600, 86_400
 SEAT = 550  # a seat's price and the tenth that a fine takes first

@@ -16,6 +16,8 @@ from leasehold.chain import LeaseClosed, LeaseOpened, LeaseStarted, LeaseTransfe
 
 from .test_bad_input import address
 
+pytestmark = pytest.mark.slow
+
 PRICE = 24 * 10**17
 NAMES = ("ada", "grace", "edsger")
 

@@ -20,6 +20,8 @@ from leasehold.chain import LeaseStarted
 from .test_bad_input import address
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 GUIDES = ROOT / "docs/guides"
 SAVES = (
     "printf '#!/bin/sh\\necho checkpoint saved\\n' > /save-checkpoint; chmod +x /save-checkpoint; sleep 7200"

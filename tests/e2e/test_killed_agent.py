@@ -400,9 +400,17 @@ def _(life: Life) -> None:
 # ------------------------------------------------------------------------------------------------------------- lives
 
 
-@pytest.mark.parametrize(
-    "moment", [pytest.param(m, marks=[pytest.mark.deep] if m.deep else [], id=m.name) for m in MOMENTS]
-)
+DAILY = "while the container is created"
+
+
+def lane(moment: Moment) -> list[pytest.MarkDecorator]:
+    """When that moment is tried."""
+    if moment.name == DAILY:
+        return []
+    return [pytest.mark.deep if moment.deep else pytest.mark.slow]
+
+
+@pytest.mark.parametrize("moment", [pytest.param(m, marks=lane(m), id=m.name) for m in MOMENTS])
 def test_killed(moment: Moment, site: Site, tenant: Tenant) -> None:
     life = Life(site, tenant, moment.name, **moment.settings)
     life.prepare()

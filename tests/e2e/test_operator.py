@@ -14,6 +14,8 @@ from devnet.world import World
 from leasehold.chain import LeaseOpened, LeaseTerminated, Machine, cost, parse_lease
 from leasehold.errors import ContractError
 
+pytestmark = pytest.mark.slow
+
 PRICE = 24 * 10**17
 
 

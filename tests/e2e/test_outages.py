@@ -26,6 +26,8 @@ from leasehold.errors import ContractError
 
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 SECONDS = [pytest.param(3, id="3s"), pytest.param(30, id="30s", marks=pytest.mark.deep)]
 
 

@@ -16,6 +16,8 @@ from leasehold.chain import LeaseClosed
 
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 TUTORIAL = ROOT / "docs/tutorials/prompt.md"
 
 

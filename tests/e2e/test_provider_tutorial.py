@@ -17,6 +17,8 @@ from devnet.world import Host, Party, World
 
 from .test_reorg import another_chain
 
+pytestmark = pytest.mark.slow
+
 TUTORIAL = ROOT / "docs/tutorials/provider.md"
 WRITTEN_BY_HAND = ("LEASEHOLD_AGENT_DEPLOYMENT", "LEASEHOLD_AGENT_RPC", "LEASEHOLD_AGENT_PUBLIC_HOST")
 DAY = 86_400

@@ -130,6 +130,7 @@ def test_a_lease_that_a_reorganisation_takes_and_gives_back(site: Site, tenant: 
     assert closed.paid + closed.fee + closed.refunded == tenant.lease(parse_lease(lease)).deposit
 
 
+@pytest.mark.slow
 def test_a_lease_that_a_reorganisation_takes_for_good(chain: World) -> None:
     """Nothing of it is left once the blocks that lack it are deep enough."""
     with make_site(chain, tick_seconds=0.5, retention_min=0, retention_max=0, confirmations=3) as site:
@@ -146,6 +147,7 @@ def test_a_lease_that_a_reorganisation_takes_for_good(chain: World) -> None:
             site.until(lambda: not client.networks.list(filters={"label": labels}))
 
 
+@pytest.mark.slow
 def test_a_reorganisation_that_takes_only_the_start(site: Site, tenant: Tenant) -> None:
     """It is sent again, and the container does not notice."""
     anvil = site.world.anvil
@@ -160,6 +162,7 @@ def test_a_reorganisation_that_takes_only_the_start(site: Site, tenant: Tenant) 
     close(tenant, lease)
 
 
+@pytest.mark.slow
 def test_a_reorganisation_that_gives_the_lease_to_somebody_else(site: Site, tenant: Tenant) -> None:
     """The same id is another's now: who gets it finds nothing of who had it before."""
     anvil, other = site.world.anvil, Tenant(site)
@@ -176,6 +179,7 @@ def test_a_reorganisation_that_gives_the_lease_to_somebody_else(site: Site, tena
     close(other, lease)
 
 
+@pytest.mark.slow
 def test_a_lease_of_an_earlier_chain_is_never_adopted(world: World, first: Site) -> None:
     """Same host, same state folder, same addresses, same machine, same lease id: only the genesis differs."""
     lease, _ = rent(Tenant(first), "of the first chain")
@@ -205,6 +209,7 @@ def test_a_lease_of_an_earlier_chain_is_never_adopted(world: World, first: Site)
         assert pid(first, lease) == process
 
 
+@pytest.mark.slow
 def test_an_agent_sent_to_another_chain_says_so_and_waits(world: World, first: Site) -> None:
     """A deployment file of one chain and the RPC address of another: nothing is touched. It may be a node that somebody
     is setting up, and a machine whose agent has ended costs stake.

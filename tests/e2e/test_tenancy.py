@@ -22,6 +22,8 @@ from leasehold.chain import (
     cost,
 )
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3_600
 PRICE = 24 * 10**17
 

@@ -19,6 +19,8 @@ from devnet.patience import patient
 
 from .test_library import ROOT, the_examples
 
+pytestmark = pytest.mark.slow
+
 BESIDE_PYTHON = {
     "leasehold/py.typed",
     "leasehold/chain/_generated/abi/Controller.json",

@@ -11,6 +11,8 @@ from devnet.contracts import deploy_fast
 from leasehold.chain import Deployment
 from verify_bytecode import Built, Mismatch, build, split_clone, verify
 
+pytestmark = pytest.mark.slow
+
 Codes = dict[str, bytes]
 
 

@@ -10,6 +10,7 @@ from devnet.anvil import Anvil
 from leasehold.chain import Deployment, Pool, Rpc
 
 
+@pytest.mark.slow
 def test_both_ways_come_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -326,7 +326,7 @@ class Life:
         self._chain.anvil.advance(self._random.choice((60, 400, 700, HOUR)))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index(
     chain: PoolChain, tmp_path: Path, seed: int
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -106,9 +107,19 @@ def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def pool(pool_state: PoolState) -> Iterator[Pool]:
+def pool(request: pytest.FixtureRequest, pool_state: PoolState) -> Iterator[Pool]:
+    """A chain of the test's own, which has had its market where the test has one."""
+    on_market = "market" in request.fixturenames
+    state = request.getfixturevalue("opened_market").state if on_market else pool_state.state
+    with running(pool_state, state) as pool:
+        yield pool
+
+
+@contextmanager
+def running(pool_state: PoolState, state: Path) -> Iterator[Pool]:
+    """The pool on a chain that goes on from that state."""
     anvil = Anvil()
-    anvil.start(state=pool_state.state)
+    anvil.start(state=state)
     try:
         yield Pool(anvil, Deployment.load(pool_state.deployment), pool_state.deployment)
     finally:
@@ -117,8 +128,11 @@ def pool(pool_state: PoolState) -> Iterator[Pool]:
 
 @pytest.fixture
 def cli(tmp_path: Path, pool: Pool) -> Cli:
+    return person(tmp_path / "home", pool)
+
+
+def person(home: Path, pool: Pool) -> Cli:
     """Wallets `renter` (account 1) and `provider` (account 2), with keystores that open in no time."""
-    home = tmp_path / "home"
     keystore = Keystore(home / "keys", iterations=2)
     for name, account in (("renter", 1), ("provider", 2)):
         key = bytes.fromhex(pool.anvil.accounts[account].key.removeprefix("0x"))
@@ -181,7 +195,27 @@ async def newest(binding: Binding, slot: int) -> Lease:
 
 
 @pytest.fixture
-def host(pool: Pool, tmp_path: Path) -> Host:
+def host(described: Described, pool: Pool) -> Host:
+    return Host(described.identity, described.path, pool)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a host's agent says of it: the file, and the secret to what is sealed for it."""
+
+    identity: str
+    path: Path
+
+
+@pytest.fixture(scope="session")
+def described(pool_state: PoolState, tmp_path_factory: pytest.TempPathFactory) -> Described:
+    """One machine for all tests, so that what was joined once is the machine of each."""
+    with running(pool_state, pool_state.state) as pool:
+        return describe(pool, tmp_path_factory.mktemp("host") / "machine.json")
+
+
+def describe(pool: Pool, path: Path) -> Described:
+    """Writes what the agent of a host with two H100 would."""
     identity = new_identity()
     operator = signer_of(pool, 3)
     contact = {
@@ -209,11 +243,10 @@ def host(pool: Pool, tmp_path: Path) -> Host:
         "driver": "570.86",
         "kernel": "6.12",
     }
-    path = tmp_path / "machine.json"
     suggested = {"gpus": 2, "smallest_share": 1}
     document = {"hardware": hardware, "contact": contact, "suggested": suggested}
     path.write_text(json.dumps(served(document, pool, operator)))
-    return Host(identity, path, pool)
+    return Described(identity, path)
 
 
 def served(
@@ -237,10 +270,33 @@ def signer_of(pool: Pool, account: int) -> LocalSigner:
     return LocalSigner(pool.anvil.accounts[account].key)
 
 
+@dataclass(frozen=True)
+class OpenedMarket:
+    """The chain, and the home of who acted on it, after the commands by which a market begins."""
+
+    state: Path
+    home: Path
+
+
+@pytest.fixture(scope="session")
+def opened_market(
+    pool_state: PoolState, described: Described, kubo: Kubo, tmp_path_factory: pytest.TempPathFactory
+) -> OpenedMarket:
+    """Joins and approves once, which takes a second; what is started from it begins at once."""
+    folder = tmp_path_factory.mktemp("market")
+    with running(pool_state, pool_state.state) as pool:
+        cli = person(folder / "home", pool)
+        cli.ipfs = kubo.api
+        cli(
+            "provider", "join", str(described.path), "--price", "2.5", "--approve", "--yes", wallet="provider"
+        )
+        cli("wallet", "approve", "1000", "--yes", wallet="renter")
+        return OpenedMarket(pool.anvil.save(folder / "state.json"), cli.home)
+
+
 @pytest.fixture
-def market(cli: Cli, kubo: Kubo, host: Host) -> Cli:
+def market(cli: Cli, kubo: Kubo, opened_market: OpenedMarket) -> Cli:
     """A pool with one machine of two GPUs at 2.5 an hour, and a renter whose tokens the pool may take."""
     cli.ipfs = kubo.api
-    cli("provider", "join", str(host.path), "--price", "2.5", "--approve", "--yes", wallet="provider")
-    cli("wallet", "approve", "1000", "--yes", wallet="renter")
+    shutil.copytree(opened_market.home, cli.home, dirs_exist_ok=True)
     return cli

@@ -30,6 +30,7 @@ from .conftest import Cli, Host, Pool
 from .test_access import read_until
 from .test_leases import IMAGE, PROVIDER, RENTER
 
+DAILY = frozenset(("limited call by call", "one answer as a list"))
 USUAL = frozenset(
     (
         "a connection that ends",
@@ -40,9 +41,19 @@ USUAL = frozenset(
         "reads that are cut",
     )
 )
+
+
+def lane(name: str) -> list[pytest.MarkDecorator]:
+    """When that kind is tried."""
+    if name in DAILY:
+        return []
+    return [pytest.mark.slow if name in USUAL else pytest.mark.deep]
+
+
 every_kind = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in USUAL else pytest.mark.deep) for name in sorted(kinds())]
+    "name", [pytest.param(name, marks=lane(name)) for name in sorted(kinds())]
 )
+
 
 LOOKS = (
     (RENTER, "machines"),
