@@ -30,6 +30,8 @@ from leasehold_agent.engine import engine_answers
 from leasehold_agent.host import DiskReserve
 from leasehold_agent.reconciling._plan import Publish
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 

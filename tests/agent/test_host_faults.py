@@ -20,6 +20,8 @@ from leasehold_agent.engine import ContainerFacts, how_it_ended
 from leasehold_agent.host._netns import socket_in
 from leasehold_agent.reconciling import HostFacts
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 
@@ -60,7 +62,7 @@ async def began(rig: Rig, lease: int, times: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine ends
-@pytest.mark.parametrize("how", ["stop", pytest.param("kill", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_an_engine_that_takes_its_containers_along_is_no_end_of_theirs(
     mortal_engine: Engine, rig_of: Callable[..., Any], how: str
 ) -> None:

@@ -100,6 +100,7 @@ async def running(rig: Rig, **fields: object) -> int:
 
 
 @pytest.mark.usefixtures("outside")
+@pytest.mark.slow
 class TestNetwork:
     async def test_internet_and_nothing_private(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await running(rig)
@@ -240,6 +241,7 @@ def _from_here(address: str, port: int) -> str:
         return connection.makefile().readline()
 
 
+@pytest.mark.slow
 class TestLimits:
     async def test_memory(self, rig: Rig) -> None:
         lease = await running(rig, memory="64MiB")

@@ -23,7 +23,6 @@ from leasehold.workload import load_workload
 from .test_outages import born
 from .test_reorg import another_chain
 
-DAILY = frozenset(("logs that are null", "ranges of ten blocks"))
 USUAL = frozenset(
     (
         "HTTP 429",
@@ -42,15 +41,12 @@ USUAL = frozenset(
 )
 
 
-def lane(name: str) -> list[pytest.MarkDecorator]:
-    """When that kind is tried."""
-    if name in DAILY:
-        return []
-    return [pytest.mark.slow if name in USUAL else pytest.mark.deep]
-
-
 every_kind = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=lane(name)) for name in sorted(kinds())]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in USUAL else pytest.mark.deep)
+        for name in sorted(kinds())
+    ],
 )
 
 

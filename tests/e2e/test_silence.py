@@ -239,6 +239,7 @@ def block_time(ground: Ground, number: int) -> int:
     return int(block["timestamp"], 16)
 
 
+@pytest.mark.slow
 def test_the_strongest_at_once(ground: Ground, tmp_path: Path) -> None:
     withstood(ground, STRONGEST, tmp_path)
 
