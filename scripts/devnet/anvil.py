@@ -186,8 +186,15 @@ class Anvil:
 
     def save(self, path: Path) -> Path:
         """Writes the whole chain to a file that `start(state=…)` takes, and returns its path."""
-        dumped = bytes.fromhex(self.request("anvil_dumpState")[2:])
-        path.write_bytes(gzip.decompress(dumped))
+        dumped = json.loads(gzip.decompress(bytes.fromhex(self.request("anvil_dumpState")[2:])))
+        # One that was started from a state keeps the block that it would have begun with, and writes both.
+        blocks, began = dumped["blocks"], self.request("eth_getBlockByNumber", "0x0", False)["timestamp"]
+        dumped["blocks"] = [
+            block
+            for block in blocks
+            if block["header"]["number"] != "0x0" or block["header"]["timestamp"] == began
+        ]
+        path.write_text(json.dumps(dumped))
         return path
 
     def snapshot(self) -> str:

@@ -46,6 +46,7 @@ def sites(world: World) -> Iterator[tuple[Site, Site]]:
             yield first, second
 
 
+@pytest.mark.slow
 def test_a_lease_whose_agent_is_stopped_fails_over_to_its_backup(sites: tuple[Site, Site]) -> None:
     first, second = sites
     anvil = first.world.anvil

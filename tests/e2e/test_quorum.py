@@ -112,6 +112,7 @@ def validators(site: Site, accounts: dict[int, Account]) -> Iterator[list[Proces
         yield started
 
 
+@pytest.mark.slow
 def test_a_quorum_attests_an_outage_and_its_tenants_are_compensated(site: Site) -> None:
     anvil = site.world.anvil
     seats = dict(_join(Account(site.world, tokens=SEAT)) for _ in range(5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -154,13 +155,14 @@ class Host:
     identity: str
     path: Path
     pool: Pool
+    _given_up: threading.Event = field(default_factory=threading.Event)
 
     async def _operate(self, act: Callable[[Binding, Lease], Awaitable[object]]) -> None:
         async with Rpc([self.pool.anvil.url]) as rpc:
             sender = Sender(rpc, LocalSigner(self.pool.anvil.accounts[3].key), poll=0.01)
             binding = Binding(rpc, self.pool.deployment, sender)
             async with asyncio.timeout(patient(30)):
-                while True:
+                while not self._given_up.is_set():
                     for slot in range(1, await binding.slot_count() + 1):
                         lease = await newest(binding, slot)
                         if lease.state is LeaseState.OPENED:
@@ -181,7 +183,11 @@ class Host:
         """Do something while the command line waits for it."""
         with ThreadPoolExecutor(1) as threads:
             done = threads.submit(act)
-            yield
+            try:
+                yield
+            except BaseException:
+                self._given_up.set()
+                raise
             done.result(timeout=patient(30))
 
 
