@@ -1,5 +1,6 @@
 """Fixtures that every area shares: a chain of one's own, bare or with a pool on it."""
 
+import gc
 import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Files of the long areas first, in a worker of several; else as they stand, cheapest first."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: _rank(item.path))
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays, and no collection of garbage looks through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _rank(path: Path) -> int:

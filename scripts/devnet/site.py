@@ -25,6 +25,7 @@ from leasehold.market import AgentClient, Contact, canonical, parse_document
 from leasehold.workload import Workload, seal
 
 LABEL = "leasehold.lease"
+GENESIS = "leasehold.genesis"
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 _numbers = itertools.count(1)
@@ -117,11 +118,15 @@ class Site:
     # ------------------------------------------------------------------------------------------- what is so
 
     def containers(self, lease: str | None = None) -> list[dict[str, Any]]:
-        """The engine's containers, running or not, of that lease of this machine, or of all of its leases."""
+        """The engine's containers, running or not, of that lease of this machine, or of all of its leases.
+
+        Those of another chain that has the same addresses are not among them: several share an engine.
+        """
+        labels = [LABEL, f"{GENESIS}={self.world.facts['genesis'].lower()}"]
         with self.engine.client() as client:
             found = [
                 each.attrs
-                for each in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+                for each in client.containers.list(all=True, filters={"label": labels}, ignore_removed=True)
             ]
         mark = f"/{'' if lease is None else parse_lease(lease)}"
         return [

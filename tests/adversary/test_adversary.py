@@ -22,6 +22,7 @@ def test_nothing_is_taken() -> None:
     assert found.broken == (), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mend", WITHOUT)
 def test_a_mend_that_is_taken_back_is_missed(mend: str) -> None:
     assert search(WITHOUT[mend], seed=3, tries=600).broken

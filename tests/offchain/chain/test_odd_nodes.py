@@ -125,7 +125,9 @@ def test_the_table_is_long_enough() -> None:
     assert len(KINDS) >= 40
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if "logs" in name else [pytest.mark.slow]) for name in KINDS]
+)
 async def test_the_rows_are_those_of_a_rebuild(
     past: PoolChain, stranger: Anvil, rebuilt: Rows, empty: Path, tmp_path: Path, name: str
 ) -> None:

@@ -201,8 +201,8 @@ async def newest(binding: Binding, slot: int) -> Lease:
 
 
 @pytest.fixture
-def host(described: Described, pool: Pool) -> Host:
-    return Host(described.identity, described.path, pool)
+def host(described: Described, pool: Pool, tmp_path: Path) -> Host:
+    return Host(described.identity, Path(shutil.copy(described.path, tmp_path)), pool)
 
 
 @dataclass(frozen=True)

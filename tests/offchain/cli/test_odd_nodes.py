@@ -30,7 +30,7 @@ from .conftest import Cli, Host, Pool
 from .test_access import read_until
 from .test_leases import IMAGE, PROVIDER, RENTER
 
-DAILY = frozenset(("limited call by call", "one answer as a list"))
+DAILY = frozenset(("one answer as a list",))
 USUAL = frozenset(
     (
         "a connection that ends",
