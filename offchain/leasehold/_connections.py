@@ -6,6 +6,8 @@ TLS handshake. A watcher that is closed, a timeout and a task group whose other 
 """
 
 import asyncio
+import functools
+import ssl
 from typing import Any, Final
 
 import httpcore
@@ -13,6 +15,12 @@ import httpx
 
 GRACE_SECONDS: Final = 0.25
 """How long a connection that nobody wants any more may take to be made, and then be closed."""
+
+
+@functools.cache
+def authorities() -> ssl.SSLContext:
+    """Whose certificates are believed, as httpx says by itself; but it reads all of them for each client, 50 ms."""
+    return httpx.create_ssl_context()
 
 
 def tidy(client: httpx.AsyncClient) -> httpx.AsyncClient:

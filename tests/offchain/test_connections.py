@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 from devnet.serving import certificate
-from leasehold._connections import tidy
+from leasehold._connections import authorities, tidy
+from leasehold.chain import Rpc
+from leasehold.errors import RpcUnavailable
 
 LONGEST = 80
 """Turns of the loop, more than a whole request takes on loopback."""
@@ -64,3 +66,19 @@ async def test_whenever_a_request_is_cancelled_its_connection_is_closed(
             if await left_open(client, url, turns):
                 leaks.append(turns)
     assert leaks == []
+
+
+async def test_certificates_are_read_once_and_believed_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    believed = authorities()
+    assert believed.verify_mode is ssl.CERT_REQUIRED
+    assert believed.check_hostname
+    assert believed.get_ca_certs() == httpx.create_ssl_context().get_ca_certs() != []
+
+    def read_again(*_: object, **__: object) -> ssl.SSLContext:
+        raise AssertionError("the certificates are read once more")
+
+    monkeypatch.setattr(ssl, "create_default_context", read_again)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server, Rpc([f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"]) as rpc:
+        with pytest.raises(RpcUnavailable):
+            await rpc.call("eth_chainId", [])

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from leasehold._connections import tidy
+from leasehold._connections import authorities, tidy
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, NodeRequest, Outcome, Unanswered
 from leasehold.chain._http_endpoint import HttpEndpoint
@@ -330,6 +330,7 @@ class Rpc:
         if self._client is None:
             self._client = tidy(
                 httpx.AsyncClient(
+                    verify=authorities(),
                     transport=self._transport,
                     timeout=self._timeout,
                     mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
