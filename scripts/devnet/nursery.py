@@ -223,6 +223,7 @@ def serve(address: str) -> None:
     """What the nursery's process does. Returns in a child, after its command, and when standard input ends."""
     for package, _ in COMMANDS.values():
         _import_all(package)
+    importlib.import_module("leasehold._connections").authorities()  # read here, and not by each child
     assert threading.active_count() == 1, "what has threads cannot fork"
     gc.collect()
     gc.freeze()

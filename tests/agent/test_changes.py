@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold_agent.chain import ChainSnapshot, Desired
@@ -19,6 +21,8 @@ from leasehold_agent.host import LeaseShare
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
+
+pytestmark = pytest.mark.slow
 
 PROVIDER, TENANT, OTHER = 1, 2, 3
 READ = "cat /run/leasehold/notice.json"

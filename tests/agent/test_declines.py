@@ -62,9 +62,24 @@ WORKLOADS: dict[str, tuple[dict[str, object], str]] = {
     "cells where it wants a whole card": ({"share": "cells"}, "unsupported"),
     "port outside the host's range": ({"ports": [{"container": 80, "host": 80}]}, "unsupported"),
 }
+DAILY = frozenset(
+    (
+        "image nobody has",
+        "dataset nobody has",
+        "never ready",
+        "job that fails at once",
+        "cells where it wants a whole card",
+    )
+)
 
 
-@pytest.mark.parametrize(("fields", "reason"), WORKLOADS.values(), ids=WORKLOADS.keys())
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param(*workload, id=name, marks=[] if name in DAILY else [pytest.mark.slow])
+        for name, workload in WORKLOADS.items()
+    ],
+)
 async def test_a_workload_that_cannot_run(rig: Rig, fields: dict[str, object], reason: str) -> None:
     lease = await rig.open(rig.workload(**fields))
     assert await declined(rig, lease) == reason
