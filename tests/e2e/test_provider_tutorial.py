@@ -57,6 +57,12 @@ class Others:
         document = {"version": 1, "image": image, "command": ["sleep", "3600"], "egress": "none"}
         workload.write_text(json.dumps(document))
         self.renter("rent", "--file", str(workload), "--for", "1h", "--allow-unverified", "--yes")
+        self.host.until(self._runs)
+
+    def _runs(self) -> bool:
+        """The agent has heard of its own start, which may be after whoever rents has."""
+        status = json.loads((self.host.folder / "state/status.json").read_text())
+        return [lease["phase"] for lease in status["leases"]] == ["running"]
 
     def ask(self) -> None:
         self.renter("challenge", "1", "--yes")
