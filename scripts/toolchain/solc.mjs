@@ -46,6 +46,7 @@ function split(question) {
 }
 
 function join(answers) {
+  if (answers.length === 1) return answers[0];
   const joined = { ...answers[0], contracts: {}, sources: {} };
   const said = new Map();
   for (const { errors = [], contracts = {}, sources = {} } of answers) {
@@ -53,6 +54,7 @@ function join(answers) {
     Object.assign(joined.contracts, contracts);
     for (const [file, source] of Object.entries(sources)) joined.sources[file] = { ...joined.sources[file], ...source };
   }
+  if (!answers.some((each) => "contracts" in each)) delete joined.contracts; // as after an error
   return said.size === 0 ? joined : { ...joined, errors: [...said.values()] };
 }
 

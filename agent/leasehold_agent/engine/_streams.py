@@ -34,6 +34,7 @@ class EngineStreams:
         self._address = urlsplit(url)
         unix = self._address.scheme == "unix"
         self._http = httpx.AsyncClient(
+            # The engine is asked over a socket, or plain HTTP: no certificate is looked at.
             transport=httpx.AsyncHTTPTransport(verify=False, uds=self._address.path if unix else None),
             base_url="http://docker" if unix else f"http://{self._address.netloc}",
             timeout=httpx.Timeout(60, read=None),
