@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,9 @@ class Limits:
 class ContainerSpec:
     """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
 
-    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `entrypoint`, `workdir` and
+    `user` are the image's where they are None; an empty `entrypoint` is none. `ulimits` are neither lowered nor raised
+    in the container.
     """
 
     name: str
@@ -78,6 +80,10 @@ class ContainerSpec:
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
+    entrypoint: Sequence[str] | None = None
+    workdir: str | None = None
+    user: str | None = None
+    ulimits: Mapping[str, int] = field(default_factory=dict)
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -143,7 +149,9 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         pids_limit=spec.pids,
         shm_size=spec.shm_bytes,
         # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
-        ulimits=[Ulimit(name="core", soft=1, hard=1)],
+        ulimits=[
+            Ulimit(name=name, soft=most, hard=most) for name, most in {**spec.ulimits, "core": 1}.items()
+        ],
         storage_opt=size,
         runtime=spec.runtime,
         device_requests=[gpus] if spec.gpu_uuids else None,
@@ -157,6 +165,10 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
     return {
         "image": spec.image,
         "command": list(spec.command) or None,
+        # To the engine an empty list says nothing; one empty text says that there is none.
+        "entrypoint": None if spec.entrypoint is None else list(spec.entrypoint) or [""],
+        "working_dir": spec.workdir,
+        "user": spec.user,
         "name": spec.name,
         "hostname": spec.hostname,
         "environment": dict(spec.environment),
