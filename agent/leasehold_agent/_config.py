@@ -107,6 +107,14 @@ class AgentSettings(BaseSettings):
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
     """
+    registry_logins: Texts = ()
+    """Those of them whose images come by the engine owner's own `docker login`, for every tenant. It is used for no
+    other: a tenant chose the name, and what lies there for its owner alone would be anybody's who knows it."""
+    images_allow: Texts = ()
+    """Patterns (`*`, `?`) of the images that run here, such as `docker.io/library/*`, `ipfs:*`, `sha256:*` (those that
+    the host has); empty: all that are not denied."""
+    images_deny: Texts = ()
+    """Patterns of those that do not, whatever is allowed: `ghcr.io/acme/miner`, `*@sha256:…`."""
 
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""

@@ -27,7 +27,7 @@ from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
 from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
-from leasehold_agent.engine import Engine, EngineFacts, Images
+from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
@@ -135,6 +135,9 @@ async def make_host(
         registries=settings.registries,
         limit=settings.image_limit,
         disk=facts.root,
+        netns=settings.engine_netns,
+        logins=settings.registry_logins,
+        rules=ImageRules(settings.images_allow, settings.images_deny),
     )
     return Host(
         facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),

@@ -168,7 +168,9 @@ class TestSpec:
 
     def test_shared_memory_of_less_memory_is_less(self) -> None:
         assert self.make(workload(memory="1GiB")).shm_bytes == 512 << 20
-        assert self.make(workload(shm="3GiB"), share=replace(SHARE, memory_bytes=2 << 30)).shm_bytes == 2 << 30
+        assert (
+            self.make(workload(shm="3GiB"), share=replace(SHARE, memory_bytes=2 << 30)).shm_bytes == 2 << 30
+        )
 
     def test_what_the_image_says_where_the_workload_says_nothing(self) -> None:
         spec = self.make(workload())

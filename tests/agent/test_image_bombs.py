@@ -23,6 +23,7 @@ from leasehold.datasets import Ipfs
 from leasehold_agent._errors import Declined, EngineRefused, ImageTooLarge, NoRoom
 from leasehold_agent.engine import Engine, Images
 from leasehold_agent.engine._image_archive import survey
+from leasehold_agent.engine._local_image import LocalImage
 
 MIB = 1 << 20
 LIMIT = 32 * MIB
@@ -319,7 +320,10 @@ class Narrow:
     async def image_size(self, image: str) -> int | None:
         return 1 if image in self.had else None
 
-    async def pull(self, image: str, limit: int, room: object) -> None:
+    async def local_image(self, image: str) -> LocalImage | None:
+        return LocalImage(image, 1, (), ()) if image in self.had else None
+
+    async def pull(self, image: str, limit: int, room: object, **_: object) -> None:
         self.at_once += 1
         try:
             for _ in range(5):

@@ -14,10 +14,11 @@ import pytest
 
 from devnet.engine import Engine as DevEngine
 from leasehold.datasets import Ipfs
+from leasehold.workload import registry_of
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, ImageDelayed
 from leasehold_agent.engine import Engine, Images
-from leasehold_agent.engine._registries import Registries, registry_of
+from leasehold_agent.engine._registries import Registries
 
 DIGEST = "@sha256:" + "a" * 64
 DEFAULT = AgentSettings.model_validate({}).registries

@@ -14,7 +14,7 @@ from leasehold.files import replace_file
 from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerFacts, ContainerSpec
+from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
 from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
 from leasehold_agent.reconciling._host import Host
@@ -90,7 +90,6 @@ class Creation:
         self._check_disk()
         log_step(self.desired.lease, "image")
         image = self.notes.image or await self._image()
-        await self._check_volumes(image)
         mounts = await self._datasets()
         mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
         if workload.secrets:
@@ -139,18 +138,6 @@ class Creation:
                 return ports
             taken |= busy
 
-    async def _check_volumes(self, image: str) -> None:
-        """An image's own volumes lie beside the container, where the engine holds no disk limit over them."""
-        if not self.host.facts.engine.quota:
-            return
-        mounted = {mount.path for mount in self.workload.datasets}
-        for path in await self.host.containers.engine.image_volumes(image):
-            if path.rstrip("/") not in mounted:
-                raise Declined(
-                    "unsupported",
-                    f"image: it declares a volume at {path}; build it without, and write there as elsewhere.",
-                )
-
     def _check_disk(self) -> None:
         """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
         which begins meanwhile where there is anything left.
@@ -169,8 +156,22 @@ class Creation:
 
     async def _image(self) -> str:
         """The image; what is kept of leases before makes way for it, too."""
+
+        def show(progress: str) -> None:
+            self.record.progress = "fetching the image" + (f": {progress}" if progress else "")
+
+        images, named = self.host.supplies.images, self.workload.image
         try:
-            return await self.host.supplies.images.ensure(self.workload.image)
+            found = await images.ensure(named, Claimant(self.desired.author, self.workload.registry), show)
+            return await images.without_volumes(named, found)
+        except EngineRefused as error:
+            # No limit of the engine's holds over a volume; a host that promises none has nothing to keep.
+            if not self.host.facts.engine.quota:
+                return found
+            raise Declined(
+                "unsupported",
+                f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
+            ) from error
         except NoRoom as error:
             if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error

@@ -23,10 +23,22 @@ _OF_THE_HOST: Final = ("core", "nice", "rtprio", "rttime")
 
 def registry_of(image: str) -> str:
     """The registry that an engine would ask for `image`, as `host` or `host:port`."""
-    first, slash, _ = image.partition("/")
+    return _split(image)[0]
+
+
+def repository_of(image: str) -> str:
+    """What that registry calls the repository of `image`, such as `library/debian`, without a tag."""
+    return _split(image)[1]
+
+
+def _split(image: str) -> tuple[str, str]:
+    first, slash, rest = image.partition("@")[0].partition("/")
     named = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
-    registry = first.lower() if named else _HUB
-    return _SAME.get(registry, registry)
+    registry, path = (first.lower(), rest) if named else (_HUB, first + slash + rest)
+    registry = _SAME.get(registry, registry)
+    folders, slash, last = path.rpartition("/")
+    path = folders + slash + last.partition(":")[0]
+    return registry, f"library/{path}" if registry == _HUB and not slash else path
 
 
 def _server(value: str) -> str:
@@ -56,7 +68,9 @@ def _user(value: object) -> object:
     if not isinstance(text, str):
         return value
     parts = text.split(":")
-    if len(parts) > 2 or not all(re.fullmatch(r"[0-9]{1,10}|[A-Za-z_][A-Za-z0-9_.-]{0,31}", p) for p in parts):
+    if len(parts) > 2 or not all(
+        re.fullmatch(r"[0-9]{1,10}|[A-Za-z_][A-Za-z0-9_.-]{0,31}", p) for p in parts
+    ):
         raise refuse("is not a user such as 1000, 1000:100 or www-data")
     if any(part.isdigit() and int(part) > _HIGHEST_ID for part in parts):
         raise refuse(f"has a number above {_HIGHEST_ID}")

@@ -287,8 +287,10 @@ class Workload(Part):
     kind: WorkloadKind = WorkloadKind.CONTAINER
     image: Annotated[str, AfterValidator(_image)]
     command: Command = ()
-    env: Annotated[dict[Variable, Text], Field(max_length=1024)] = {}
-    secrets: Annotated[dict[SecretName, Text], Field(max_length=256, repr=False)] = {}
+    env: Annotated[dict[Variable, Text], Field(max_length=1024)] = Field(default_factory=dict)
+    secrets: Annotated[dict[SecretName, Text], Field(max_length=256)] = Field(
+        default_factory=dict, repr=False
+    )
     cpu: Annotated[float, Field(gt=0, le=4096, allow_inf_nan=False)] | None = None
     memory: Bytes | None = None
     disk: Bytes | None = None

@@ -218,7 +218,10 @@ def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> No
         ({"ulimits": {"nproc": 10}}, "counts for all leases of a host"),
         ({"ulimits": {"rtprio": 99}}, "the host's to say"),
         ({"ulimits": {"core": 0}}, "the host's to say"),
-        ({"image": PRIVATE, "registry": LOGIN | {"server": "evil.example"}}, "ghcr.io, not from evil.example"),
+        (
+            {"image": PRIVATE, "registry": LOGIN | {"server": "evil.example"}},
+            "ghcr.io, not from evil.example",
+        ),
         ({"image": PRIVATE, "registry": LOGIN | {"server": "ghcr.io:444"}}, "ghcr.io, not from ghcr.io:444"),
         ({"image": PRIVATE, "registry": LOGIN | {"server": "http://ghcr.io"}}, "server is not a registry"),
         ({"image": "ipfs:" + CID, "registry": LOGIN}, "registry: the image comes from none"),
