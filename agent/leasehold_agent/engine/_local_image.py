@@ -2,7 +2,8 @@
 
 A volume that an image declares lies beside the container, where no disk limit holds and `docker commit` does not look.
 The engine can be told to mount something there, but not to mount nothing. So the image is described to it anew, in all
-but the volumes: its layers are there already, and the engine takes no second copy of what it has. What the image holds at such a path then lies in the container's own layer, like everything else.
+but the volumes: its layers are there already, and the engine takes no second copy of what it has. What the image holds
+at such a path then lies in the container's own layer, like everything else.
 """
 
 from __future__ import annotations
