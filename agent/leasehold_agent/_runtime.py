@@ -47,7 +47,7 @@ class LeaseHandle:
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
     where the host has the room, and where it has little. `ssh_keys` are OpenSSH
-    public keys; `outputs` is their path inside the container, if any.
+    public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a shell.
     """
 
     lease: int
@@ -68,6 +68,7 @@ class LeaseHandle:
     kept_log: bool = False
     kept_until: int | None = None
     paid_until: int | None = None
+    helper: bool = False
 
 
 class CommandStream(Protocol):

@@ -50,7 +50,7 @@ from leasehold_agent.reconciling import (
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import DatasetCache, UploadedWorkloads, lend_helper, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -154,6 +154,7 @@ async def make_host(
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
+        helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
 
 

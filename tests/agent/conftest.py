@@ -26,7 +26,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent._serve import make_host
 from leasehold_agent.chain import PoolGate, follow
-from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.engine import ContainerFacts, Images
 from leasehold_agent.host import Identity, load_identity
 from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler
 
@@ -59,6 +59,14 @@ def tiny() -> Image:
 def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
     with Kubo(tmp_path_factory.mktemp("kubo")) as node:
         yield node
+
+
+async def made_room(images: Images, *needed: str) -> bool:
+    """Whether one image went that is none of `needed`, as workloads name them."""
+    for used, note in images.idle(needed):
+        if await images.forget(note, used):
+            return True
+    return False
 
 
 @dataclass

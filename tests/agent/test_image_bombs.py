@@ -25,6 +25,8 @@ from leasehold_agent.engine import Engine, Images
 from leasehold_agent.engine._image_archive import survey
 from leasehold_agent.engine._local_image import LocalImage
 
+from .conftest import made_room
+
 MIB = 1 << 20
 LIMIT = 32 * MIB
 
@@ -265,13 +267,13 @@ async def test_images_that_nobody_needs_make_room(
         with docker_engine.client() as client:
             client.containers.create(reference, ["sh"], name="lht-needs", network_mode="none")
         try:
-            assert not await fetched.forget_unused([])
+            assert not await made_room(fetched)
         finally:
             await engine.remove("lht-needs")
-        assert not await fetched.forget_unused([reference])
-        assert await fetched.forget_unused([])
+        assert not await made_room(fetched, reference)
+        assert await made_room(fetched)
         assert await engine.image_size(reference) is None
-        assert not await fetched.forget_unused([])
+        assert not await made_room(fetched)
         assert await engine.images() == own
 
 

@@ -26,6 +26,8 @@ from leasehold_agent._errors import Declined, ImageDelayed
 from leasehold_agent.engine import Claimant, Engine, Images
 from leasehold_agent.engine._registry_access import auth_header, base_url, check_realm
 
+from .conftest import made_room
+
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 
@@ -154,7 +156,7 @@ async def test_a_private_image_that_lost_its_name_is_private_still(
                 for _ in range(2):
                     with pytest.raises(Declined, match="to pull"):
                         await images.ensure(secret, Claimant(BOB))
-                    await images.forget_unused([])  # and with it what is remembered of whose it was
+                    await made_room(images)  # and with it what is remembered of whose it was
             finally:
                 client.containers.get("lht-private").remove(force=True)
 
@@ -164,8 +166,8 @@ async def test_it_makes_room_as_others_do_and_takes_its_contents_along(
 ) -> None:
     with finder(docker_engine, tmp_path, registry.server) as images:
         await images.ensure(secret, claimant(ALICE, registry.server))
-        assert not await images.forget_unused([secret])
-        assert await images.forget_unused([])
+        assert not await made_room(images, secret)
+        assert await made_room(images)
         assert list((tmp_path / "images").iterdir()) == []
         with pytest.raises(Declined, match="for all to pull"):
             await images.ensure(secret, Claimant(BOB))
@@ -196,7 +198,7 @@ async def test_how_far_it_is_is_told(registry: Registry, docker_engine: DevEngin
     heard: list[str] = []
     with finder(docker_engine, tmp_path, registry.server) as images:
         await images.ensure(large, claimant(ALICE, registry.server), heard.append)
-        await images.forget_unused([])
+        await made_room(images)
     percents = [int(text.partition(" %")[0]) for text in heard if " % of " in text]
     assert percents == sorted(percents)
     assert len(set(percents)) > 1
@@ -291,7 +293,7 @@ async def test_a_token_of_the_registrys_own(docker_engine: DevEngine, tmp_path: 
             assert await images.ensure(reference, chosen) == reference
             with pytest.raises(Declined, match="for all to pull"):
                 await images.ensure(reference, Claimant(BOB))
-            assert await images.forget_unused([])
+            assert await made_room(images)
     wanted = "/token?" if kind == "password" else "POST /token"
     assert wanted in heard.read_text()
 
@@ -397,7 +399,7 @@ async def test_a_connection_that_breaks_off_declines_nothing(
                 except ImageDelayed:
                     delays += 1
             assert delays >= 1
-            await images.forget_unused([])
+            await made_room(images)
 
 
 # --------------------------------------------------------------------------------------------- a whole lease

@@ -32,6 +32,7 @@ from leasehold_agent.engine._containers import ContainerFacts, ContainerSpec, Li
 from leasehold_agent.engine._engine import Engine
 from leasehold_agent.engine._exits import ended_again, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
+from leasehold_agent.engine._image_notes import ImageNote
 from leasehold_agent.engine._image_rules import ImageRules
 from leasehold_agent.engine._images import Claimant, Images
 from leasehold_agent.engine._ping import engine_answers
@@ -42,6 +43,7 @@ __all__ = [
     "ContainerSpec",
     "Engine",
     "EngineFacts",
+    "ImageNote",
     "ImageRules",
     "Images",
     "Limits",

@@ -29,6 +29,7 @@ class ContainerFacts:
     out_of_memory: bool = False
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
+    mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
 
     @property
     def running(self) -> bool:
@@ -114,6 +115,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         out_of_memory=bool(state.get("OOMKilled")),
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
+        mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
     )
 
 

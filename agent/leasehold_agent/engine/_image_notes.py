@@ -69,6 +69,11 @@ class ImageNotes:
             with contextlib.suppress(FileNotFoundError):
                 os.utime(self._root / ImageNote(named, "", bare=bare).file)
 
+    def last_use(self, note: ImageNote) -> float | None:
+        """Unix seconds; None where nothing is remembered of it."""
+        path = self._root / note.file
+        return path.stat().st_mtime if path.is_file() else None
+
     def drop(self, note: ImageNote) -> None:
         (self._root / note.file).unlink(missing_ok=True)
 

@@ -244,24 +244,20 @@ class Images:
         """
         return [(used, note) for used, note in self._notes.by_last_use() if note.named not in needed]
 
-    async def forget(self, note: ImageNote) -> bool:
-        """Remove it; whether it is gone. What containers are made of stays, and what the host's owner has given a name.
+    async def forget(self, note: ImageNote, used: float) -> bool:
+        """Remove what was idle, unless it has been used since; whether it is gone. What containers are made of stays,
+        and what the host's owner has given a name.
 
         What was private is remembered for as long as the engine has any of it.
         """
+        if await asyncio.to_thread(self._notes.last_use, note) != used:
+            return False
         gone = await self._engine.forget_image(note.named if _is_reference(note) else note.image)
         if gone and note.private_to:
             gone = await self._engine.forget_image(note.image)
         if gone:
             await asyncio.to_thread(self._notes.drop, note)
         return gone
-
-    async def forget_unused(self, needed: Collection[str]) -> bool:
-        """Remove the image that was used longest ago and is none of `needed`; whether there was one."""
-        for _, note in await asyncio.to_thread(self.idle, needed):
-            if await self.forget(note):
-                return True
-        return False
 
     async def _load(self, archive: Path, name: str) -> str:
         """Raises EngineRefused, ImageTooLarge, NoRoom; FileNotFoundError where the archive is a folder."""

@@ -20,7 +20,7 @@ from leasehold_agent.reconciling._container_spec import check_fits, choose_ports
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
-from leasehold_agent.store import NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
+from leasehold_agent.store import HELPER_MOUNT, NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
 
 _PORT_ATTEMPTS = 5
 _SECRETS = "/run/secrets"
@@ -92,6 +92,8 @@ class Creation:
         image = self.notes.image or await self._image()
         mounts = await self._datasets()
         mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
+        if host.helper is not None:
+            mounts.append((host.helper, HELPER_MOUNT))
         if workload.secrets:
             mounts.append((readable_folder(self.folder.secrets), _SECRETS))
         self.record.waiting, self.record.progress = "start-failed", "creating the container"

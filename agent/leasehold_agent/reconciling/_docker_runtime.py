@@ -18,7 +18,7 @@ from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import Notes, UploadedWorkloads, notice_of
+from leasehold_agent.store import HELPER_MOUNT, Notes, UploadedWorkloads, notice_of
 
 _CONNECT_SECONDS = 10
 _ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
@@ -68,6 +68,7 @@ class DockerRuntime:
             kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
+            helper=container is not None and HELPER_MOUNT in container.mounts,
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

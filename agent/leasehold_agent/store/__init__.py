@@ -5,6 +5,7 @@ Each file stands on none but those before it:
     _lease_dir  a lease's folder, and what must be remembered of it
     _notice     what its container hears of an early end
     _etc        the files by which its container knows its name and resolvers
+    _helper     a shell for containers that have none
     _uploads    sealed workloads that wait for their lease
     _datasets   datasets, shared between leases and kept after them
     _outputs    what a command leaves, on its way out of the container
@@ -12,6 +13,7 @@ Each file stands on none but those before it:
 
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._etc import write_etc
+from leasehold_agent.store._helper import HELPER_MOUNT, lend_helper
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent.store._notice import (
     NOTICE_MOUNT,
@@ -25,6 +27,7 @@ from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
+    "HELPER_MOUNT",
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
@@ -34,6 +37,7 @@ __all__ = [
     "UploadedWorkloads",
     "collect",
     "lease_dirs",
+    "lend_helper",
     "notice_of",
     "packer",
     "read_notice",
