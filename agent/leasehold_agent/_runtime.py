@@ -48,6 +48,7 @@ class LeaseHandle:
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
     where the host has the room, and where it has little. `ssh_keys` are OpenSSH
     public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a shell.
+    `name`: what its workload is called.
     """
 
     lease: int
@@ -69,6 +70,7 @@ class LeaseHandle:
     kept_until: int | None = None
     paid_until: int | None = None
     helper: bool = False
+    name: str | None = None
 
 
 class CommandStream(Protocol):

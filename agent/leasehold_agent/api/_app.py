@@ -350,6 +350,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         result_cid=handle.result_cid,
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
+        name=handle.name,
     )
 
 

@@ -68,6 +68,7 @@ class DockerRuntime:
             kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
+            name=workload.name if workload and mine else None,
             helper=container is not None and HELPER_MOUNT in container.mounts,
         )
 

@@ -22,7 +22,7 @@ async def leases(
     async with open_session(call) as client:
         rented, money = await leases_of(client, everything=everything), client.money
         call.out.listing(
-            [lease_json(known.lease, known.bill, money) for known in rented],
+            [{**lease_json(known.lease, known.bill, money), "name": known.name} for known in rented],
             ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
             [_row(known, money) for known in rented],
             empty="You have no running lease: rent with `leasehold rent`, or see old ones with --all.",
@@ -38,7 +38,8 @@ def _row(known: LeaseBill, money: Money) -> tuple[str, ...]:
         format_amount(units, money.decimals, places=6) for units in (bill.used, bill.unused, lease.hourly)
     )
     left = format_duration(bill.left)
-    return format_lease(lease.id), str(lease.machine), state, format_share(lease.cells), left, *amounts
+    called = f"{format_lease(lease.id)} {known.name or ''}".rstrip()
+    return called, str(lease.machine), state, format_share(lease.cells), left, *amounts
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
@@ -54,6 +55,8 @@ def _rows(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
     state, end = lease.state.word + (", under notice" if lease.noticed else ""), format_time(lease.end)
     if lease.state.live and not bill.left:  # active until somebody closes it, and costs nothing more
         state = f"past its end: `leasehold close {shown}` settles it"
+    if view.name:
+        yield "name", view.name
     yield "machine", str(lease.machine)
     yield "share", format_share(lease.cells)
     yield "state", state

@@ -83,6 +83,11 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    @cached_property
+    def lease_names(self) -> home.LeaseNames:
+        """What these were called."""
+        return home.LeaseNames(self.path)
+
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)

@@ -89,7 +89,9 @@ class Kept(WireDocument):
 
 
 class LeaseStatus(WireDocument):
-    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds."""
+    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
+    its workload has it.
+    """
 
     lease: str
     lease_id: str
@@ -105,6 +107,7 @@ class LeaseStatus(WireDocument):
     result_cid: str | None
     notice: LeaseNotice | None = None
     kept: Kept | None = None
+    name: str | None = None
 
 
 class AgentResults(WireDocument):
