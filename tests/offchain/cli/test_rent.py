@@ -269,9 +269,9 @@ def test_how_the_image_is_started_and_what_the_lease_is_called(
     (tmp_path / "token").write_text("hunter2")
     market(
         *RENT, "--no-wait", "--name", "digits 3", "--entrypoint", "/init -x 'a b'", "--workdir", "/srv",
-        "--user", "1000:100", "--hostname", "trainer", "--ulimit", "nofile=65536", "--ulimit", "memlock=unlimited", "--shm", "1GiB",
-        "--secret", f"token={tmp_path / 'token'}", "--restart", "on-failure", "--ready", "http:8080/health",
-        "--grace", "2m", wallet="renter",
+        "--user", "1000:100", "--hostname", "trainer", "--ulimit", "nofile=65536", "--ulimit", "memlock=unlimited",
+        "--shm", "1GiB", "--secret", f"token={tmp_path / 'token'}", "--restart", "on-failure",
+        "--ready", "http:8080/health", "--grace", "2m", wallet="renter",
     )  # fmt: skip
     workload = sealed_for(host, pool, kubo)
     assert (workload.entrypoint, workload.workdir) == (("/init", "-x", "a b"), "/srv")
