@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import io
@@ -9,7 +10,7 @@ import json
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import structlog
 
 from devnet import images as devimages
 from devnet.engine import Engine as DevEngine
+from devnet.patience import patient
 from devnet.registry import PASSWORD, USERNAME, Registry
 from leasehold.chain import LeaseState
 from leasehold.datasets import Ipfs
@@ -421,3 +423,22 @@ async def test_a_lease_of_a_private_image_shows_its_password_nowhere(
     shown = inspected + str(log) + str(await rig.handle(lease)) + repr(rig.host.leases.workload(lease))
     assert PASSWORD not in shown
     assert PASSWORD.encode() not in kept
+
+
+async def test_a_lease_says_how_far_its_image_is(rig_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig: Rig = await rig_of()
+    told, go_on, ensure = asyncio.Event(), asyncio.Event(), rig.host.supplies.images.ensure
+
+    async def slow(image: str, claimant: Claimant, show: Callable[[str], None]) -> str:
+        show("41 % of 3.2 GB")
+        told.set()
+        await go_on.wait()
+        return await ensure(image, claimant)
+
+    monkeypatch.setattr(rig.host.supplies.images, "ensure", slow)
+    lease = await rig.open()
+    async with asyncio.timeout(patient(60)):
+        await told.wait()
+    assert (await rig.handle(lease)).progress == "fetching the image: 41 % of 3.2 GB"
+    go_on.set()
+    await rig.reaches(lease, LeaseState.ACTIVE)

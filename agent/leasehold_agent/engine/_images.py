@@ -39,6 +39,8 @@ _NO_SUCH = (
     "denied",
     "unauthorized",
     "no basic auth credentials",
+    "invalid reference",
+    "must be lowercase",
 )
 """What registries say of an image that they do not have for everybody. Whatever else goes wrong may pass."""
 _OTHER_PROCESSOR = "no matching manifest"

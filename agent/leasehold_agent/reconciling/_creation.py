@@ -162,24 +162,28 @@ class Creation:
         def show(progress: str) -> None:
             self.record.progress = "fetching the image" + (f": {progress}" if progress else "")
 
-        images, named = self.host.supplies.images, self.workload.image
+        claimant = Claimant(self.desired.author, self.workload.registry)
         try:
-            found = await images.ensure(named, Claimant(self.desired.author, self.workload.registry), show)
-            return await images.without_volumes(named, found)
-        except EngineRefused as error:
-            # No limit of the engine's holds over a volume; a host that promises none has nothing to keep.
-            if not self.host.facts.engine.quota:
-                return found
-            raise Declined(
-                "unsupported",
-                f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
-            ) from error
+            found = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
         except NoRoom as error:
             if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error
             reserve = self.host.facts.settings.disk_reserve
             self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
             raise
+        return await self._without_volumes(found)
+
+    async def _without_volumes(self, image: str) -> str:
+        """The image with nothing that would lie beside the container, where the engine holds no disk limit."""
+        try:
+            return await self.host.supplies.images.without_volumes(self.workload.image, image)
+        except EngineRefused as error:
+            if not self.host.facts.engine.quota:  # a host that promises no limit has nothing to keep
+                return image
+            raise Declined(
+                "unsupported",
+                f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
+            ) from error
 
     async def _datasets(self) -> list[tuple[Path, str]]:
         host, author = self.host, self.desired.author

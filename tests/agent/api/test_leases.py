@@ -59,6 +59,7 @@ async def test_status(world: World) -> None:
         notice=EarlyEnd(5, "spot"),
         kept_until=9,
         paid_until=7,
+        name="digits 3",
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -76,6 +77,7 @@ async def test_status(world: World) -> None:
         "result_cid": "bafy",
         "notice": {"ends_at": 5, "reason": "spot"},
         "kept": {"until": 9, "paid_until": 7},
+        "name": "digits 3",
     }
 
 
