@@ -79,7 +79,7 @@ class ImageNotes:
 
     def by_last_use(self) -> list[tuple[float, ImageNote]]:
         """All of them, with unix seconds, what was used longest ago first."""
-        return sorted(self._all(), key=lambda found: found[0])
+        return sorted(self._all(), key=lambda use: use[0])
 
     def _all(self) -> Iterator[tuple[float, ImageNote]]:
         for path in self._root.iterdir() if self._root.is_dir() else ():

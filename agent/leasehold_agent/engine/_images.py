@@ -108,13 +108,13 @@ class Images:
         """
         self._rules.check(image)
         if image.startswith("ipfs:"):
-            found = await self._from_archive(image.removeprefix("ipfs:"), told)
+            known = await self._from_archive(image.removeprefix("ipfs:"), told)
         elif image.startswith("sha256:"):
-            found = await self._of_the_host(image)
+            known = await self._of_the_host(image)
         else:
-            found = await self._from_registry(image, claimant or Claimant(), told)
+            known = await self._from_registry(image, claimant or Claimant(), told)
         await asyncio.to_thread(self._notes.used, image)
-        return found
+        return known
 
     async def without_volumes(self, named: str, image: str) -> str:
         """The engine's id of `image` with no volumes declared, which is itself where it declares none.
@@ -155,8 +155,8 @@ class Images:
         except EngineRefused as error:
             raise self._refusal(image, claimant, str(error)) from None
         by = claimant.account if claimant.login is not None else None
-        found = await self._engine.local_image(image)
-        await asyncio.to_thread(self._notes.came, image, found.id if found is not None else image, by)
+        pulled = await self._engine.local_image(image)
+        await asyncio.to_thread(self._notes.came, image, pulled.id if pulled is not None else image, by)
         return image
 
     async def _key(self, image: str, login: RegistryLogin | None) -> bytes | None:

@@ -164,14 +164,14 @@ class Creation:
 
         claimant = Claimant(self.desired.author, self.workload.registry)
         try:
-            found = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
+            image = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
         except NoRoom as error:
             if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error
             reserve = self.host.facts.settings.disk_reserve
             self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
             raise
-        return await self._without_volumes(found)
+        return await self._without_volumes(image)
 
     async def _without_volumes(self, image: str) -> str:
         """The image with nothing that would lie beside the container, where the engine holds no disk limit."""

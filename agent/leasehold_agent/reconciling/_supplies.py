@@ -37,11 +37,11 @@ class Supplies:
         idle: list[tuple[float, ImageNote | str]] = list(await asyncio.to_thread(self.images.idle, images))
         if await asyncio.to_thread(self.datasets.lies_on, disk):
             idle += await asyncio.to_thread(self.datasets.idle, datasets)
-        for used, found in sorted(idle, key=lambda each: each[0]):
-            if isinstance(found, str):
-                gone = await self.datasets.forget(found, used)
+        for used, kept in sorted(idle, key=lambda use: use[0]):
+            if isinstance(kept, str):
+                gone = await self.datasets.forget(kept, used)
             else:
-                gone = await self.images.forget(found, used)
+                gone = await self.images.forget(kept, used)
             if gone:
                 return True
         return False

@@ -85,12 +85,12 @@ class DatasetCache:
         completed comes before all. Blocks for as long as the folder is read.
         """
         coming = {_partial(entry) for entry, lock in self._locks.items() if lock.locked()}
-        found = []
+        uses = []
         for entry in self._all() - {*in_use} - coming:
             with contextlib.suppress(FileNotFoundError):
                 used = 0.0 if entry.startswith(_PARTIAL) else self.path(entry).stat().st_mtime
-                found.append((used, entry))
-        return sorted(found)
+                uses.append((used, entry))
+        return sorted(uses)
 
     async def forget(self, name: str, used: float) -> bool:
         """Remove what was idle, unless it has been used since, or is now; whether it is gone."""

@@ -21,12 +21,12 @@ _INTERPRETED = 3  # PT_INTERP: a loader and libraries of the host's would be wan
 _ELF64 = b"\x7fELF\x02\x01"
 
 
-def lend_helper(folder: Path, found: str | None = None) -> Path | None:
-    """The copy in `folder`, of the busybox at `found` or wherever this host has one; None where none would do.
+def lend_helper(folder: Path, program: str | None = None) -> Path | None:
+    """The copy in `folder`, of the busybox at `program` or wherever this host has one; None where none would do.
 
     Blocks for as long as it takes to run it once.
     """
-    source = found or shutil.which("busybox")
+    source = program or shutil.which("busybox")
     if source is None or not _stands_alone(Path(source)):
         return None
     content = Path(source).read_bytes()
