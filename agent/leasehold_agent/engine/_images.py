@@ -45,6 +45,7 @@ _NO_SUCH = (
 """What registries say of an image that they do not have for everybody. Whatever else goes wrong may pass."""
 _OTHER_PROCESSOR = "no matching manifest"
 DEFAULT_LIMIT = 32 << 30
+_LONE_TRIES = 5
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -179,7 +180,20 @@ class Images:
         return ImageDelayed(registry)
 
     async def _pull(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
-        """Where several take the disk's last room at once nobody knows which it was: each then has it to itself."""
+        """Where several take the disk's last room at once nobody knows which it was: each then has it to itself, and
+        tries again where another has begun meanwhile. Raises NoRoom where it was this one, ImageDelayed where that did
+        not come out.
+        """
+        if await self._fits(image, key, told):
+            return
+        async with self._alone:
+            for _ in range(_LONE_TRIES):
+                if await self._fits(image, key, told):
+                    return
+        raise ImageDelayed(registry_of(image))
+
+    async def _fits(self, image: str, key: bytes | None, told: Callable[[str], None]) -> bool:
+        """Whether it has come. Raises NoRoom where there was none for it, with nobody beside."""
         self._begun += 1
         mine, beside = self._begun, self._pulls > 0
         try:
@@ -187,8 +201,8 @@ class Images:
         except NoRoom:
             if not beside and self._begun == mine:
                 raise
-            async with self._alone:
-                await self._pull_beside_others(image, key, told)
+            return False
+        return True
 
     async def _pull_beside_others(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
         self._pulls += 1
