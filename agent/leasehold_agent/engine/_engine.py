@@ -38,7 +38,12 @@ from leasehold_agent.engine._containers import (
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
-from leasehold_agent.engine._local_image import LocalImage, archive_without_volumes, image_of
+from leasehold_agent.engine._local_image import (
+    LocalImage,
+    archive_without_volumes,
+    image_of,
+    keeps_layers_itself,
+)
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
@@ -125,6 +130,8 @@ class Engine:
             known = _inspected(client, image)
             if known is None:
                 raise EngineRefused("the image is gone")
+            if not keeps_layers_itself(client.info()):
+                raise EngineRefused("its image store wants every layer anew")
             lines = list(client.load_image(archive_without_volumes(known)))
             loaded = _LOADED.findall("\n".join(str(line.get("stream", "")) for line in lines))
             if len(loaded) != 1:

@@ -15,6 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+_NO_TIME = "1970-01-01T00:00:00Z"
+_SNAPSHOTTER = "io.containerd.snapshotter"
+
 
 @dataclass(frozen=True)
 class LocalImage:
@@ -31,6 +34,14 @@ def image_of(raw: Mapping[str, Any]) -> LocalImage:
     return LocalImage(raw["Id"], int(raw["Size"]), tuple(raw.get("RepoTags") or ()), tuple(sorted(volumes)))
 
 
+def keeps_layers_itself(info: Mapping[str, Any]) -> bool:
+    """Whether an engine that says `info` of itself knows layers by their content, as all do that hold disk limits.
+
+    Those of containerd's image store want each layer in the archive.
+    """
+    return not any(_SNAPSHOTTER in str(value) for _, value in info.get("DriverStatus") or ())
+
+
 def archive_without_volumes(raw: Mapping[str, Any]) -> bytes:
     """An archive for `docker load` that holds the image's configuration and none of its layers."""
     layers = raw["RootFS"].get("Layers") or []
@@ -38,7 +49,7 @@ def archive_without_volumes(raw: Mapping[str, Any]) -> bytes:
         "architecture": raw["Architecture"],
         "os": raw["Os"],
         **({"variant": raw["Variant"]} if raw.get("Variant") else {}),
-        "created": raw["Created"],
+        "created": raw.get("Created") or _NO_TIME,
         "config": {name: value for name, value in raw["Config"].items() if name != "Volumes"},
         "rootfs": {"type": "layers", "diff_ids": layers},
     }

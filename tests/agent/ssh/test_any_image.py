@@ -7,6 +7,7 @@ import io
 import subprocess
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from devnet.engine import Engine as DevEngine
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results
+from leasehold_agent.engine._local_image import keeps_layers_itself
 from leasehold_agent.store import HELPER_MOUNT
 
 from .conftest import keygen
@@ -195,6 +197,41 @@ async def test_without_volumes_it_is_made_once_and_goes_like_others(
     assert await engine.local_image(bare) is None
     assert await engine.local_image(image) is not None  # the host's own
     assert await found.without_volumes(image, image) == bare
+
+
+@pytest.mark.parametrize("quota", [True, False])
+async def test_an_engine_that_takes_no_image_without_its_layers(
+    rig: Rig,
+    alone: bytes,
+    docker_engine: DevEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quota: bool,
+) -> None:
+    """Where it holds disk limits, the lease is declined; where it promises none, there is nothing to keep."""
+    monkeypatch.setattr("leasehold_agent.engine._engine.keeps_layers_itself", lambda _: False)
+    rig.host.facts.engine = replace(rig.host.facts.engine, quota=quota)
+    image = image_of(docker_engine, tmp_path, ENTRY | {"Volumes": {"/data": {}}}, alone=alone)
+    lease = await rig.open(rig.workload(image=image, command=[]))
+    await rig.reaches(lease, LeaseState.CANCELLED if quota else LeaseState.ACTIVE)
+    if quota:
+        assert "it declares volumes" in ((await rig.handle(lease)).reason or "")
+    else:
+        container = await rig.container(lease)
+        assert container is not None
+        assert "/data" in container.mounts
+
+
+@pytest.mark.parametrize(
+    ("status", "itself"),
+    [
+        ([["driver-type", "io.containerd.snapshotter.v1"]], False),
+        ([["Backing Filesystem", "extfs"], ["Native Overlay Diff", "true"]], True),
+        (None, True),
+    ],
+)
+def test_which_engines_keep_layers_themselves(status: object, itself: bool) -> None:
+    assert keeps_layers_itself({"DriverStatus": status}) is itself
 
 
 async def test_a_host_that_lends_no_shell_says_so(
