@@ -16,6 +16,7 @@ Each file stands on none but those before it:
     _ping           whether it is there at all, for the sentinel
     _streams        commands inside a container, and its log
     _pull           an image from a registry, watched as it comes
+    _oci_layout     which blobs of such an archive make an image
     _image_archive  what a stranger's archive comes to, before the engine gets it
     _local_image    an image that it has, and the same without its volumes
     _exits          how a command ended, in a sentence
