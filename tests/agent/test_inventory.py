@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.agent.nvml.standin import StandIn
 
 from leasehold.market import Hardware
 from leasehold_agent.host import Inventory, default_address, share_of, take_inventory
 from leasehold_agent.host._inventory import Card
-from tests.agent.nvml.standin import StandIn
 
 CARD = Card("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
 HOST = Inventory((), None, "A processor", 16, 64 << 30, (), "6.1")
