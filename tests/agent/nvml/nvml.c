@@ -12,7 +12,7 @@
  *   I.memory I.memory_used I.memory_reserved    bytes
  *   I.pcie I.pcie_max I.pcie_width I.pcie_width_max I.pcie_replays I.pcie_tx I.pcie_rx
  *   I.numa N                       the host's node; I.switch TEXT: the PCIe switch that it is behind
- *   I.nvlinks N, I.nvlink.L        how many links it has; where link L leads (a PCI id), absent: it is down
+ *   I.nvlinks N, I.nvlink.L        how many links it has; where link L leads: a card's PCI id, or a switch's; absent: it is down
  *   I.ecc I.ecc_pending            1 or 0; I.ecc.corrected.volatile and the other three of these, counts
  *   I.remapped "CORRECTED UNCORRECTED PENDING FAILED"
  *   I.power I.power_limit I.power_default I.power_min I.power_max (milliwatts), I.energy (millijoules)
@@ -250,6 +250,15 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t unit, unsigned lin
     char key[TEXT];
     snprintf(key, sizeof key, "nvlink.%u", link);
     return place(unit, key, out);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t unit, unsigned link, unsigned *type) {
+    char key[TEXT], value[TEXT], other[TEXT];
+    snprintf(key, sizeof key, "nvlink.%u", link);
+    nvmlReturn_t answer = text(unit, key, value);
+    *type = 2; /* a switch, unless it is one of the cards */
+    for (int card = 0; answer == OK && card < (int)number(0, "cards", 0); card++)
+        if (find(other, "%d.pci", card) && !strcmp(value, other)) *type = 0;
+    return answer;
 }
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t a, nvmlDevice_t b, unsigned *level) {
     char one[TEXT], other[TEXT];
