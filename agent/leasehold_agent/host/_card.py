@@ -63,7 +63,7 @@ class Card:
             "clock_mhz": _known(clocks) or None,
             "pcie": _known(pcie) or None,
             "numa": self.numa,
-            "peers": [{"uuid_hash": hash_of(link.uuid), "links": link.links} for link in self.links] or None,
+            "peers": [{"uuid_hash": hash_of(link.uuid), "links": link.links} for link in self.links],
             "mig": {"capable": self.mig is not None, "enabled": bool(self.mig)},
             "ecc": self.ecc,
             "power_watts": self.power_watts,
