@@ -121,6 +121,10 @@ class AgentSettings(BaseSettings):
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
+    speed_peer: Annotated[str, Field(pattern=r"^(https?://[^\s/]\S*)?$")] = ""
+    """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
+    its ports can be reached; nothing is measured without one."""
+
     answer_cost: Annotated[int, Field(ge=1)] = 10**17
     """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.

@@ -115,7 +115,7 @@ async def make_host(
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
     inventory = await asyncio.to_thread(take_inventory)
-    for problem in inventory.problems:
+    for problem in (*inventory.problems, *inventory.refused):
         _log.warning("cards", problem=problem)
     for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
         _log.warning("version", problem=concern)

@@ -85,6 +85,8 @@ async def test_describe(
         "docker": docker_engine.url,
         "ipfs": kubo.api,
         "public_host": "gpu.example.org",
+        "dns": ["127.0.0.1"],
+        "disk_reserve": 1 << 28,
         "country": "IS",
         "deployment": str(POOL.save(tmp_path)),
     }
@@ -115,6 +117,8 @@ async def test_describe(
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
     assert made["hardware"]["disk"]["quota"] is True
+    assert contact["measured"]["disk"].keys() == {"read", "write"}
+    assert {part["name"] for part in made["check"]} >= {"cards", "engine", "disk", "chain", "ipfs", "ports"}
     again = json.loads((await invoke(settings, "describe")).stdout)
     assert again["operator"] == made["operator"]
 
@@ -126,11 +130,48 @@ async def test_describe_without_an_ipfs_node(
         "state_dir": str(tmp_path),
         "docker": docker_engine.url,
         "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
         "deployment": str(POOL.save(tmp_path)),
         "owner": OWNER,
     }
     done = await invoke(settings, "describe")
-    assert json.loads(done.stdout)["contact"]["peer_id"] is None
+    made = json.loads(done.stdout)
+    assert made["contact"]["peer_id"] is None
+    (tmp_path / "machine.json").write_text(done.stdout)
+    troubles = MachineFile.load(tmp_path / "machine.json").troubles
+    assert any("IPFS node" in trouble for trouble in troubles)
+    assert any("`rpc`" in trouble for trouble in troubles)
+    assert all(trouble in done.stderr for trouble in troubles)
+
+
+async def test_check(
+    invoke: Callable[..., Any], docker_engine: Engine, kubo: Kubo, chain: Any, tmp_path: Path
+) -> None:
+    """It makes no keys; with something bad it ends with 1."""
+    settings = {
+        "state_dir": str(tmp_path / "state"),
+        "docker": docker_engine.url,
+        "ipfs": kubo.api,
+        "dns": ["127.0.0.1"],
+        "listen": "127.0.0.1",
+        "disk_reserve": 1 << 28,
+        "deployment": str(chain.deployment.save(tmp_path)),
+        "rpc": [chain.anvil.url],
+    }
+    done = await invoke(settings, "check")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert {line.split()[0] for line in lines} == {"ok", "warning"}
+    assert "ok      ipfs: The node answers." in lines
+    assert not (tmp_path / "state").exists()
+    (tmp_path / "state").mkdir()
+    done = await invoke({**settings, "docker": f"unix://{tmp_path}/none"}, "check", "--json")
+    assert done.exit_code == 1
+    said = json.loads(done.stdout)
+    assert [part["name"] for part in said["check"] if part["state"] == "bad"] == ["engine"]
+    kept = json.loads((tmp_path / "state/measured.json").read_text())
+    assert kept == said["measured"]
+    assert kept["disk"].keys() == {"read", "write"}
 
 
 def test_an_error_is_one_sentence(

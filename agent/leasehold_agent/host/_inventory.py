@@ -40,7 +40,9 @@ class RdmaDevice:
 
 @dataclass(frozen=True)
 class Inventory:
-    """`silent` are cards that are there and do not answer; `problems` sentences on what is here and not sold."""
+    """`silent` are cards that are there and do not answer. Sentences: `problems` on what keeps cards from being sold,
+    `refused` on those of unknown vendors.
+    """
 
     gpus: tuple[Card, ...]
     driver: str | None
@@ -53,6 +55,7 @@ class Inventory:
     rdma: tuple[RdmaDevice, ...] = ()
     silent: tuple[SilentCard, ...] = ()
     problems: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def units(self, asked: int | None) -> int:
         """How many GPUs, or equal units of a host without one, a machine of this host sells."""
@@ -131,6 +134,7 @@ def take_inventory(devices: Path = DEVICES, rdma: Path = _RDMA) -> Inventory:
         rdma=tuple(_rdma(rdma)),
         silent=cards.silent,
         problems=(*cards.problems, *(_silent(card) for card in cards.silent)),
+        refused=cards.refused,
     )
 
 

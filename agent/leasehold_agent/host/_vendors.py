@@ -39,18 +39,19 @@ def find_cards(devices: Path = DEVICES) -> VendorCards:
         silent=tuple(card for answer in answers for card in answer.silent),
         driver=selling.driver,
         cuda=selling.cuda,
-        problems=(*(sentence for answer in answers for sentence in answer.problems), *_refused(present)),
+        problems=tuple(sentence for answer in answers for sentence in answer.problems),
+        refused=_refused(present),
     )
 
 
-def _refused(present: Sequence[PciDevice]) -> list[str]:
+def _refused(present: Sequence[PciDevice]) -> tuple[str, ...]:
     """A sentence for each vendor whose cards nobody here knows how to share out."""
     addresses: dict[int, list[str]] = {}
     for device in present:
         if device.vendor not in KNOWN:
             addresses.setdefault(device.vendor, []).append(device.address)
-    return [
+    return tuple(
         f"Cards of {OTHERS.get(vendor, f'vendor {vendor:04x}')} ({', '.join(where)}) are not sold: "
         "this agent knows NVIDIA's and AMD's."
         for vendor, where in sorted(addresses.items())
-    ]
+    )
