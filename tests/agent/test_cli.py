@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
@@ -25,6 +26,7 @@ from leasehold.market import DocumentInvalid, MachineFile
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
+from leasehold_agent.cli import _check
 from leasehold_agent.documents import lacks, read_status, write_status
 from leasehold_agent.documents._footing import DESCRIPTORS
 from leasehold_agent.engine import EngineFacts
@@ -142,6 +144,38 @@ async def test_describe_without_an_ipfs_node(
     assert any("IPFS node" in trouble for trouble in troubles)
     assert any("`rpc`" in trouble for trouble in troubles)
     assert all(trouble in done.stderr for trouble in troubles)
+
+
+async def test_check_of_an_engine_that_hangs(
+    invoke: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers a ping and nothing more."""
+    monkeypatch.setattr(_check, "_ENGINE_SECONDS", 1)
+    asked: list[bytes] = []
+
+    async def ping_only(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(line := await reader.readline())
+        if b"/_ping" in line:
+            writer.write(b"HTTP/1.0 200 OK\r\n\r\nOK")
+            await writer.drain()
+        elif line:
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_unix_server(ping_only, tmp_path / "engine")
+    settings = {
+        "state_dir": str(tmp_path / "none"),
+        "docker": f"unix://{tmp_path}/engine",
+        "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
+        "listen": "127.0.0.1",
+    }
+    async with asyncio.timeout(patient(60)):
+        done = await invoke(settings, "check")
+    server.close()
+    assert done.exit_code == 1
+    assert "bad     engine" in done.stdout
+    assert any(b"/version" in line for line in asked)
 
 
 async def test_check(

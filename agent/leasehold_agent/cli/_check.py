@@ -7,6 +7,7 @@ import json
 
 import typer
 
+from leasehold.errors import AgentError
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent.checks import Checkup, Finding, State, look, worst
 from leasehold_agent.cli._console import Json, terminal
@@ -15,7 +16,7 @@ from leasehold_agent.engine import Engine, EngineFacts, engine_answers
 from leasehold_agent.host import take_inventory
 
 _COLOURS: dict[State, str] = {"ok": "green", "warning": "yellow", "bad": "red"}
-_ENGINE_SECONDS = 30.0
+_ENGINE_SECONDS = 10
 
 
 def check(as_json: Json = False) -> None:
@@ -50,11 +51,13 @@ async def _check(settings: AgentSettings) -> Checkup:
 
 
 async def _facts(url: str) -> EngineFacts | None:
-    """The engine's, or None where it does not answer: one that is stopped is waited for no longer than a ping."""
+    """The engine's, or None where it does not answer: for that no call is waited for as long as at work."""
     if not await engine_answers(url):
         return None
-    engine = Engine(url)
+    engine = Engine(url, call_seconds=_ENGINE_SECONDS)
     try:
         return await engine.facts()
+    except AgentError:
+        return None
     finally:
         await engine.aclose()
