@@ -12,7 +12,7 @@ from tests.agent.nvml.standin import DRIVER_MISMATCH, GPU_IS_LOST, NO_DRIVER, RT
 
 from leasehold_agent.host import Card, Inventory, hash_of, take_inventory
 from leasehold_agent.host._nvidia import look_at_nvidia
-from leasehold_agent.host._pci import PciDevice, graphics
+from leasehold_agent.host._pci import PciDevice, graphics, same_address
 
 Bus = Callable[..., Path]
 
@@ -229,11 +229,19 @@ def test_other_vendors_are_refused_by_name(nvml: StandIn, bus: Bus) -> None:
             "0000:08:00.0": (0x8086, 0x020000),  # a network card
         }
     )
-    said = take_inventory(on_bus).problems
+    said = take_inventory(on_bus).refused
     assert len(said) == 3
     assert "Intel (0000:03:00.0, 0000:04:00.0)" in said[1]
     assert "Habana" in said[0]
     assert "vendor beef" in said[2]
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [("00000000:3B:00.0", "0000:3b:00.0"), ("00010000:E1:00.0", "10000:e1:00.0"), ("0000:3b:00.0",) * 2],
+)
+def test_addresses_are_compared_as_the_kernel_writes_them(written: str, address: str) -> None:
+    assert same_address(written) == address
 
 
 def test_a_bus_that_cannot_be_read_has_nothing(tmp_path: Path) -> None:

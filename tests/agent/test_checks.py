@@ -24,6 +24,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent.checks import Finding, MeasuringPeer, look, worst
 from leasehold_agent.checks import _parts as parts
 from leasehold_agent.checks._disk import measure_disk
+from leasehold_agent.checks._look import _ports_of
 from leasehold_agent.checks._outside import Effort, Outside
 from leasehold_agent.checks._ports import Held, listening
 from leasehold_agent.documents import Measurements, Pace, keep_measured, last_measured
@@ -345,6 +346,19 @@ def test_how_fast_a_host_is_is_said() -> None:
     assert "nothing came" in parts.judge_network(Outside(troubles=("nothing came",)), "p").text
 
 
+@pytest.mark.parametrize(
+    ("serving", "settings", "ports"),
+    [
+        (False, {}, [8701, 8702, 20_000, 20_999]),
+        (True, {}, [8701, 8702]),  # a lease may begin meanwhile
+        (False, {"engine_netns": Path("/run/netns/x")}, [8701, 8702]),
+        (False, {"ports_host": "198.51.100.9"}, [8701, 8702]),
+    ],
+)
+def test_which_ports_are_tried(serving: bool, settings: dict[str, Any], ports: list[int]) -> None:
+    assert _ports_of(AgentSettings(**settings), serving=serving) == ports
+
+
 async def test_a_port_that_somebody_has() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -445,7 +459,7 @@ def test_what_cannot_be_read_of_a_measurement_is_none(tmp_path: Path, text: str)
 
 def test_a_measurement_is_kept(tmp_path: Path) -> None:
     keep_measured(tmp_path, Measurements(7, Pace(2, 1), 3, 4, "p"))
-    kept = {"at": 7, "disk": {"read": 2, "write": 1}, "down": 3, "up": 4, "peer": "p"}
+    kept = {"at": 7, "disk": {"read": 2, "write": 1}, "down": 3, "up": 4}
     assert last_measured(tmp_path) == {"measured": kept}
     keep_measured(tmp_path, Measurements(7))
     assert last_measured(tmp_path) == {"measured": {"at": 7}}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from eth_account import Account
+from tests.agent.nvml.standin import StandIn
 from typer.testing import CliRunner
 
 from devnet.engine import Engine
@@ -123,6 +124,31 @@ async def test_describe(
     assert {part["name"] for part in made["check"]} >= {"cards", "engine", "disk", "chain", "ipfs", "ports"}
     again = json.loads((await invoke(settings, "describe")).stdout)
     assert again["operator"] == made["operator"]
+
+
+async def test_describe_a_host_with_cards(
+    invoke: Callable[..., Any], docker_engine: Engine, nvml: StandIn, tmp_path: Path
+) -> None:
+    """What is well is described, and what is not is said: a card that does not answer is not just left out."""
+    card, lost = nvml.add(pcie_max=4), nvml.add()
+    lost.lose()
+    settings = {
+        "state_dir": str(tmp_path / "state"),
+        "docker": docker_engine.url,
+        "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
+        "deployment": str(POOL.save(tmp_path)),
+        "owner": OWNER,
+    }
+    done = await invoke(settings, "describe")
+    assert done.exit_code == 0, done.output
+    assert card.uuid not in done.output
+    (tmp_path / "machine.json").write_text(done.stdout)
+    described = MachineFile.load(tmp_path / "machine.json")
+    (gpu,) = json.loads(done.stdout)["hardware"]["gpus"]
+    assert gpu["pcie"] == {"generation": 4, "lanes": 16}
+    assert any("index 1: GPU is lost" in trouble for trouble in described.troubles)
+    assert "GPU is lost" in done.stderr
 
 
 async def test_describe_without_an_ipfs_node(

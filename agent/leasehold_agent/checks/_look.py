@@ -82,11 +82,11 @@ async def _look_from_outside(
     settings: AgentSettings, effort: Effort | None
 ) -> tuple[list[Finding], Outside | None]:
     """The ports, with something that listens on each, and the speed."""
-    async with listening(settings.listen, _ports_of(settings)) as held:
+    serving = _serves(settings.state_dir)
+    async with listening(settings.listen, _ports_of(settings, serving=serving)) as held:
         outside = None
         if settings.speed_peer:
             outside = await ask_peer(settings.speed_peer, held.ports, effort)
-    serving = _serves(settings.state_dir)
     return judge_ports(held, outside, serving=serving, peer=name_of(settings.speed_peer)), outside
 
 
@@ -96,8 +96,10 @@ def _serves(state_dir: Path) -> bool:
     return status is not None and time.time() - status["at"] < _STALE_SECONDS
 
 
-def _ports_of(settings: AgentSettings) -> list[int]:
-    """Those that renters need; of those that are published for leases the first and the last, where that is here."""
+def _ports_of(settings: AgentSettings, *, serving: bool) -> list[int]:
+    """Those that renters need; of those that are published for leases the first and the last, where that is here. Not
+    while an agent serves: a lease that begins could be given one, and would not get it.
+    """
     published = [settings.first_port, settings.last_port]
     here = settings.engine_netns is None and settings.ports_host in ("", settings.public_host)
-    return [settings.api_port, settings.ssh_port, *(published if here else [])]
+    return [settings.api_port, settings.ssh_port, *(published if here and not serving else [])]

@@ -40,10 +40,14 @@ def keep_measured(state_dir: Path, measured: Measurements) -> None:
 
 
 def last_measured(state_dir: Path) -> dict[str, object]:
-    """What was kept, as contact.json has it: no key where nothing was, or nothing that can be read."""
+    """What was kept, as contact.json has it: no key where nothing was, or nothing that can be read. Against whom is
+    nobody's business.
+    """
     try:
         with (state_dir / NAME).open("rb") as file:
             measured = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError):
         return {}
-    return {"measured": measured} if isinstance(measured, dict) else {}
+    if not isinstance(measured, dict):
+        return {}
+    return {"measured": {name: value for name, value in measured.items() if name != "peer"}}

@@ -155,13 +155,12 @@ class DiskSpeed(_Document):
 
 
 class Measured(_Document):
-    """What the host measured of itself, and when. down, up: bits a second from and to `peer`, where it has one."""
+    """What the host measured of itself, and when. down, up: bits a second from and to a peer elsewhere."""
 
     at: int = 0
     disk: DiskSpeed | None = None
     down: Bytes | None = None
     up: Bytes | None = None
-    peer: Text = ""
 
 
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
