@@ -303,6 +303,38 @@ def test_one_of_amds_cards_does_not_answer(nvml: StandIn, rocm: Callable[..., No
     assert [card.index for card in host.silent] == [0]
 
 
+def test_an_amd_card_that_no_container_could_be_given(
+    nvml: StandIn, rocm: Callable[..., None], bus: Bus
+) -> None:
+    on_bus = bus({"0000:15:00.0": AMD})
+    (on_bus / "0000:15:00.0/drm/renderD128").rmdir()
+    rocm([{**MI300X, "uuid": "amd-1", "bdf": "0000:15:00.0"}])
+    host = take_inventory(on_bus)
+    assert (host.gpus, host.silent[0].pci) == ((), "0000:15:00.0")
+
+
+def test_one_vendors_cards_are_sold(nvml: StandIn, rocm: Callable[..., None], bus: Bus) -> None:
+    """A processor's own graphics are a card to AMD's library, and nobody rents these."""
+    card = nvml.add()
+    rocm([{**MI300X, "name": "AMD Radeon Graphics", "uuid": "apu", "bdf": "0000:15:00.0"}])
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA, "0000:15:00.0": AMD}))
+    assert [gpu.uuid for gpu in host.gpus] == [card.uuid]
+    assert (host.driver, host.problems) == ("615.71.05", ())
+    assert "AMD Radeon Graphics at 0000:15:00.0 is not sold beside" in host.refused[0]
+
+
+def test_a_lease_is_given_the_files_of_its_cards_and_no_others(
+    nvml: StandIn, rocm: Callable[..., None], bus: Bus
+) -> None:
+    on_bus = bus({"0000:15:00.0": AMD, "0000:25:00.0": AMD})
+    (on_bus / "0000:25:00.0/drm/renderD128").rename(on_bus / "0000:25:00.0/drm/renderD129")
+    rocm([{**MI300X, "uuid": f"amd-{n}", "bdf": f"0000:{n}5:00.0"} for n in range(1, 3)])
+    host = take_inventory(on_bus)
+    assert host.devices_of(["amd-2"]) == ("/dev/kfd", "/dev/dri/renderD129")
+    assert host.devices_of(["amd-2", "amd-1"]) == ("/dev/kfd", "/dev/dri/renderD128", "/dev/dri/renderD129")
+    assert host.devices_of([]) == ()
+
+
 def test_older_rocm_gives_watts_and_not_applicable(
     nvml: StandIn, rocm: Callable[..., None], bus: Bus
 ) -> None:

@@ -53,8 +53,8 @@ def look_at_cards(inventory: Inventory) -> list[Finding]:
 def look_at_engine(facts: EngineFacts, inventory: Inventory) -> list[Finding]:
     """The engine's settings and versions, and what the kernel gives. Asks programs of the host: not for a loop."""
     findings = [Finding("engine", "warning", sentence) for sentence in lacks(facts)]
-    findings += [Finding("engine", "warning", said) for said in concerns(facts, gpus=bool(inventory.gpus))]
-    if any(card.vendor == "nvidia" for card in inventory.gpus) and not any(map(shutil.which, _TOOLKIT)):
+    findings += [Finding("engine", "warning", said) for said in concerns(facts, gpus=inventory.needs_toolkit)]
+    if inventory.needs_toolkit and not any(map(shutil.which, _TOOLKIT)):
         text = (
             "No lease gets its card: install the NVIDIA Container Toolkit, run `nvidia-ctk runtime configure` "
             "and restart the engine."

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,15 @@ class Inventory:
         if self.gpus:
             return min(len(self.gpus), MAX_GPUS)
         return asked or max(1, min(MAX_GPUS, self.cores // 2))
+
+    @property
+    def needs_toolkit(self) -> bool:
+        """Whether containers get its cards by NVIDIA's toolkit."""
+        return any(card.vendor == "nvidia" for card in self.gpus)
+
+    def devices_of(self, uuids: Collection[str]) -> tuple[str, ...]:
+        """The device files of these cards that a container has to be given: none where a runtime adds them."""
+        return tuple(dict.fromkeys(path for card in self.gpus if card.uuid in uuids for path in card.devices))
 
     @property
     def smallest_share(self) -> int:

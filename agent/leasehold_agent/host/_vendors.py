@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold_agent.host import _amd, _nvidia
-from leasehold_agent.host._card import VendorCards
+from leasehold_agent.host._card import Card, VendorCards
 from leasehold_agent.host._pci import DEVICES, PciDevice, graphics
 
 Look = Callable[[Sequence[PciDevice]], VendorCards]
@@ -28,20 +28,27 @@ OTHERS: Final[Mapping[int, str]] = {
 
 
 def find_cards(devices: Path = DEVICES) -> VendorCards:
-    """The cards of all vendors, NVIDIA's first. Never fails: a vendor's trouble is a sentence."""
+    """The cards of one vendor, NVIDIA's first: a processor's own graphics are cards to AMD's library. Never fails: a
+    vendor's trouble is a sentence.
+    """
     present = graphics(devices)
     answers = [
         look([device for device in present if device.vendor == number]) for number, look in KNOWN.items()
     ]
     selling = next((answer for answer in answers if answer.cards), answers[0])
+    beside = [card for answer in answers if answer is not selling for card in answer.cards]
     return VendorCards(
-        cards=tuple(card for answer in answers for card in answer.cards),
+        cards=selling.cards,
         silent=tuple(card for answer in answers for card in answer.silent),
         driver=selling.driver,
         cuda=selling.cuda,
         problems=tuple(sentence for answer in answers for sentence in answer.problems),
-        refused=_refused(present),
+        refused=(*map(_beside, beside), *_refused(present)),
     )
+
+
+def _beside(card: Card) -> str:
+    return f"{card.model} at {card.pci} is not sold beside another vendor's cards."
 
 
 def _refused(present: Sequence[PciDevice]) -> tuple[str, ...]:
