@@ -27,6 +27,7 @@ from leasehold_agent.checks._disk import measure_disk
 from leasehold_agent.checks._look import _ports_of
 from leasehold_agent.checks._outside import Effort, Outside
 from leasehold_agent.checks._ports import Held, listening
+from leasehold_agent.checks._resolvers import resolver_trouble
 from leasehold_agent.documents import Measurements, Pace, keep_measured, last_measured
 from leasehold_agent.engine import Engine as AgentsEngine
 from leasehold_agent.engine import EngineFacts
@@ -248,6 +249,26 @@ async def test_what_is_no_answer_is_passed_over(tmp_path: Path, forged: bytes) -
         assert (await parts.look_at_resolvers(asking(tmp_path), port)).state == "ok"
 
 
+@pytest.mark.parametrize(
+    ("registries", "name"),
+    [
+        (("docker.io", "ghcr.io"), "docker.io"),
+        (("127.0.0.1:5000", "registry.lan:5000/x", "quay.io"), "registry.lan"),
+        (("10.0.0.7", "localhost"), "example.org"),
+        ((), "example.org"),
+    ],
+)
+def test_which_name_is_asked_for(registries: tuple[str, ...], name: str) -> None:
+    assert parts._known_name(registries) == name
+
+
+@pytest.mark.parametrize("name", ["a" * 64 + ".example", "a..example"])
+async def test_what_is_no_name_is_not_asked_for(name: str) -> None:
+    assert await resolver_trouble("127.0.0.1", name, seconds=1, port=9) == (
+        f"cannot be asked for {name}, which is no name"
+    )
+
+
 async def test_nobody_is_asked_where_no_lease_reaches_anything(tmp_path: Path) -> None:
     async with resolver() as port:  # which would fail at a question
         assert (await parts.look_at_resolvers(asking(tmp_path, egress="none"), port)).state == "ok"
@@ -357,6 +378,11 @@ def test_how_fast_a_host_is_is_said() -> None:
 )
 def test_which_ports_are_tried(serving: bool, settings: dict[str, Any], ports: list[int]) -> None:
     assert _ports_of(AgentSettings(**settings), serving=serving) == ports
+
+
+async def test_where_a_host_cannot_listen() -> None:
+    async with listening("203.0.113.1", [18_704]) as held:
+        assert (held.ports, held.refused) == ((), ("18704: Cannot assign requested address",))
 
 
 async def test_a_port_that_somebody_has() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,6 +16,7 @@ import pytest
 
 from devnet.engine import Engine
 from devnet.patience import patient
+from devnet.world import free_port
 from leasehold_agent.checks import MeasuringPeer, PeerLimits
 from leasehold_agent.checks._outside import Effort, Outside, ask_peer
 from leasehold_agent.checks._ports import listening
@@ -99,6 +101,23 @@ async def test_bytes_come_and_go() -> None:
     assert seen.up is not None
     assert min(seen.down, seen.up) > 0
     assert seen.troubles == ()
+
+
+async def test_the_command_serves_until_it_is_ended() -> None:
+    """Without settings, keys or an engine."""
+    port = str(free_port())
+    command = ["leasehold-agent", "peer", "--listen", "127.0.0.1", "--port", port]
+    peer = await asyncio.create_subprocess_exec(
+        *command, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"]}
+    )
+    assert peer.stderr is not None
+    said = await asyncio.wait_for(peer.stderr.readline(), patient(30))
+    assert port in said.decode()
+    seen = await measured(f"http://127.0.0.1:{port}", ())
+    peer.terminate()
+    assert await asyncio.wait_for(peer.wait(), patient(30)) == 0
+    assert seen.down
+    assert seen.up
 
 
 def test_ports_are_tried_from_elsewhere(docker_engine: Engine) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from leasehold.chain import Deployment, Rpc
@@ -144,7 +146,7 @@ async def look_at_resolvers(settings: AgentSettings, port: int = PORT) -> Findin
     """Whether what leases are given to find names by answers."""
     if settings.egress == "none" or not settings.dns:
         return Finding("dns", "ok", "No lease reaches the internet, so none needs a resolver.")
-    name = settings.registries[0].partition("/")[0] if settings.registries else "example.org"
+    name = _known_name(settings.registries)
     asked = (resolver_trouble(server, name, seconds=_RESOLVER_SECONDS, port=port) for server in settings.dns)
     troubles = zip(settings.dns, await asyncio.gather(*asked), strict=True)
     wrong = [f"{server} {trouble}" for server, trouble in troubles if trouble is not None]
@@ -153,6 +155,14 @@ async def look_at_resolvers(settings: AgentSettings, port: int = PORT) -> Findin
             "dns", "warning", f"Leases find few names: {', '.join(wrong)}. Name other resolvers in `dns`."
         )
     return Finding("dns", "ok", f"{', '.join(settings.dns)} answer.")
+
+
+def _known_name(registries: Sequence[str]) -> str:
+    """The first registry that has a name of the internet's, which leases will ask for."""
+    hosts = (registry.partition("/")[0].partition(":")[0] for registry in registries)
+    return next(
+        (host for host in hosts if re.fullmatch(r"[^.\s]+(\.[^.\s]+)*\.[^\W\d]+", host)), "example.org"
+    )
 
 
 def look_at_disk(root: Path, settings: AgentSettings) -> tuple[list[Finding], Pace | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
@@ -30,11 +31,16 @@ async def listening(host: str, ports: Iterable[int]) -> AsyncIterator[Held]:
                 if error.errno == errno.EADDRINUSE:
                     taken.append(port)
                 else:
-                    refused.append(f"{port}: {error.strerror or error}")
+                    refused.append(f"{port}: {_why(error)}")
                 continue
             stack.callback(server.close)
             held.append(port)
         yield Held((*held, *taken), tuple(taken), tuple(refused))
+
+
+def _why(error: OSError) -> str:
+    """The system's words: asyncio's tell of an attempt first."""
+    return os.strerror(error.errno) if error.errno is not None and error.errno > 0 else str(error)
 
 
 async def _hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

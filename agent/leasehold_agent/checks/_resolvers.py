@@ -28,7 +28,10 @@ class _Asked(asyncio.DatagramProtocol):
 async def resolver_trouble(server: str, name: str, *, seconds: float, port: int = PORT) -> str | None:
     """What is wrong with a resolver that is asked for a name's address, or None."""
     number = secrets.token_bytes(2)
-    labels = b"".join(bytes((len(label),)) + label.encode() for label in name.split("."))
+    try:
+        labels = b"".join(bytes((len(label),)) + label for label in name.encode("idna").split(b"."))
+    except UnicodeError:
+        return f"cannot be asked for {name}, which is no name"
     question = number + b"\x01\x00\x00\x01" + bytes(6) + labels + b"\x00\x00\x01\x00\x01"
     loop = asyncio.get_running_loop()
     try:
