@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.agent.nvml.standin import DRIVER_MISMATCH, GPU_IS_LOST, NO_DRIVER, RTX_4090, MigDevice, StandIn
 
-from leasehold_agent.host import Card, Inventory, hash_of, take_inventory
+from leasehold_agent.host import Card, Inventory, _nvidia, hash_of, take_inventory
 from leasehold_agent.host._nvidia import look_at_nvidia
 from leasehold_agent.host._pci import PciDevice, graphics, same_address
 
@@ -177,6 +177,24 @@ def test_a_card_that_hangs_keeps_nobody(nvml: StandIn) -> None:
     found = look_at_nvidia((), seconds=0.2)
     assert [card.index for card in found.cards] == [0]
     assert [(card.index, card.why) for card in found.silent] == [(1, "no answer in 0.2 s")]
+
+
+def test_a_driver_that_hangs_keeps_nobody(nvml: StandIn, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml.add()
+    nvml.set({"init.hang": 1})
+    monkeypatch.setattr(_nvidia, "_DRIVER_SECONDS", 0.1)
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA}))
+    assert (host.gpus, [card.pci for card in host.silent]) == ((), ["0000:10:00.0"])
+    assert "does not answer: look at `dmesg`" in told(host)
+
+
+def test_a_driver_that_fails_is_said(nvml: StandIn, bus: Bus) -> None:
+    """It is there, and cannot even count."""
+    nvml.add()
+    nvml.set({"cards.error": 999})
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA}))
+    assert (host.gpus, [card.pci for card in host.silent]) == ((), ["0000:10:00.0"])
+    assert "Unknown Error" in told(host)
 
 
 def test_a_card_that_only_the_bus_shows(nvml: StandIn, bus: Bus) -> None:
