@@ -8,6 +8,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
+import docker
 import pytest
 
 from leasehold.chain import LeaseState
@@ -16,6 +17,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec, EngineFacts
+from leasehold_agent.engine._containers import options_of
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, LeaseShare, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
@@ -178,6 +180,22 @@ class TestSpec:
         asked = workload(env={"NVIDIA_VISIBLE_DEVICES": "all"})
         spec = self.make(asked, share=replace(SHARE, gpu_uuids=gpus))
         assert spec.environment["NVIDIA_VISIBLE_DEVICES"] == seen
+
+    @pytest.mark.parametrize(
+        ("devices", "requests"),
+        [((), [("nvidia", ["GPU-1"])]), (("/dev/kfd", "/dev/dri/renderD128"), [])],
+    )
+    def test_a_card_by_its_runtime_or_by_its_files(
+        self, devices: tuple[str, ...], requests: list[tuple[str, list[str]]]
+    ) -> None:
+        spec = replace(self.make(workload(), quota=False), devices=devices)
+        client = docker.APIClient("http://127.0.0.1:1", version="1.41")
+        host = options_of(client, spec)["host_config"]
+        client.close()
+        asked = [(request["Driver"], request["DeviceIDs"]) for request in host.get("DeviceRequests") or ()]
+        assert asked == requests
+        given = [(device["PathOnHost"], device["CgroupPermissions"]) for device in host.get("Devices") or ()]
+        assert given == [(path, "rwm") for path in devices]
 
 
 class TestRules:

@@ -56,7 +56,8 @@ class Limits:
 class ContainerSpec:
     """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
 
-    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `devices` are the files of
+    its cards, where no runtime finds these by their UUIDs.
     """
 
     name: str
@@ -78,6 +79,7 @@ class ContainerSpec:
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
+    devices: Sequence[str] = ()
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -146,7 +148,8 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         ulimits=[Ulimit(name="core", soft=1, hard=1)],
         storage_opt=size,
         runtime=spec.runtime,
-        device_requests=[gpus] if spec.gpu_uuids else None,
+        device_requests=[gpus] if spec.gpu_uuids and not spec.devices else None,
+        devices=[f"{path}:{path}:rwm" for path in spec.devices] or None,
         mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,

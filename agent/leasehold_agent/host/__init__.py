@@ -9,10 +9,18 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _bounded        calls that may never come back
+    _card           what is known of a card
+    _pci            cards on the bus, whether a driver answers or not
+    _nvidia         NVIDIA's cards, by NVML
+    _amd            AMD's cards, by amdsmi
+    _vendors        whose cards are known
     _inventory      what there is to sell, and what a lease's cells come to
     _identity       the host's own keys
 """
 
+from leasehold_agent.host._bounded import bounded
+from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent.host._firewall import (
@@ -26,6 +34,7 @@ from leasehold_agent.host._firewall import (
 )
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
+    MAX_GPUS,
     Inventory,
     LeaseShare,
     default_address,
@@ -43,9 +52,11 @@ __all__ = [
     "BRIDGE_PREFIX",
     "DISK_TROUBLE",
     "LEASE_NETWORKS",
+    "MAX_GPUS",
     "PRIVATE_V4",
     "PRIVATE_V6",
     "AddressBlocks",
+    "Card",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
@@ -54,10 +65,13 @@ __all__ = [
     "Inventory",
     "LeasePolicy",
     "LeaseShare",
+    "SilentCard",
+    "bounded",
     "busy_ports",
     "connect",
     "default_address",
     "end_process_of",
+    "hash_of",
     "load_identity",
     "parse_rule",
     "remove_tree",
