@@ -133,6 +133,11 @@ class AgentSettings(BaseSettings):
     retention_min: Seconds = DAY
     retention_max: Seconds = 10 * DAY
 
+    @property
+    def hardware_dir(self) -> Path:
+        """Where what machines were described as is kept."""
+        return self.state_dir / "hardware"
+
     @field_validator("dns")
     @classmethod
     def _addresses(cls, servers: tuple[str, ...]) -> tuple[str, ...]:

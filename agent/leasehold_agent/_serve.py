@@ -25,6 +25,7 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
+from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
 from leasehold_agent.engine import Engine, EngineFacts, Images
@@ -137,7 +138,14 @@ async def make_host(
         disk=facts.root,
     )
     return Host(
-        facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
+        facts=HostFacts(
+            settings,
+            inventory,
+            facts,
+            disk_for_sale(facts, settings),
+            boot_id(),
+            HardwareFiles(settings.hardware_dir),
+        ),
         leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
         containers=Containers(
             names,

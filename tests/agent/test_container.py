@@ -14,9 +14,10 @@ from leasehold.chain import LeaseState
 from leasehold.workload import Workload, load_workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec, EngineFacts
-from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
 from leasehold_agent.reconciling._container_spec import (

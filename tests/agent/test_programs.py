@@ -19,9 +19,9 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.workload import load_workload
 from leasehold_agent._config import AgentSettings
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Engine
-from leasehold_agent.host import LeaseShare
 from leasehold_agent.reconciling import Names
 from leasehold_agent.reconciling._container_spec import spec_of
 

@@ -9,7 +9,7 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
-    _inventory      what there is to sell, and what a lease's cells come to
+    _inventory      what there is to sell
     _identity       the host's own keys
 """
 
@@ -26,11 +26,11 @@ from leasehold_agent.host._firewall import (
 )
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
+    MAX_GPUS,
+    Card,
     Inventory,
-    LeaseShare,
     default_address,
     runtimes,
-    share_of,
     take_inventory,
 )
 from leasehold_agent.host._netns import busy_ports, connect
@@ -43,9 +43,11 @@ __all__ = [
     "BRIDGE_PREFIX",
     "DISK_TROUBLE",
     "LEASE_NETWORKS",
+    "MAX_GPUS",
     "PRIVATE_V4",
     "PRIVATE_V6",
     "AddressBlocks",
+    "Card",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
@@ -53,7 +55,6 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
-    "LeaseShare",
     "busy_ports",
     "connect",
     "default_address",
@@ -62,7 +63,6 @@ __all__ = [
     "parse_rule",
     "remove_tree",
     "runtimes",
-    "share_of",
     "take_inventory",
     "tree_size",
 ]

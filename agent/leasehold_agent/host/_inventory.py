@@ -15,7 +15,6 @@ from pathlib import Path
 import psutil
 import pynvml
 
-CELLS_PER_GPU = 8
 MAX_GPUS = 8
 
 
@@ -56,11 +55,6 @@ class Inventory:
             return min(len(self.gpus), MAX_GPUS)
         return asked or max(1, min(MAX_GPUS, self.cores // 2))
 
-    @property
-    def smallest_share(self) -> int:
-        """The fewest cells that this host keeps apart: cores, memory and disk by the cell, cards only whole."""
-        return 8 if self.gpus else 1
-
     def document(
         self, *, cpu_units: int | None, disk_bytes: int, quota: bool, runtimes: tuple[str, ...]
     ) -> dict[str, object]:
@@ -80,35 +74,6 @@ class Inventory:
             "driver": self.driver,
             "kernel": self.kernel,
         }
-
-
-@dataclass(frozen=True)
-class LeaseShare:
-    """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes."""
-
-    cpus: float
-    memory_bytes: int
-    disk_bytes: int
-    gpu_uuids: tuple[str, ...]
-
-
-def share_of(
-    inventory: Inventory, *, first_gpu: int, placement: int, units: int, memory: int, disk: int
-) -> LeaseShare:
-    """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
-
-    `units` is the number of GPUs (or CPU units) of the whole host, `first_gpu` the host's index of the
-    machine's GPU 0; `memory` and `disk` are what the host sells in all.
-    """
-    gpu_mask, cell_mask = placement >> 8, placement & 0xFF
-    part = gpu_mask.bit_count() * cell_mask.bit_count() / (units * CELLS_PER_GPU)
-    indexes = [first_gpu + i for i in range(MAX_GPUS) if gpu_mask >> i & 1]
-    return LeaseShare(
-        cpus=round(inventory.cores * part, 3),
-        memory_bytes=int(memory * part),
-        disk_bytes=int(disk * part),
-        gpu_uuids=tuple(inventory.gpus[i].uuid for i in indexes) if inventory.gpus else (),
-    )
 
 
 def take_inventory() -> Inventory:

@@ -9,9 +9,10 @@ from leasehold.chain import format_lease
 from leasehold.workload import Runtime, Share, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
-from leasehold_agent.host import LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.host import LeasePolicy, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
 

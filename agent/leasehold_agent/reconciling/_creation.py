@@ -84,6 +84,8 @@ class Creation:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
+        if share.problem is not None:  # it gets no card instead of one that it has not paid for
+            raise Declined("no-card", f"cards: {share.problem}")
         if self.notes.image is None:  # what ran before a resize has what its cells come to now
             check_fits(workload, self.desired.placement, share, facts.engine, facts.settings)
         self.record.waiting, self.record.progress = "image-unknown", "fetching the image"

@@ -1,0 +1,43 @@
+"""The host's cards: what a machine was sold as, who has which cells, and what keeps them apart.
+
+Each file stands on none but those before it:
+
+    _described   what a machine was described as, by the digest on the chain
+    _allocation  which cells of which cards a lease has: a pure function
+    _selection   which cards a machine is described with: no card of another
+    _shares      what these come to, with processors, memory and disk
+"""
+
+from leasehold_agent.cards._allocation import (
+    CELLS_PER_GPU,
+    WHOLE,
+    Allocation,
+    Given,
+    Holding,
+    LeasePlace,
+    Part,
+    allocate,
+)
+from leasehold_agent.cards._described import Described, HardwareFiles
+from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
+from leasehold_agent.cards._shares import LeaseShare, share_of, units_of
+
+__all__ = [
+    "CELLS_PER_GPU",
+    "WHOLE",
+    "Allocation",
+    "Asked",
+    "Described",
+    "Given",
+    "HardwareFiles",
+    "Holding",
+    "InService",
+    "LeasePlace",
+    "LeaseShare",
+    "MachinePart",
+    "Part",
+    "allocate",
+    "choose_part",
+    "share_of",
+    "units_of",
+]
