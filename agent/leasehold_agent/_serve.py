@@ -57,6 +57,7 @@ T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
+_CARDS_SECONDS = 10.0
 _THREADS = 32
 
 
@@ -99,6 +100,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
+            tasks.create_task(watch_cards(host, reconciler.wake))
 
 
 async def make_host(
@@ -254,6 +256,21 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
         await host.sleep(host.facts.settings.tick_seconds)
+
+
+async def watch_cards(host: Host, wake: Callable[[], None]) -> None:
+    """Look again and again which cards answer. A driver that hangs holds up this task alone."""
+    while True:
+        await host.sleep(_CARDS_SECONDS)
+        try:
+            found = await asyncio.to_thread(take_inventory)
+        except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
+            _log.exception("cards")
+            continue
+        if found.gpus != host.facts.inventory.gpus:
+            _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
+            wake()
+        host.facts.inventory = found
 
 
 async def _gas(gate: PoolGate) -> GasState:

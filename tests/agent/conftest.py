@@ -124,11 +124,10 @@ class Rig:
     async def open_sealed(self, sealed: bytes, *, upload: bool = True, **request: Any) -> int:
         if upload:
             await self.host.supplies.uploads.put(digest(sealed), sealed)
-        values = {"share": 8, "duration": 3_600} | request
+        values = {"share": 8, "duration": 3_600, "revision": 1} | request
         lease, _ = await self.chain.pool(TENANT).open(
             LeaseRequest(
                 machine=self.machine,
-                revision=1,
                 max_price=TERMS.price,
                 workload=digest(sealed),
                 allow_unverified=True,

@@ -117,8 +117,8 @@ class ChainGate(Protocol):
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
 
-    async def withhold(self, machine: int, cells: int, among: int) -> None:
-        """Of the cells `among`, exactly `cells` are out of sale from now on; the others are as they were."""
+    async def withhold(self, machine: int, out: int, back: int) -> None:
+        """Take the cells `out` out of sale, and put `back` on sale again; the others stay as they are."""
         ...
 
     async def recover(self, machine: int) -> None:

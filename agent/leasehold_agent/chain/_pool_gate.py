@@ -160,9 +160,9 @@ class PoolGate:
             await self._spare()
             await self._pool.publish_result(lease, cid)
 
-    async def withhold(self, machine: int, cells: int, among: int) -> None:
+    async def withhold(self, machine: int, out: int, back: int) -> None:
         withheld = (await self._pool.machine_of(machine)).withheld
-        if (wanted := withheld & ~among | cells) != withheld:
+        if (wanted := withheld & ~back | out) != withheld:
             await self._spare()
             await self._pool.withhold(machine, wanted)
 

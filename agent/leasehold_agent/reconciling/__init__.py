@@ -18,6 +18,7 @@ Each file stands on none but those before it:
     _results           outputs, packed and published
     _changes           another workload, tenant, size or end
     _ending            stopped, cleared away, deleted
+    _withholding       cells that nobody could be given, out of sale
     _reconciler        the one loop
     _phases            how far a lease is
     _docker_runtime    leases as the API and SSH see them
