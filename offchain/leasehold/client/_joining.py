@@ -153,6 +153,7 @@ class JoinPlan(Plan["Joined"]):
         money, quote = self.client.money, self.quote
         return {
             "stake": money.exact(quote.stake),
+            "discount_bps": quote.discount_bps,
             "from_ledger": money.exact(quote.from_ledger),
             "from_wallet": money.exact(quote.pulled),
             "earns_hourly": money.exact(quote.hourly),
@@ -169,9 +170,10 @@ class JoinPlan(Plan["Joined"]):
         paid = f"{money.show(quote.from_ledger)} from the ledger, {money.show(quote.pulled)} from the wallet"
         lost = f"{money.show(quote.lost_at_most)} ({quote.max_slash_bps / 100:g} % of the stake)"
         daily = f"{money.show(quote.daily)} a day less the pool's {quote.fee_bps / 100:g} %"
+        off = f", {quote.discount_bps / 100:g} % off for the score" if quote.discount_bps else ""
         return (
             *terms_rows(self.terms, money),
-            ("stake", f"{money.show(quote.stake)}: {paid}"),
+            ("stake", f"{money.show(quote.stake)}{off}: {paid}"),
             ("comes back", f"{format_duration(quote.unstake_delay)} after the machine retires"),
             ("earns, wholly leased", f"{money.show(quote.hourly)} an hour; {daily}"),
             ("earns, half leased", f"{money.show(quote.daily // 2)} a day"),

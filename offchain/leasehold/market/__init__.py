@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         fits,
         format_cells,
         format_share,
+        free_cells,
         free_gpus,
         parse_cells,
         parse_share,
@@ -302,6 +303,7 @@ __all__ = [
     "format_share",
     "format_size",
     "format_time",
+    "free_cells",
     "free_gpus",
     "funds_after_closing",
     "funds_of",
@@ -395,8 +397,8 @@ _PARTS = {
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
     "_placing": (
-        "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
-        "valid_share",
+        "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",
+        "rentable_cells", "valid_share",
     ),
     "_powers": (
         "QUORUM_VALIDATORS", "Power", "pool_json", "proposed_json", "quorum_json", "quorum_of", "quorum_said",

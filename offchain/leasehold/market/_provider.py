@@ -121,7 +121,8 @@ class Provider:
         await self.check_rules()
         version = await self._pool.params_version()
         funds = await self.funds()
-        offer = join_quote(gpus, terms, await self._pool.params(version), funds)
+        discount = await (await self._pool.reputation()).discount_bps_of(self.account)
+        offer = join_quote(gpus, terms, await self._pool.params(version), funds, discount)
         problem = stake_shortfall(offer.pulled, funds, self.money)
         if problem is not None:
             raise problem
