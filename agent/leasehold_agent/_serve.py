@@ -26,7 +26,16 @@ from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
 from leasehold_agent.cards import HardwareFiles
-from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
+from leasehold_agent.chain import (
+    GasState,
+    PoolGate,
+    Told,
+    Withholdings,
+    Witnesses,
+    authorizer,
+    follow,
+    owner_of,
+)
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
 from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
@@ -45,6 +54,7 @@ from leasehold_agent.reconciling import (
     Host,
     HostFacts,
     LeaseBook,
+    LostCells,
     Names,
     Reconciler,
     Supplies,
@@ -100,7 +110,8 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            tasks.create_task(watch_cards(host, reconciler.wake))
+            lost = LostCells(Withholdings.of(settings.state_dir, deployment), host.clock)
+            tasks.create_task(watch_cards(host, lost, reconciler.wake))
 
 
 async def make_host(
@@ -258,14 +269,19 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
         await host.sleep(host.facts.settings.tick_seconds)
 
 
-async def watch_cards(host: Host, wake: Callable[[], None]) -> None:
-    """Look again and again which cards answer. A driver that hangs holds up this task alone."""
+async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> None:
+    """Look again and again which cards answer, and note what nobody could be given. A driver that hangs holds up this
+    task alone.
+    """
     while True:
-        await host.sleep(_CARDS_SECONDS)
         try:
+            if host.estranged is None and host.snapshot.current:
+                lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
+            await host.sleep(_CARDS_SECONDS)
             found = await asyncio.to_thread(take_inventory)
         except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
             _log.exception("cards")
+            await host.sleep(_CARDS_SECONDS)
             continue
         if found.gpus != host.facts.inventory.gpus:
             _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))

@@ -117,10 +117,6 @@ class ChainGate(Protocol):
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
 
-    async def withhold(self, machine: int, out: int, back: int) -> None:
-        """Take the cells `out` out of sale, and put `back` on sale again; the others stay as they are."""
-        ...
-
     async def recover(self, machine: int) -> None:
         """The machine takes leases again, after it left one unstarted."""
         ...

@@ -160,12 +160,6 @@ class PoolGate:
             await self._spare()
             await self._pool.publish_result(lease, cid)
 
-    async def withhold(self, machine: int, out: int, back: int) -> None:
-        withheld = (await self._pool.machine_of(machine)).withheld
-        if (wanted := withheld & ~back | out) != withheld:
-            await self._spare()
-            await self._pool.withhold(machine, wanted)
-
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:
             await self._spare()

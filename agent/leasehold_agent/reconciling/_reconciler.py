@@ -45,7 +45,6 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.reconciling._withholding import Withholding
 from leasehold_agent.store import read_notice
 
 _log = structlog.get_logger("leasehold_agent")
@@ -84,13 +83,11 @@ class Reconciler:
     _clearing_until: float = float("-inf")
     _forgetting: asyncio.Task[bool] | None = None
     _duties: Duties = field(init=False)
-    _withholding: Withholding = field(init=False)
 
     def __post_init__(self) -> None:
         host = self.host
         chain, containers, leases, supplies = host.chain, host.containers, host.leases, host.supplies
         self._duties = Duties(chain, host.clock)
-        self._withholding = Withholding(chain, host.facts.settings.state_dir / "withheld.json", host.clock)
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._changes = Changes(chain, containers, leases, self._results)
@@ -152,8 +149,6 @@ class Reconciler:
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
-        if host.estranged is None and host.snapshot.current:
-            self._withholding.begin(host.snapshot, host.facts.allocation(host.snapshot).withheld)
         await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
 
@@ -161,7 +156,6 @@ class Reconciler:
         """Wait until the actions that are in progress have ended."""
         await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
         await self._duties.settle()
-        await self._withholding.settle()
 
     # ------------------------------------------------------------------------------------------------ looking
 
@@ -408,7 +402,6 @@ class Reconciler:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
-        await self._withholding.drop()
 
 
 def _name(action: Action) -> str:
