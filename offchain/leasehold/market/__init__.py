@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         AllowanceTooLow,
         AlreadyJoined,
         CancelledUnstarted,
+        CardsTaken,
         ConsentUnfit,
         DeclinedUnstarted,
         DocumentInvalid,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         MachineFileUnreadable,
         MachineUnavailable,
         MarketError,
+        NeighbourUnknown,
         NoMachineMatches,
         NoneMatches,
         NoneTakesIt,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
         StartFailed,
         TooFewMatch,
         TrialTooLong,
+        UnitsTaken,
     )
     from leasehold.market._explain import ascii_reason, declined
     from leasehold.market._json import (
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
         resizing,
         standby_of,
     )
+    from leasehold.market._neighbours import Neighbour, check_apart_from
     from leasehold.market._placing import (
         fits,
         format_cells,
@@ -195,6 +199,7 @@ __all__ = [
     "Bill",
     "Blocks",
     "CancelledUnstarted",
+    "CardsTaken",
     "Change",
     "ConsentUnfit",
     "Contact",
@@ -231,6 +236,8 @@ __all__ = [
     "Machines",
     "MarketError",
     "Money",
+    "Neighbour",
+    "NeighbourUnknown",
     "NoMachineMatches",
     "NoSpotPrice",
     "NoSuchSpan",
@@ -270,6 +277,7 @@ __all__ = [
     "StartFailed",
     "TooFewMatch",
     "TrialTooLong",
+    "UnitsTaken",
     "Wish",
     "accrued",
     "ascii_reason",
@@ -281,6 +289,7 @@ __all__ = [
     "changes",
     "changes_json",
     "changes_rows",
+    "check_apart_from",
     "check_params",
     "check_resizing",
     "check_terms",
@@ -371,12 +380,13 @@ _PARTS = {
         "stake_shortfall", "unstakable_at",
     ),
     "_errors": (
-        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "ConsentUnfit",
-        "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount", "InvalidDuration",
-        "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid", "MachineFileUnreadable",
-        "MachineUnavailable", "MarketError", "NoMachineMatches", "NoneMatches", "NoneTakesIt", "NoSuchSpan",
-        "NotEnoughFunds", "NotStartedInTime", "OperatorTaken", "PriceNotPositive", "QueryError",
-        "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
+        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "CardsTaken",
+        "ConsentUnfit", "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount",
+        "InvalidDuration", "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid",
+        "MachineFileUnreadable", "MachineUnavailable", "MarketError", "NeighbourUnknown", "NoMachineMatches",
+        "NoneMatches", "NoneTakesIt", "NoSuchSpan", "NotEnoughFunds", "NotStartedInTime", "OperatorTaken",
+        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch",
+        "TrialTooLong", "UnitsTaken",
     ),
     "_explain": ("ascii_reason", "declined"),
     "_json": (
@@ -396,6 +406,7 @@ _PARTS = {
         "StakeNotCovered",
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
+    "_neighbours": ("Neighbour", "check_apart_from"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",
         "rentable_cells", "valid_share",

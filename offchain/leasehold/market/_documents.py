@@ -54,7 +54,11 @@ class Disk(_Document):
 
 
 class Hardware(_Document):
-    """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead."""
+    """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
+
+    What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
+    isolation: by what shares of its cards are kept apart.
+    """
 
     version: Literal[1]
     gpus: Annotated[tuple[Gpu, ...], Field(max_length=64)]
@@ -65,6 +69,8 @@ class Hardware(_Document):
     runtimes: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     driver: Text | None = None
     kernel: Text = ""
+    host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
+    isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
 
 
 class Ssh(_Document):
@@ -161,6 +167,11 @@ class MachineFile(_Document):
         parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
         parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
         return loaded
+
+    @property
+    def facts(self) -> Hardware:
+        """What the hardware document says. Raises MachineFileInvalid."""
+        return parse_document(Hardware, canonical(self.hardware), "The hardware document", MachineFileInvalid)
 
     def consent_for(self, provider: str, controller: str, now: int) -> Consent:
         """What the operator signed for this provider in this pool.
