@@ -25,7 +25,17 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
-from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
+from leasehold_agent.chain import (
+    GasState,
+    PoolGate,
+    Sale,
+    Told,
+    Withholdings,
+    Witnesses,
+    authorizer,
+    follow,
+    owner_of,
+)
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
 from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
@@ -90,6 +100,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
+        kept = Withholdings.of(settings.state_dir, deployment)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
@@ -98,6 +109,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
 
 
 async def make_host(
@@ -245,6 +257,16 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             _log.warning("status", problem=str(error))
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
+        await host.sleep(host.facts.settings.tick_seconds)
+
+
+async def _sell(host: Host, sale: Sale) -> None:
+    """Keep out of sale what is to be."""
+    while True:
+        try:
+            await sale.look(host.snapshot)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("withhold")
         await host.sleep(host.facts.settings.tick_seconds)
 
 
