@@ -25,7 +25,8 @@ from pydantic_settings import (
 
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
+from leasehold.market import InvalidInput, parse_cells
+from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
 
 
 def _listed(value: object) -> object:
@@ -108,6 +109,17 @@ class AgentSettings(BaseSettings):
     of one's own network must stand here just so.
     """
 
+    hours: Texts = ()
+    """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
+    hours_zone: str = "UTC"
+    """The time zone of `hours`, such as `Europe/Berlin`."""
+    hours_cells: str = "all"
+    """What the hours are for: GPUs, or cells of them, such as `0` or `1:0-3`."""
+    hours_lead: Seconds = 0
+    """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
+    extended.
+    """
+
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
 
@@ -156,6 +168,32 @@ class AgentSettings(BaseSettings):
         if not networks:
             raise ValueError("name at least one range")
         return networks
+
+    @field_validator("hours")
+    @classmethod
+    def _spans(cls, hours: tuple[str, ...]) -> tuple[str, ...]:
+        parse_hours(hours, "UTC")
+        return hours
+
+    @field_validator("hours_zone")
+    @classmethod
+    def _zone(cls, zone: str) -> str:
+        parse_hours((), zone)
+        return zone
+
+    @field_validator("hours_cells")
+    @classmethod
+    def _named(cls, cells: str) -> str:
+        try:
+            parse_cells(cells, 8)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+        return cells
+
+    @property
+    def sale_hours(self) -> Hours:
+        """The hours in which cells are sold."""
+        return parse_hours(self.hours, self.hours_zone)
 
     @model_validator(mode="after")
     def _ranges(self) -> AgentSettings:

@@ -29,6 +29,7 @@ from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import (
     GasState,
     PoolGate,
+    Sale,
     Told,
     Withholdings,
     Witnesses,
@@ -102,6 +103,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
+        kept = Withholdings.of(settings.state_dir, deployment)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
@@ -110,8 +112,8 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            lost = LostCells(Withholdings.of(settings.state_dir, deployment), host.clock)
-            tasks.create_task(watch_cards(host, lost, reconciler.wake))
+            tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
 
 
 async def make_host(
@@ -287,6 +289,16 @@ async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> 
             _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
             wake()
         host.facts.inventory = found
+
+
+async def _sell(host: Host, sale: Sale) -> None:
+    """Keep out of sale what is to be."""
+    while True:
+        try:
+            await sale.look(host.snapshot)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("withhold")
+        await host.sleep(host.facts.settings.tick_seconds)
 
 
 async def _gas(gate: PoolGate) -> GasState:

@@ -142,7 +142,7 @@ async def test_no_gas_for_it_is_no_word_said(tmp_path: Path) -> None:
 
     kept.put(7, "hours", 0xFF)
     with pytest.raises(RpcUnavailable):
-        await send_withheld(chain, kept, 7, 1, LAG, empty)
+        await send_withheld(chain, kept, 7, 1, LAG, spare=empty)
     assert chain.sent == 0
     assert [word for word, _ in kept.known(7).said] == [0]
 

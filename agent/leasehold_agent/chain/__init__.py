@@ -8,6 +8,7 @@ Each file stands on none but those before it:
     _witnesses    what several nodes say, each asked by itself
     _owner        whose machines this host serves
     _withholding  which cells are out of sale, for which reasons together
+    _sale         what is out of sale at this hour, kept so on the chain
     _pool_gate    the index, and the node before anything that cannot be undone
     _duties       signs of life, and word that an outage is over
     _sentinel     a process that gives a sign of life where the agent does not get to it
@@ -18,6 +19,7 @@ from leasehold_agent.chain._duties import Duties
 from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._owner import consent, owner_of, remember_owner
 from leasehold_agent.chain._pool_gate import PoolGate, authorizer, follow
+from leasehold_agent.chain._sale import Sale
 from leasehold_agent.chain._sentinel import Told, sentinel_beside
 from leasehold_agent.chain._withholding import (
     REASONS,
@@ -40,6 +42,7 @@ __all__ = [
     "OutOfSale",
     "PoolGate",
     "Reason",
+    "Sale",
     "Told",
     "Withholdings",
     "Witnesses",

@@ -31,6 +31,7 @@ from leasehold_agent._errors import DeclineReason, GasKept
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._standbys import standby_digests
+from leasehold_agent.chain._withholding import Withholdings, send_withheld
 from leasehold_agent.chain._witnesses import Witnesses
 from leasehold_agent.host import DISK_TROUBLE
 
@@ -164,6 +165,10 @@ class PoolGate:
         if (await self._pool.machine_of(machine)).stalled:
             await self._spare()
             await self._pool.recover(machine)
+
+    async def withhold(self, kept: Withholdings, machine: int, confirmations: int) -> None:
+        """Have the chain withhold what is kept, and nothing where it does. Raises ChainError, GasKept, OSError."""
+        await send_withheld(self._pool, kept, machine, self._last.block, confirmations, spare=self._spare)
 
     async def answer(self, asked: StandingChallenge) -> None:
         faults = await self._pool.faults()

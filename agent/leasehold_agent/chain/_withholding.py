@@ -50,6 +50,10 @@ class OutOfSale:
         """What is to be out of sale."""
         return reduce(or_, self.reasons.values(), 0)
 
+    def has_said(self, cells: int) -> bool:
+        """Whether the chain may have these cells from here."""
+        return any(cells == word for word, _ in self.said)
+
     def put(self, reason: Reason, cells: int) -> OutOfSale:
         """With just these cells for that reason."""
         others = {known: named for known, named in self.reasons.items() if known != reason}
@@ -57,7 +61,7 @@ class OutOfSale:
 
     def heard(self, cells: int, block: int, confirmations: int) -> OutOfSale:
         """Where the chain has these cells withheld at `block`: what nobody said from here is the provider's word."""
-        if cells not in (word for word, _ in self.said):
+        if not self.has_said(cells):
             own = replace(self, reasons={r: c for r, c in self.reasons.items() if r != _PROVIDER}).cells
             return replace(self.put(_PROVIDER, cells & ~own), said=((cells, block),))
         last, at = self.said[-1]
@@ -122,6 +126,10 @@ class WithholdingPool(Protocol):
     async def withhold(self, machine: int, cells: int) -> Receipt: ...
 
 
+def _as_it_is(known: OutOfSale) -> OutOfSale:
+    return known
+
+
 async def _unasked() -> None:
     pass
 
@@ -132,17 +140,20 @@ async def send_withheld(
     machine: int,
     block: int,
     confirmations: int,
+    *,
+    change: Callable[[OutOfSale], OutOfSale] = _as_it_is,
     spare: Callable[[], Awaitable[None]] = _unasked,
 ) -> Machine:
     """Have the chain withhold what is to be; returns the machine as it was found. Nothing is sent where it does.
 
-    block: the head's number. spare: asked before anything is sent; it raises where no gas is left for that.
+    block: the head's number. change: what is to be otherwise than before. spare: asked before anything is sent; it
+    raises where no gas is left for that.
 
     Raises:
         ChainError: no node answers, or the pool refuses. OSError: what is about to be said cannot be noted.
     """
     seen = await pool.machine_of(machine)
-    known = kept.change(machine, lambda known: known.heard(seen.withheld, block, confirmations))
+    known = kept.change(machine, lambda known: change(known.heard(seen.withheld, block, confirmations)))
     cells = known.cells & all_cells(seen)
     if cells != seen.withheld:
         await spare()

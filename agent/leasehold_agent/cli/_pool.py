@@ -25,6 +25,7 @@ from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError, SettingsError
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import Described, HardwareFiles, InService
+from leasehold_agent.chain import REASONS, OutOfSale, Reason, Withholdings, all_cells, send_withheld
 from leasehold_agent.documents import read_status
 from leasehold_agent.host import Identity
 
@@ -102,5 +103,37 @@ async def _from_ipfs(files: HardwareFiles, digest: bytes, ipfs: Ipfs) -> Describ
     return files.of(digest)
 
 
-def all_cells(machine: Machine) -> int:
-    return (1 << 8 * machine.gpus) - 1
+async def set_aside(
+    pool: Pool, settings: AgentSettings, machine: Machine, reason: Reason, *, undo: bool
+) -> OutOfSale:
+    """Take the whole machine out of sale for that reason, or put back what is out for that alone; gives what is out
+    now, and why. Raises ChainError. What was noted and could not be sent, the agent sends.
+    """
+    kept = Withholdings.of(settings.state_dir, pool.deployment)
+    cells, block = 0 if undo else all_cells(machine), await pool.block_number()
+    await send_withheld(
+        pool, kept, machine.id, block, settings.confirmations, change=lambda known: known.put(reason, cells)
+    )
+    return kept.known(machine.id)
+
+
+_BECAUSE: dict[Reason, str] = {
+    "paused": "you paused it (`leasehold-agent pause --undo`)",
+    "drained": "you drained it (`leasehold-agent drain --undo`)",
+    "hours": "these are its owner's hours (`hours`)",
+    "maintenance": "maintenance is near (`maintenance`)",
+    "ill": "something is wrong with a card",
+    "provider": "its provider withholds cells (`leasehold provider withhold`)",
+}
+
+
+def back_on_sale(left: OutOfSale) -> str:
+    """What is so of a machine once a reason is gone."""
+    if not left.cells:
+        return "takes new leases again."
+    return f"still has cells out of sale, for {because(left)}."
+
+
+def because(left: OutOfSale) -> str:
+    """Why a machine has cells out of sale, as clauses."""
+    return " and ".join(_BECAUSE[reason] for reason in REASONS if reason in left.reasons)

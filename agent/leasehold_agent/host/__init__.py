@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _disk_reserve   room on the disk that nobody else gets
     _inventory      what there is to sell
     _identity       the host's own keys
+    _hours          hours of the week in which cells are sold
 """
 
 from leasehold_agent.host._disk_limits import DiskLimits
@@ -24,6 +25,7 @@ from leasehold_agent.host._firewall import (
     LeasePolicy,
     parse_rule,
 )
+from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
@@ -52,6 +54,7 @@ __all__ = [
     "DiskReserve",
     "Firewall",
     "HostPolicy",
+    "Hours",
     "Identity",
     "Inventory",
     "LeasePolicy",
@@ -60,6 +63,7 @@ __all__ = [
     "default_address",
     "end_process_of",
     "load_identity",
+    "parse_hours",
     "parse_rule",
     "remove_tree",
     "runtimes",
