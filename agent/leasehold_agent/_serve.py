@@ -130,7 +130,9 @@ async def make_host(
     facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
-    inventory = take_inventory()
+    inventory = await asyncio.to_thread(take_inventory)
+    for problem in inventory.problems:
+        _log.warning("cards", problem=problem)
     for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agent.nvml.standin import StandIn, environment, load
 
 from devnet import images
 from devnet.engine import Engine
@@ -62,6 +63,16 @@ def tiny() -> Image:
 def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
     with Kubo(tmp_path_factory.mktemp("kubo")) as node:
         yield node
+
+
+@pytest.fixture
+def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A host's driver without a card so far, for this process and those that it starts; `nvml.add()` puts one in."""
+    host = StandIn(tmp_path / "nvml")
+    for name, value in environment(host.file).items():
+        monkeypatch.setenv(name, value)
+    load()
+    return host
 
 
 @dataclass

@@ -4,79 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.agent.nvml.standin import StandIn
 
 from leasehold.market import Hardware
 from leasehold_agent.host import Card, Inventory, default_address, take_inventory
 
-STUB = Path(__file__).parent / "nvml_stub" / "nvml.c"
 CARD = Card("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
-_ASK = """
-import json
-from leasehold_agent.host import take_inventory
-print(json.dumps(take_inventory().document(cpu_units=None, disk_bytes=1, quota=True, runtimes=("runc",))))
-"""
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    assert compiler, "a C compiler is part of the development tools"
-    folder = tmp_path_factory.mktemp("nvml")
-    built = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Werror",
-        "-o",
-        str(folder / "libnvidia-ml.so.1"),
-        str(STUB),
-    ]
-    subprocess.run(built, check=True)
-    return folder
+def document(inventory: Inventory) -> dict[str, Any]:
+    """What it comes to, as others read it."""
+    made = inventory.document(cpu_units=None, disk_bytes=1, quota=True, runtimes=("runc",))
+    Hardware.model_validate(made)
+    return made
 
 
-def ask(library: Path, cards: str, tmp_path: Path) -> dict[str, object]:
-    file = tmp_path / "cards"
-    file.write_text(cards)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "NVML_STUB": str(file)}
-    done = subprocess.run(
-        [sys.executable, "-c", _ASK], env=environment, capture_output=True, text=True, check=True
-    )
-    return dict(json.loads(done.stdout))
+def test_cards_by_nvml(nvml: StandIn) -> None:
+    nvml.add()
+    second = nvml.add()
+    found = document(take_inventory())
+    assert [gpu["model"] for gpu in found["gpus"]] == ["NVIDIA H100 80GB HBM3"] * 2
+    assert found["gpus"][1]["uuid_hash"] == hashlib.sha256(second.uuid.encode()).hexdigest()
+    assert second.uuid not in json.dumps(found)
+    assert (found["driver"], found["cpu_units"]) == ("615.71.05", 0)
 
 
-def test_cards_by_nvml(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "NVIDIA H100|85899345920|GPU-a|ok\nNVIDIA H100|85899345920|GPU-b|ok\n", tmp_path)
-    gpus = found["gpus"]
-    assert isinstance(gpus, list)
-    assert [gpu["model"] for gpu in gpus] == ["NVIDIA H100"] * 2
-    assert gpus[1]["uuid_hash"] == hashlib.sha256(b"GPU-b").hexdigest()
-    assert "GPU-b" not in json.dumps(found)
-    assert (found["driver"], found["cpu_units"]) == ("570.00", 0)
+def test_a_card_that_is_lost_is_not_offered(nvml: StandIn) -> None:
+    nvml.add().lose()
+    nvml.add()
+    assert len(document(take_inventory())["gpus"]) == 1
 
 
-def test_a_card_that_is_lost_is_not_offered(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "NVIDIA H100|1|GPU-a|lost\nNVIDIA H100|1|GPU-b|ok\n", tmp_path)
-    gpus = found["gpus"]
-    assert isinstance(gpus, list)
-    assert len(gpus) == 1
-
-
-def test_a_host_without_cards_sells_units(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "", tmp_path)
+def test_a_host_without_cards_sells_units(nvml: StandIn) -> None:
+    found = document(take_inventory())
     assert found["gpus"] == []
-    units = found["cpu_units"]
-    assert isinstance(units, int)
-    assert units >= 1
-    Hardware.model_validate(found)
+    assert found["cpu_units"] >= 1
 
 
 def test_this_host() -> None:

@@ -50,21 +50,23 @@ def choose_part(
     if asked.cards and asked.units is not None:
         raise SettingsError("Name cards or a number of units, not both.")
     if inventory.gpus:
-        return _of_cards(inventory.gpus, asked, machines)
+        return _of_cards(inventory, asked, machines)
     if asked.cards:
         raise SettingsError("This host has no card that answers.")
     return _of_units(inventory.units(cpu_units), asked, machines)
 
 
-def _of_cards(cards: Sequence[Card], asked: Asked, machines: Mapping[int, InService]) -> MachinePart:
+def _of_cards(inventory: Inventory, asked: Asked, machines: Mapping[int, InService]) -> MachinePart:
     if asked.units is not None:
         raise SettingsError("This host sells its cards, not units of its processors: name cards.")
+    cards = inventory.gpus
     sold = {card: number for number, machine in machines.items() for card in machine.cards}
     free = [card for card in cards if card.uuid_hash not in sold]
     again = asked.again
     if again is None and not free and not asked.cards:
         again = _the_only_one(machines)
-    host_units = len(cards) + len(sold.keys() - {card.uuid_hash for card in cards})
+    missing = len(sold.keys() - {card.uuid_hash for card in cards})
+    host_units = len(cards) + max(missing, len(inventory.silent))
     if again is None:
         chosen = _named(asked.cards, cards, sold) if asked.cards else _of_one_model(free)
         return _part(_one_machine(chosen), host_units)

@@ -63,7 +63,7 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
         signed = await consent(settings, identity, int(time.time()))
         async with Ipfs(settings.ipfs) as ipfs:
             facts = await engine.facts()
-            for sentence in lacks(facts):
+            for sentence in (*inventory.problems, *lacks(facts)):
                 terminal(stderr=True).print(sentence, style="yellow", markup=False)
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
             disk = disk_for_sale(facts, settings)

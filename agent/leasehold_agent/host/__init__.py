@@ -9,11 +9,19 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _bounded        calls that may never come back
+    _card           what is known of a card
+    _pci            cards on the bus, whether a driver answers or not
+    _nvidia         NVIDIA's cards, by NVML
+    _amd            AMD's cards, by amdsmi
+    _vendors        whose cards are known
     _inventory      what there is to sell
     _identity       the host's own keys
     _hours          hours of the week in which cells are sold
 """
 
+from leasehold_agent.host._bounded import bounded
+from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent.host._firewall import (
@@ -29,7 +37,6 @@ from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
-    Card,
     Inventory,
     default_address,
     runtimes,
@@ -58,10 +65,13 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
+    "SilentCard",
+    "bounded",
     "busy_ports",
     "connect",
     "default_address",
     "end_process_of",
+    "hash_of",
     "load_identity",
     "parse_hours",
     "parse_rule",

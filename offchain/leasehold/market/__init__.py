@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
+    from leasehold.market._card_class import card_class
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
     from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
@@ -284,6 +285,7 @@ __all__ = [
     "bill",
     "canonical",
     "capable",
+    "card_class",
     "cells_of",
     "changed_params",
     "changes",
@@ -373,6 +375,7 @@ _PARTS = {
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
+    "_card_class": ("card_class",),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
     "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (

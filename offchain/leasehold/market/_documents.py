@@ -25,6 +25,7 @@ from leasehold.market._errors import (
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -33,12 +34,50 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Clocks(_Document):
+    """The highest that a card runs at, in MHz."""
+
+    compute: Count | None = None
+    memory: Count | None = None
+
+
+class Pcie(_Document):
+    """The most that a card and its slot can do together."""
+
+    generation: Count | None = None
+    lanes: Count | None = None
+
+
+class LinkedGpu(_Document):
+    """A card that another reaches by so many links of the cards' own: NVLink, AMD's xGMI."""
+
+    uuid_hash: Text
+    links: Count = 1
+
+
+class MigState(_Document):
+    """Whether a card can be cut up, and is."""
+
+    capable: bool
+    enabled: bool = False
+
+
 class Gpu(_Document):
-    """One card. `uuid_hash` is SHA-256 of the card's UUID in hex."""
+    """One card. `uuid_hash` is SHA-256 of the card's UUID in hex; `numa` is the host's node nearest to it, and
+    `capability` CUDA's. What its host does not say is `None`.
+    """
 
     model: Text
     memory_bytes: Bytes
     uuid_hash: Text = ""
+    clock_mhz: Clocks | None = None
+    pcie: Pcie | None = None
+    numa: Count | None = None
+    peers: Annotated[tuple[LinkedGpu, ...], Field(max_length=64)] | None = None
+    mig: MigState | None = None
+    ecc: bool | None = None
+    power_watts: Count | None = None
+    capability: Text | None = None
 
 
 class Cpu(_Document):
@@ -53,11 +92,19 @@ class Disk(_Document):
     quota: bool
 
 
+class RdmaPort(_Document):
+    """An InfiniBand or RoCE device of the host, and the rate of its fastest port."""
+
+    name: Text
+    gbits: Annotated[float, Field(ge=0, lt=1e6)]
+
+
 class Hardware(_Document):
     """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
-    isolation: by what shares of its cards are kept apart.
+    isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
+    does not say.
     """
 
     version: Literal[1]
@@ -68,9 +115,11 @@ class Hardware(_Document):
     disk: Disk
     runtimes: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     driver: Text | None = None
+    cuda: Text | None = None
+    isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
     host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
-    isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
 
 
 class Ssh(_Document):
@@ -96,6 +145,27 @@ class Location(_Document):
     country: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 
+class DiskSpeed(_Document):
+    """Bytes a second of one file, written and read in turn."""
+
+    read: Bytes
+    write: Bytes
+
+    @property
+    def slower(self) -> int:
+        return min(self.read, self.write)
+
+
+class Measured(_Document):
+    """What the host measured of itself, and when. down, up: bits a second from and to `peer`, where it has one."""
+
+    at: int = 0
+    disk: DiskSpeed | None = None
+    down: Bytes | None = None
+    up: Bytes | None = None
+    peer: Text = ""
+
+
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
 
 
@@ -113,6 +183,7 @@ class Contact(_Document):
     datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
     ports: tuple[PortNumber, PortNumber] | None = None
     location: Location = Location()
+    measured: Measured | None = None
     operator: Text = ""
     issued_at: int = 0
 

@@ -53,6 +53,7 @@ def machine_json(listing: Listing) -> dict[str, Json]:
         "stalled": machine.stalled,
         "down_since": machine.down_since or None,
         "gpus": machine.gpus,
+        "class": listing.card_class,
         "smallest_share": machine.smallest_share,
         "free_cells": free_cells(machine),
         "withheld": format_cells(machine.withheld),
