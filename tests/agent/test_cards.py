@@ -27,7 +27,7 @@ from leasehold_agent.cards import (
 )
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Card, Inventory
+from leasehold_agent.host import Card, Inventory, SilentCard
 from leasehold_agent.reconciling import HostFacts
 
 GIB = 1 << 30
@@ -342,3 +342,11 @@ class TestDescribing:
             units(Asked(units=6), m1=InService(3))
         with pytest.raises(SettingsError, match="no card"):
             units(Asked(("GPU-0",)))
+
+    def test_a_host_whose_driver_is_away_sells_no_units_instead(self) -> None:
+        away = replace(PLAIN, silent=(SilentCard("nvidia", "no driver"),))
+        for asked, sold in ((Asked(), {}), (Asked(again=1), {1: InService(2, HASHES[:2])})):
+            with pytest.raises(SettingsError, match="answer"):
+                choose_part(away, asked, sold, None)
+            with pytest.raises(SettingsError, match="answer"):
+                choose_part(PLAIN if sold else away, asked, sold, None)

@@ -49,10 +49,10 @@ def choose_part(
         raise SettingsError(f"Machine {again} is not one of this host's that are in service.")
     if asked.cards and asked.units is not None:
         raise SettingsError("Name cards or a number of units, not both.")
-    if inventory.gpus:
+    if inventory.gpus or inventory.silent or any(machine.cards for machine in machines.values()):
         return _of_cards(inventory, asked, machines)
     if asked.cards:
-        raise SettingsError("This host has no card that answers.")
+        raise SettingsError("This host has no card.")
     return _of_units(inventory.units(cpu_units), asked, machines)
 
 
@@ -64,6 +64,10 @@ def _of_cards(inventory: Inventory, asked: Asked, machines: Mapping[int, InServi
     free = [card for card in cards if card.uuid_hash not in sold]
     again = asked.again
     if again is None and not free and not asked.cards:
+        if not cards:
+            raise SettingsError(
+                "No card of this host answers: mend that first, or its machine would have none."
+            )
         again = _the_only_one(machines)
     missing = len(sold.keys() - {card.uuid_hash for card in cards})
     host_units = len(cards) + max(missing, len(inventory.silent))

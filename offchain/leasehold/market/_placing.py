@@ -29,6 +29,27 @@ def fits(busy: int, gpus: int, cells: int) -> bool:
     return any(card & (mask << start) == 0 for card in cards for start in _STARTS[cells])
 
 
+def smallest_hole(busy: int, gpus: int, cells: int) -> int:
+    """How many cells the smallest hole has that the share fits into, which is where the contract puts it: a broken pair
+    before a broken half, that before a broken GPU, and that before a whole one. The share's own size for whole GPUs.
+    """
+    if cells not in _STARTS:
+        return cells
+    cards = [busy >> (CELLS_PER_GPU * gpu) & WHOLE for gpu in range(gpus)]
+    mask = (1 << cells) - 1
+    holes = [
+        _hole_at(card, start, cells) for card in cards for start in _STARTS[cells] if not card & mask << start
+    ]
+    return min(holes, default=CELLS_PER_GPU)
+
+
+def _hole_at(card: int, start: int, cells: int) -> int:
+    for size in (2, 4, 8):
+        if size > cells and card & ((1 << size) - 1) << start // size * size:
+            return size // 2
+    return CELLS_PER_GPU
+
+
 def free_gpus(busy: int, gpus: int) -> int:
     """How many GPUs are wholly free."""
     return sum(busy >> (CELLS_PER_GPU * gpu) & WHOLE == 0 for gpu in range(gpus))

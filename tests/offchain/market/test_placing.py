@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from random import Random
 
+from devnet.cell_book import NoRoom, cells, place
 from devnet.pool import PoolChain
 from leasehold.chain import LeaseRequest, Terms
 from leasehold.errors import ContractError
 from leasehold.market import fits, free_cells, rentable_cells
+from leasehold.market._placing import smallest_hole
 
 PROVIDER, OPERATOR = 2, 3
 UNIT = 10**18
@@ -86,3 +89,21 @@ async def test_what_is_below_the_smallest_share_is_not_free(chain: PoolChain) ->
     for busy, free in ((0, 8), (0b0111_1111, 0), (0b0000_0001, 6), (0b0000_0101, 4), (0b1001_0000, 4)):
         assert free_cells(replace(machine, busy=busy)) == free, f"{busy:08b}"
     assert free_cells(replace(machine, smallest_share=8, busy=1)) == 0
+
+
+def test_the_smallest_hole_is_where_the_contract_puts_a_share() -> None:
+    """What is left free of the hole that the contract breaks, with the share, is the hole's size."""
+    rng = Random(3)
+    for _ in range(2_000):
+        gpus, share = rng.randint(1, 8), rng.choice((1, 2, 4))
+        busy = rng.getrandbits(64) & rng.getrandbits(64) & ((1 << 8 * gpus) - 1)
+        try:
+            chosen = cells(place(busy, share, gpus))
+        except NoRoom:
+            continue
+        size = smallest_hole(busy, gpus, share)
+        start = (chosen & -chosen).bit_length() - 1
+        around = ((1 << size) - 1) << start // size * size
+        assert not busy & around
+        wider = ((1 << 2 * size) - 1) << start // (2 * size) * 2 * size
+        assert size == 8 or busy & wider, "the hole is no larger"
