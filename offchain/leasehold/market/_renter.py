@@ -134,8 +134,8 @@ class Opening:
 
 
 def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: int) -> Listing:
-    """The cheapest machine that takes the wish; of equals the one with the smallest hole for it, then the one with least
-    free space, so that big gaps stay.
+    """The cheapest machine that takes the wish; of equals the one with the smallest hole for it, then the one with
+    least free space, so that big gaps stay.
 
     Raises:
         NoMachineMatches: none does; says why of the cheapest. With a single listing, its own obstacle is
