@@ -2,10 +2,13 @@
 
 Each file stands on none but those before it:
 
-    _described   what a machine was described as, by the digest on the chain
-    _allocation  which cells of which cards a lease has: a pure function
-    _selection   which cards a machine is described with: no card of another
-    _shares      what these come to, with processors, memory and disk
+    _described     what a machine was described as, by the digest on the chain
+    _allocation    which cells of which cards a lease has: a pure function
+    _selection     which cards a machine is described with: no card of another
+    _tools         the vendor's tools, as they are run
+    _mig_geometry  slices of a card, from what nvidia-smi prints: pure functions
+    _mig           slices of a card, made for a lease and destroyed after it
+    _shares        what these come to, with processors, memory and disk
 """
 
 from leasehold_agent.cards._allocation import (
@@ -19,14 +22,17 @@ from leasehold_agent.cards._allocation import (
     allocate,
 )
 from leasehold_agent.cards._described import Described, HardwareFiles
+from leasehold_agent.cards._mig import CardBusy, Mig
 from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
 from leasehold_agent.cards._shares import LeaseShare, share_of, units_of
+from leasehold_agent.cards._tools import ToolFailed
 
 __all__ = [
     "CELLS_PER_GPU",
     "WHOLE",
     "Allocation",
     "Asked",
+    "CardBusy",
     "Described",
     "Given",
     "HardwareFiles",
@@ -35,7 +41,9 @@ __all__ = [
     "LeasePlace",
     "LeaseShare",
     "MachinePart",
+    "Mig",
     "Part",
+    "ToolFailed",
     "allocate",
     "choose_part",
     "share_of",

@@ -13,6 +13,7 @@ Each file stands on none but those before it:
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
     _nvidia         NVIDIA's cards, by NVML
+    _slices         slices of them, and who computes on a card
     _amd            AMD's cards, by amdsmi
     _vendors        whose cards are known
     _inventory      what there is to sell
@@ -44,6 +45,7 @@ from leasehold_agent.host._inventory import (
 )
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._slices import mig_devices, processes_on
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -73,8 +75,10 @@ __all__ = [
     "end_process_of",
     "hash_of",
     "load_identity",
+    "mig_devices",
     "parse_hours",
     "parse_rule",
+    "processes_on",
     "remove_tree",
     "runtimes",
     "take_inventory",
