@@ -85,6 +85,10 @@ class AgentSettings(BaseSettings):
 
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
+    isolation: Literal["auto", "whole", "mig"] = "auto"
+    """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
+    where all cards of the machine have it.
+    """
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB

@@ -8,7 +8,9 @@ Each file stands on none but those before it:
     _tools         the vendor's tools, as they are run
     _mig_geometry  slices of a card, from what nvidia-smi prints: pure functions
     _mig           slices of a card, made for a lease and destroyed after it
+    _modes         by what cards are sold in parts, and in how small ones
     _shares        what these come to, with processors, memory and disk
+    _devices       what a container is given of cards, once nobody else has it
 """
 
 from leasehold_agent.cards._allocation import (
@@ -22,7 +24,9 @@ from leasehold_agent.cards._allocation import (
     allocate,
 )
 from leasehold_agent.cards._described import Described, HardwareFiles
+from leasehold_agent.cards._devices import Devices
 from leasehold_agent.cards._mig import CardBusy, Mig
+from leasehold_agent.cards._modes import Fences, fences_of
 from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
 from leasehold_agent.cards._shares import LeaseShare, share_of, units_of
 from leasehold_agent.cards._tools import ToolFailed
@@ -34,6 +38,8 @@ __all__ = [
     "Asked",
     "CardBusy",
     "Described",
+    "Devices",
+    "Fences",
     "Given",
     "HardwareFiles",
     "Holding",
@@ -46,6 +52,7 @@ __all__ = [
     "ToolFailed",
     "allocate",
     "choose_part",
+    "fences_of",
     "share_of",
     "units_of",
 ]

@@ -43,16 +43,20 @@ class Mig:
     smi: Tool = field(default_factory=lambda: Program("nvidia-smi"))
     devices: Callable[[str], Mapping[int, str]] = mig_devices
     _profiles: dict[str, tuple[Profile, ...]] = field(default_factory=dict)
+    _whose: dict[str, int] = field(default_factory=dict)
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def smallest_share(self, card: str) -> int:
         """The fewest cells of the card that a lease can have. Raises ToolFailed."""
         return smallest_share_of(await self._profiles_of(card))
 
-    async def give(self, card: str, cells: int, *, mine: Collection[str], held: Collection[str]) -> str:
+    async def give(
+        self, lease: int, card: str, cells: int, *, mine: Collection[str], held: Collection[str]
+    ) -> str:
         """A slice for these cells of the card; its UUID. One of `mine` is given again, where it is there.
 
-        held: what containers of others have. Raises CardBusy: one of them has it, or a process does. ToolFailed.
+        A driver names slices alike that it makes one after the other, so that a name alone says not whose one is. held:
+        what containers of others have. Raises CardBusy: one of them has it, or a process does. ToolFailed.
         """
         slot = slot_of(await self._profiles_of(card), cells)
         if slot is None:
@@ -63,20 +67,31 @@ class Mig:
                 if not instance.overlaps(slot.start, slot.profile.size):
                     continue
                 uuid = named.get(instance.id)
-                if _is(instance, slot) and uuid is not None and uuid in mine:
+                if (
+                    uuid is not None
+                    and _is(instance, slot)
+                    and uuid in mine
+                    and self._whose.get(uuid, lease) == lease
+                ):
                     return uuid
                 if uuid is not None and uuid in held:
                     raise CardBusy("A part of the card is still another lease's.")
                 await self._destroy(card, instance)
-            return await self._make(card, slot)
+            uuid = await self._make(card, slot)
+            self._whose[uuid] = lease
+            return uuid
 
-    async def take_back(self, card: str, uuids: Collection[str]) -> None:
-        """Destroy these slices of the card, where they are there. Raises CardBusy, ToolFailed."""
+    async def take_back(self, lease: int, card: str, uuids: Collection[str]) -> None:
+        """Destroy these slices of the card, where they are there and have not become another lease's since. Raises
+        CardBusy, ToolFailed, OSError.
+        """
         async with self._alone:
             named = await asyncio.to_thread(self.devices, card)
             for instance in await self._instances(card):
-                if named.get(instance.id) in uuids:
+                uuid = named.get(instance.id)
+                if uuid is not None and uuid in uuids and self._whose.get(uuid, lease) == lease:
                     await self._destroy(card, instance)
+                    self._whose.pop(uuid, None)
 
     async def _profiles_of(self, card: str) -> tuple[Profile, ...]:
         if card not in self._profiles:

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from leasehold_agent.cards._allocation import CELLS_PER_GPU, WHOLE, Given, Holding
-from leasehold_agent.host import Inventory
+from leasehold_agent.host import Card, Inventory
 
 
 @dataclass(frozen=True)
 class LeaseShare:
     """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes.
 
-    `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `problem`: why it cannot have its cards
-    now, in the words that its tenant reads; then it has none.
+    `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: they are cut into slices (MIG), of
+    which it has one each. `problem`: why it cannot have its cards now, in the words that its tenant reads; then it has
+    none.
     """
 
     cpus: float
@@ -22,6 +23,7 @@ class LeaseShare:
     disk_bytes: int
     gpu_uuids: tuple[str, ...]
     cells: int = WHOLE
+    cut: bool = False
     problem: str | None = None
 
     @property
@@ -39,13 +41,15 @@ def share_of(
     """
     cells = placement & WHOLE
     part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
-    uuids: Mapping[str, str] = {card.uuid_hash: card.uuid for card in inventory.gpus}
+    known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
+    cards = [known[found.card] for found in given.parts]
     return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
         disk_bytes=int(disk * part),
-        gpu_uuids=tuple(uuids[found.card] for found in given.parts),
+        gpu_uuids=tuple(card.uuid for card in cards),
         cells=cells,
+        cut=any(card.mig for card in cards),
         problem=given.problem,
     )
 

@@ -15,7 +15,7 @@ from leasehold.errors import DatasetError
 from leasehold.files import replace_file
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._serve import disk_for_sale
-from leasehold_agent.cards import Asked, HardwareFiles, choose_part
+from leasehold_agent.cards import Asked, HardwareFiles, Mig, choose_part, fences_of
 from leasehold_agent.chain import consent, owner_of, remember_owner
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
@@ -69,7 +69,10 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             disk = disk_for_sale(facts, settings)
             sold = await parts_in_service(settings, identity, owner_of(settings), ipfs)
             part = choose_part(inventory, asked, sold, settings.cpu_units)
-            hardware = hardware_document(inventory, part, facts, disk)
+            fences = await fences_of(part, settings.isolation, Mig())
+            for caution in fences.cautions:
+                terminal(stderr=True).print(caution, style="yellow", markup=False)
+            hardware = hardware_document(inventory, part, facts, disk, fences.isolation)
             for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
                 terminal(stderr=True).print(concern, style="yellow", markup=False)
             contact = await contact_document(
@@ -88,7 +91,7 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
         "operator": identity.operator.address,
         "suggested": {
             "gpus": part.units,
-            "smallest_share": 8 if part.cards else 1,
+            "smallest_share": fences.smallest_share,
         },
         "consent": signed,
     }

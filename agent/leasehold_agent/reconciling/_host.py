@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from leasehold_agent.cards import LeaseShare
+from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostPolicy, LeasePolicy
 from leasehold_agent.reconciling._container_spec import policy_of
@@ -34,6 +34,7 @@ class Host:
     supplies: Supplies
     chain: ChainGate
     endpoint: Endpoint
+    devices: Devices = field(default_factory=Devices)
     estranged: str | None = None
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
