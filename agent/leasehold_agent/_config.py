@@ -26,7 +26,8 @@ from pydantic_settings import (
 
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
+from leasehold.market import InvalidInput, parse_cells
+from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
 
 
 def _listed(value: object) -> object:
@@ -85,6 +86,10 @@ class AgentSettings(BaseSettings):
 
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
+    isolation: Literal["auto", "whole", "mig"] = "auto"
+    """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
+    where all cards of the machine have it.
+    """
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB
@@ -107,6 +112,17 @@ class AgentSettings(BaseSettings):
     )
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
+    """
+
+    hours: Texts = ()
+    """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
+    hours_zone: str = "UTC"
+    """The time zone of `hours`, such as `Europe/Berlin`."""
+    hours_cells: str = "all"
+    """What the hours are for: GPUs, or cells of them, such as `0` or `1:0-3`."""
+    hours_lead: Seconds = 0
+    """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
+    extended.
     """
 
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
@@ -138,6 +154,11 @@ class AgentSettings(BaseSettings):
     retention_min: Seconds = DAY
     retention_max: Seconds = 10 * DAY
 
+    @property
+    def hardware_dir(self) -> Path:
+        """Where what machines were described as is kept."""
+        return self.state_dir / "hardware"
+
     @field_validator("dns")
     @classmethod
     def _addresses(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
@@ -164,6 +185,32 @@ class AgentSettings(BaseSettings):
         if not networks:
             raise ValueError("name at least one range")
         return networks
+
+    @field_validator("hours")
+    @classmethod
+    def _spans(cls, hours: tuple[str, ...]) -> tuple[str, ...]:
+        parse_hours(hours, "UTC")
+        return hours
+
+    @field_validator("hours_zone")
+    @classmethod
+    def _zone(cls, zone: str) -> str:
+        parse_hours((), zone)
+        return zone
+
+    @field_validator("hours_cells")
+    @classmethod
+    def _named(cls, cells: str) -> str:
+        try:
+            parse_cells(cells, 8)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+        return cells
+
+    @property
+    def sale_hours(self) -> Hours:
+        """The hours in which cells are sold."""
+        return parse_hours(self.hours, self.hours_zone)
 
     @model_validator(mode="after")
     def _ranges(self) -> AgentSettings:

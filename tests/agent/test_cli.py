@@ -274,7 +274,10 @@ async def test_run_serves_and_the_other_commands_see_it(
         await rig.until(lambda: _phases(rig) == ["running"])
         shown = await invoke(values, "status")
         assert "running" in shown.output
-        assert json.loads((await invoke(values, "status", "--json")).output)["gas"]["warning"] is None
+        seen = (await invoke(values, "status", "--json")).output
+        assert (
+            json.loads(seen.splitlines()[-1])["gas"]["warning"] is None
+        )  # the agent logs into the same stream
 
         drained = await invoke(values, "drain")
         assert "no new leases" in drained.output, drained.output
@@ -282,9 +285,13 @@ async def test_run_serves_and_the_other_commands_see_it(
         assert "again" in (await invoke(values, "drain", "--undo")).output
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
 
+        dry = await invoke(values, "pause", "--dry-run")
+        assert "Nothing was sent" in dry.output
+        assert "leasehold provider terminate 1" in dry.output, "what it would cost comes first"
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
         paused = await invoke(values, "pause")
         assert "leasehold provider terminate 1" in paused.output, paused.output
-        costs = json.loads((await invoke(values, "pause", "--json")).output)
+        costs = json.loads((await invoke(values, "pause", "--json")).output.splitlines()[-1])
         assert costs["leases"][0]["penalty"] > 0
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
 
@@ -292,6 +299,14 @@ async def test_run_serves_and_the_other_commands_see_it(
         assert (await invoke(values, "drain", "--wait")).exit_code == 0
         await rig.until(lambda: _phases(rig) == ["ended"])
         assert "No lease runs" in (await invoke(values, "pause")).output
+        shown = await invoke(values | {"hours": ["Mon 00:00-00:01"]}, "status")
+        assert "you paused it" in " ".join(shown.output.split())
+        assert "`all` are" in " ".join(shown.output.split())
+        left = (await invoke(values | {"hours": []}, "pause", "--undo")).output
+        assert "you drained it" in " ".join(left.split()), left
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+        assert "again" in (await invoke(values, "drain", "--undo")).output
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
     finally:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)

@@ -14,8 +14,7 @@ from tests.agent.nvml.standin import StandIn
 from leasehold.chain import Machine, MachineStatus
 from leasehold.market import Contact, Hardware, Listing, Money, parse_search
 from leasehold_agent.documents import Measurements, Pace, keep_measured, last_measured
-from leasehold_agent.host import Inventory, default_address, share_of, take_inventory
-from leasehold_agent.host._inventory import Card
+from leasehold_agent.host import Card, Inventory, default_address, take_inventory
 
 CARD = Card("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
 MONEY = Money("TUSD", 18)
@@ -101,23 +100,3 @@ def test_units_of_a_host_without_cards(cores: int, asked: int | None, units: int
 
 def test_units_of_a_host_with_cards_are_its_cards() -> None:
     assert Inventory((CARD,) * 10, "1", "", 64, 1, (), "").units(3) == 8
-
-
-def test_a_whole_unit_of_four() -> None:
-    share = share_of(HOST, first_gpu=0, placement=0x02FF, units=4, memory=40 << 30, disk=100)
-    assert (share.cpus, share.memory_bytes, share.disk_bytes, share.gpu_uuids) == (4.0, 10 << 30, 25, ())
-
-
-def test_cells_of_a_card() -> None:
-    """Two cells of the second of two cards are an eighth of the host, and see that card."""
-    cards = tuple(Card("m", 1, f"GPU-{n}") for n in range(2))
-    host = Inventory(cards, "1", "", 16, 1, (), "")
-    share = share_of(host, first_gpu=0, placement=0x0203, units=2, memory=16, disk=32)
-    assert (share.cpus, share.memory_bytes, share.disk_bytes, share.gpu_uuids) == (2.0, 2, 4, ("GPU-1",))
-
-
-def test_the_second_machine_of_a_host_has_the_cards_behind_the_first_ones() -> None:
-    cards = tuple(Card("m", 1, f"GPU-{n}") for n in range(4))
-    host = Inventory(cards, "1", "", 16, 1, (), "")
-    share = share_of(host, first_gpu=2, placement=0x03FF, units=4, memory=16, disk=32)
-    assert share.gpu_uuids == ("GPU-2", "GPU-3")

@@ -331,6 +331,7 @@ def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
         disk_bytes=None,
         runtime=None,
         gpu_uuids=(),
+        cdi=False,
         mounts=(),
         ports={},
         dns=(),

@@ -13,10 +13,12 @@ Each file stands on none but those before it:
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
     _nvidia         NVIDIA's cards, by NVML
+    _slices         slices of them, and who computes on a card
     _amd            AMD's cards, by amdsmi
     _vendors        whose cards are known
-    _inventory      what there is to sell, and what a lease's cells come to
+    _inventory      what there is to sell
     _identity       the host's own keys
+    _hours          hours of the week in which cells are sold
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -32,18 +34,18 @@ from leasehold_agent.host._firewall import (
     LeasePolicy,
     parse_rule,
 )
+from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
     Inventory,
-    LeaseShare,
     default_address,
     runtimes,
-    share_of,
     take_inventory,
 )
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._slices import mig_devices, processes_on
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -61,10 +63,10 @@ __all__ = [
     "DiskReserve",
     "Firewall",
     "HostPolicy",
+    "Hours",
     "Identity",
     "Inventory",
     "LeasePolicy",
-    "LeaseShare",
     "SilentCard",
     "bounded",
     "busy_ports",
@@ -73,10 +75,12 @@ __all__ = [
     "end_process_of",
     "hash_of",
     "load_identity",
+    "mig_devices",
+    "parse_hours",
     "parse_rule",
+    "processes_on",
     "remove_tree",
     "runtimes",
-    "share_of",
     "take_inventory",
     "tree_size",
 ]

@@ -17,7 +17,6 @@ from leasehold_agent.host._card import Card, SilentCard
 from leasehold_agent.host._pci import DEVICES
 from leasehold_agent.host._vendors import find_cards
 
-CELLS_PER_GPU = 8
 MAX_GPUS = 8
 _RDMA = Path("/sys/class/infiniband")
 
@@ -72,11 +71,6 @@ class Inventory:
         """The device files of these cards that a container has to be given: none where a runtime adds them."""
         return tuple(dict.fromkeys(path for card in self.gpus if card.uuid in uuids for path in card.devices))
 
-    @property
-    def smallest_share(self) -> int:
-        """The fewest cells that this host keeps apart: cores, memory and disk by the cell, cards only whole."""
-        return 8 if self.gpus else 1
-
     def document(
         self, *, cpu_units: int | None, disk_bytes: int, quota: bool, runtimes: tuple[str, ...]
     ) -> dict[str, object]:
@@ -95,35 +89,6 @@ class Inventory:
             "rdma": [{"name": device.name, "gbits": device.gbits} for device in self.rdma],
             "kernel": self.kernel,
         }
-
-
-@dataclass(frozen=True)
-class LeaseShare:
-    """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes."""
-
-    cpus: float
-    memory_bytes: int
-    disk_bytes: int
-    gpu_uuids: tuple[str, ...]
-
-
-def share_of(
-    inventory: Inventory, *, first_gpu: int, placement: int, units: int, memory: int, disk: int
-) -> LeaseShare:
-    """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
-
-    `units` is the number of GPUs (or CPU units) of the whole host, `first_gpu` the host's index of the
-    machine's GPU 0; `memory` and `disk` are what the host sells in all.
-    """
-    gpu_mask, cell_mask = placement >> 8, placement & 0xFF
-    part = gpu_mask.bit_count() * cell_mask.bit_count() / (units * CELLS_PER_GPU)
-    indexes = [first_gpu + i for i in range(MAX_GPUS) if gpu_mask >> i & 1]
-    return LeaseShare(
-        cpus=round(inventory.cores * part, 3),
-        memory_bytes=int(memory * part),
-        disk_bytes=int(disk * part),
-        gpu_uuids=tuple(inventory.gpus[i].uuid for i in indexes) if inventory.gpus else (),
-    )
 
 
 def take_inventory(devices: Path = DEVICES, rdma: Path = _RDMA) -> Inventory:

@@ -102,6 +102,7 @@ class RdmaPort(_Document):
 class Hardware(_Document):
     """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
 
+    What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
     isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
     does not say.
     """
@@ -118,6 +119,7 @@ class Hardware(_Document):
     isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
+    host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
 
 
 class Ssh(_Document):
@@ -249,6 +251,11 @@ class MachineFile(_Document):
         parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
         parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
         return loaded
+
+    @property
+    def facts(self) -> Hardware:
+        """What the hardware document says. Raises MachineFileInvalid."""
+        return parse_document(Hardware, canonical(self.hardware), "The hardware document", MachineFileInvalid)
 
     def consent_for(self, provider: str, controller: str, now: int) -> Consent:
         """What the operator signed for this provider in this pool.

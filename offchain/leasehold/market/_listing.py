@@ -11,7 +11,7 @@ from leasehold.chain import Machine, MachineStatus
 from leasehold.market import _machine_facts as facts
 from leasehold.market._errors import InvalidInput
 from leasehold.market._money import Money
-from leasehold.market._placing import free_gpus
+from leasehold.market._placing import free_cells, free_gpus
 from leasehold.market._units import to_tokens
 from leasehold.market.query import Fact, FieldKind, Query, Schema, SearchField, parse
 
@@ -102,7 +102,7 @@ def _state(listing: Listing) -> Fact:
         return "retired"
     if not machine.open_for_leases:
         return "closed"
-    return "free" if machine.free_cells else "busy"
+    return "free" if free_cells(machine) else "busy"
 
 
 MACHINES: Schema[Listing] = Schema.of(
@@ -125,7 +125,9 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: free_gpus(m.machine.busy, m.machine.gpus),
             "how many are wholly free",
         ),
-        SearchField("cells", FieldKind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
+        SearchField(
+            "cells", FieldKind.NUMBER, lambda m: free_cells(m.machine), "eighths of a GPU that can be rented"
+        ),
         SearchField(
             "smallest",
             FieldKind.NUMBER,

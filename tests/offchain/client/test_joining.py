@@ -32,15 +32,18 @@ from leasehold.client import (
 from leasehold.errors import NotAuthorized
 from leasehold.market import (
     AllowanceMissing,
+    CardsTaken,
     ConsentUnfit,
     LeavesTooEarly,
     MachineFile,
     MachineFileInvalid,
+    NeighbourUnknown,
     OperatorTaken,
     SomebodyElses,
     StakeNotCovered,
+    UnitsTaken,
 )
-from leasehold.provider import AddStake, AskedTerms, Join, Joined
+from leasehold.provider import AddStake, AskedTerms, Join, Joined, Retire
 
 from .conftest import Opening, described
 
@@ -116,6 +119,59 @@ async def test_two_plans_of_one_machine_stake_once(
     with pytest.raises(OperatorTaken):
         await pool.carry_out(second, approve=True)
     assert (await pool.renter().funds()).allowance == 0
+
+
+def cards(*hashes: str) -> dict[str, object]:
+    return {"gpus": [{"model": "H100", "memory_bytes": 1, "uuid_hash": each * 32} for each in hashes]}
+
+
+def units(number: int, of: int) -> dict[str, object]:
+    return {"gpus": [], "cpu_units": number, "host_units": of}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refusal"),
+    [
+        (cards("aa", "bb"), cards("cc", "dd"), None),
+        (cards("aa", "bb"), cards("bb", "cc"), CardsTaken),
+        (cards("aa", "bb", "cc"), cards("cc", "dd"), None),  # it was registered with two of its three
+        (cards("", ""), cards("aa", "bb"), NeighbourUnknown),
+        (units(2, 4), units(2, 4), None),
+        (units(2, 3), units(2, 3), UnitsTaken),
+    ],
+)
+async def test_a_second_machine_of_one_host(
+    chain: PoolChain,
+    opened: Opening,
+    tmp_path: Path,
+    first: dict[str, object],
+    second: dict[str, object],
+    refusal: type[OperatorTaken] | None,
+) -> None:
+    pool = await opened(2)
+    one = await described(chain, tmp_path / "1.json", hardware=first)
+    two = await described(chain, tmp_path / "2.json", hardware=second)
+    joined = await pool.carry_out(Join(one, ASKED), approve=True)
+    if refusal is not None:
+        with pytest.raises(refusal):
+            await pool.plan(Join(two, ASKED))
+        await pool.carry_out(Retire(joined.machine))
+    again = await pool.carry_out(Join(two, ASKED), approve=True)
+    machine = await pool.pool.machine_of(again.machine)
+    assert (machine.operator, again.machine) == (chain.address(3), joined.machine + 1)
+
+
+async def test_a_second_machine_beside_one_that_nobody_can_read(
+    chain: PoolChain, opened: Opening, tmp_path: Path
+) -> None:
+    """Its cards may be the same."""
+    pool = await opened(2)
+    one = await described(chain, tmp_path / "1.json", hardware=cards("aa", "bb"))
+    two = await described(chain, tmp_path / "2.json", hardware=cards("cc", "dd"))
+    joined = await pool.carry_out(Join(one, ASKED), approve=True)
+    await pool.pool.set_hardware(joined.machine, bytes(31) + b"1")
+    with pytest.raises(NeighbourUnknown, match="cannot be told"):
+        await pool.plan(Join(two, ASKED))
 
 
 async def test_a_plan_that_was_made_under_other_rules(
