@@ -8,6 +8,7 @@ import json
 import shutil
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -136,15 +137,23 @@ def test_the_clock_by_the_newest_block(now: float, state: str, word: str) -> Non
     assert (finding.state, word in finding.text) == (state, True)
 
 
+@pytest.mark.parametrize("lie", [0, 10**12])
+def test_a_node_that_lies_puts_no_clock_in_the_wrong(lie: int) -> None:
+    assert states(parts.judge_nodes([lie, 1_000], 1_003.0)) == [("chain", "ok"), ("clock", "ok")]
+    assert states(parts.judge_nodes([1_000, 1_001], 900.0))[-1] == ("clock", "bad")
+
+
 async def test_without_a_node_nothing_is_served(tmp_path: Path) -> None:
-    assert states(await parts.look_at_chain(AgentSettings(state_dir=tmp_path), 0)) == [("chain", "bad")]
+    assert states(await parts.look_at_chain(AgentSettings(state_dir=tmp_path), time.time)) == [
+        ("chain", "bad")
+    ]
 
 
 async def test_a_deployment_that_is_not_there(tmp_path: Path) -> None:
     settings = AgentSettings(
         state_dir=tmp_path, deployment=tmp_path / "none.json", rpc=("http://127.0.0.1:1",)
     )
-    assert states(await parts.look_at_chain(settings, 0)) == [("chain", "bad")]
+    assert states(await parts.look_at_chain(settings, time.time)) == [("chain", "bad")]
 
 
 async def test_one_node_of_two_is_dead(chain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,9 +165,9 @@ async def test_one_node_of_two_is_dead(chain: Any, tmp_path: Path, monkeypatch: 
         urls = (f"http://127.0.0.1:{port}", chain.anvil.url)
         settings = AgentSettings(state_dir=tmp_path, deployment=deployment, rpc=urls)
         async with asyncio.timeout(patient(30)):
-            found = await parts.look_at_chain(settings, header.timestamp)
+            found = await parts.look_at_chain(settings, lambda: header.timestamp)
             alone = settings.model_copy(update={"rpc": urls[:1]})
-            none = await parts.look_at_chain(alone, header.timestamp)
+            none = await parts.look_at_chain(alone, lambda: header.timestamp)
     assert states(found) == [("chain", "warning"), ("clock", "ok")]
     assert states(none) == [("chain", "bad"), ("chain", "warning")]
 
@@ -166,7 +175,7 @@ async def test_one_node_of_two_is_dead(chain: Any, tmp_path: Path, monkeypatch: 
 async def test_a_node_of_another_chain(chain: Any, tmp_path: Path) -> None:
     other = replace(chain.deployment, genesis="0x" + 64 * "1")
     settings = AgentSettings(state_dir=tmp_path, deployment=other.save(tmp_path), rpc=(chain.anvil.url,))
-    assert states(await parts.look_at_chain(settings, 0))[0] == ("chain", "bad")
+    assert states(await parts.look_at_chain(settings, time.time))[0] == ("chain", "bad")
 
 
 async def test_one_node_is_believed_and_that_is_said(chain: Any, tmp_path: Path) -> None:
@@ -174,7 +183,7 @@ async def test_one_node_is_believed_and_that_is_said(chain: Any, tmp_path: Path)
     settings = AgentSettings(
         state_dir=tmp_path, deployment=chain.deployment.save(tmp_path), rpc=(chain.anvil.url,)
     )
-    found = await parts.look_at_chain(settings, header.timestamp - 60)
+    found = await parts.look_at_chain(settings, lambda: header.timestamp - 60)
     assert states(found) == [("chain", "warning"), ("clock", "bad")]
 
 

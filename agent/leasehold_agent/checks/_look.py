@@ -48,7 +48,7 @@ async def look(
     """Try all parts of a host. facts: the engine's, or None where it does not answer. Nothing that is dead keeps it."""
     root = facts.root if facts is not None else settings.state_dir
     chain, ipfs, dns, (disk, pace), (reach, outside) = await asyncio.gather(
-        look_at_chain(settings, now()),
+        look_at_chain(settings, now),
         look_at_ipfs(settings),
         look_at_resolvers(settings),
         asyncio.to_thread(look_at_disk, root, settings),

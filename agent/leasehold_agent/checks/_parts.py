@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leasehold.chain import Deployment, Rpc
@@ -27,6 +27,8 @@ _DISK_SECONDS, _DISK_BYTES, _DISK_PATIENCE = 1.0, 256 << 20, 20.0
 _SLOW_DISK = 50_000_000
 _FAST, _SLOW = 15, 120
 """Seconds that a clock may be behind the newest block, and ahead of it: blocks come late, never early."""
+_NO_CHAIN = "Name the pool's deployment file and a node of its chain: `deployment` and `rpc`."
+_ONE_NODE = "One node is asked, and what it says is believed: name a second one of somebody else's in `rpc`."
 _SET_IT = "have it set over the network (`timedatectl set-ntp true`)"
 _TOOLKIT = ("nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli")
 
@@ -72,33 +74,32 @@ def look_at_engine(facts: EngineFacts, inventory: Inventory) -> list[Finding]:
     return findings
 
 
-async def look_at_chain(settings: AgentSettings, now: float) -> list[Finding]:
-    """Each node by itself, and the host's clock against the newest block. now: what the clock shows."""
+async def look_at_chain(settings: AgentSettings, clock: Callable[[], float]) -> list[Finding]:
+    """Each node by itself, and the host's clock against the newest block."""
     if settings.deployment is None or not settings.rpc:
-        return [
-            Finding(
-                "chain",
-                "bad",
-                "Name the pool's deployment file and a node of its chain: `deployment` and `rpc`.",
-            )
-        ]
+        return [Finding("chain", "bad", _NO_CHAIN)]
     try:
         deployment = Deployment.load(settings.deployment)
     except LeaseholdError as error:
         return [Finding("chain", "bad", str(error))]
-    urls = tuple(dict.fromkeys(settings.rpc))
-    heads = await asyncio.gather(*(_head(url, deployment) for url in urls))
+    heads = await asyncio.gather(*(_head(url, deployment) for url in dict.fromkeys(settings.rpc)))
+    return judge_nodes(heads, clock())
+
+
+def judge_nodes(heads: Sequence[int | str], now: float) -> list[Finding]:
+    """heads: of each node the newest block's time, or what is wrong with it. now: what the clock shows then.
+
+    The clock goes by the node that is nearest to it: one that lies, or is behind, puts no clock in the wrong.
+    """
     times = [head for head in heads if isinstance(head, int)]
     state: State = "warning" if times else "bad"
     findings = [Finding("chain", state, said) for said in heads if isinstance(said, str)]
-    if len(urls) < 2:
-        text = (
-            "One node is asked, and what it says is believed: name a second one of somebody else's in `rpc`."
-        )
-        findings.append(Finding("chain", "warning", text))
+    if len(heads) < 2:
+        findings.append(Finding("chain", "warning", _ONE_NODE))
     if not findings:
-        findings.append(Finding("chain", "ok", f"{len(urls)} nodes answer."))
-    return [*findings, judge_clock(now, max(times))] if times else findings
+        findings.append(Finding("chain", "ok", f"{len(heads)} nodes answer."))
+    nearest = min(times, key=lambda time: abs(now - time), default=None)
+    return findings if nearest is None else [*findings, judge_clock(now, nearest)]
 
 
 async def _head(url: str, deployment: Deployment) -> int | str:
