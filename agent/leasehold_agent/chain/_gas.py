@@ -14,6 +14,8 @@ GAS_PER_LEASE = 44_000 + 60_000 + 50_000
 WARN_BELOW, ALARM_BELOW = 50, 5
 # What a node wants to see for an answer, or for the end of an outage: a limit with its margin, at twice the fee.
 GAS_PER_ANSWER = 2 * 200_000
+# An `execute` of `close` at most: a group's signatures, and a tenant's and a provider's first balances.
+GAS_PER_CLOSING = 200_000
 ANSWERS_KEPT = 8
 """For each machine. A question costs its asker a bond each time, which doubles within a day."""
 

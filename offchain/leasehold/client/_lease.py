@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
+from leasehold.client._closing_order import CLOSING_PATIENCE, Finish, finish_of
 from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
 from leasehold.client._tenancy import Close, Ended, Extend, Extended
 from leasehold.errors import AgentError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_OF_A_LINE = 1 << 20  # characters
 MOST_OUTPUT = 16 << 20
+STATUS_EVERY = 2.0  # seconds between looks at a lease that is waited for
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class TenantLease:
         """What its machine's agent says of it. Raises AgentError, MarketError."""
         async with self.client.agent_of(self.id) as agent:
             return await agent.status(self.id)
+
+    async def wait(self) -> Finish:
+        """Wait until its command has ended by itself, or the lease has. Where it was ordered that the lease closes
+        then, wait for that too. Raises UnknownLease, ChainError.
+        """
+        while True:
+            finish = await finish_of(self.client, self.id, closing=CLOSING_PATIENCE)
+            if finish.done:
+                return finish
+            await asyncio.sleep(STATUS_EVERY)
 
     async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
         """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.
