@@ -130,6 +130,8 @@ class AgentSettings(BaseSettings):
     """Whether a lease whose job is done is closed for its tenant, who has signed that beforehand. The operator pays the
     gas, once for each lease.
     """
+    close_after: Seconds = 60
+    """How long a lease is billed at least before it is: so much rent pays for the gas."""
     close_cost: Annotated[int, Field(ge=0)] = 10**15
     """Wei of the chain's coin that closing a lease for its tenant may cost at most; where gas is dearer, it waits."""
 

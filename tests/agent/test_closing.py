@@ -23,12 +23,23 @@ from leasehold.chain import (
     closing_key,
     decode_log,
 )
-from leasehold.chain.typed import AcceptTransfer, Domain, Execute, sign
+from leasehold.chain.typed import (
+    AcceptTransfer,
+    Domain,
+    Execute,
+    Group,
+    GroupProof,
+    Proof,
+    ProofKind,
+    sign,
+)
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.errors import DatasetError
 from leasehold.workload import Workload, digest, seal
+from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import GasKept, NoContainer, OrderVoid
 from leasehold_agent.chain import PoolGate
+from leasehold_agent.chain._gas import GAS_PER_CLOSING, GAS_PER_JUDGE, closing_gas
 from leasehold_agent.reconciling import _reconciler
 
 from .conftest import TERMS
@@ -325,6 +336,25 @@ async def test_the_operators_own_duties_come_first(rig: Rig) -> None:
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.parametrize(
+    ("proof", "judges"),
+    [(b"\1" + bytes(65), 0), (b"\2" + bytes(9), 1)],
+    ids=["a key", "a contract"],
+)
+def test_what_closing_can_burn_is_known_before(proof: bytes, judges: int) -> None:
+    """A contract that judges a signature may burn a million, and another amount in the next block."""
+    assert closing_gas(proof) == GAS_PER_CLOSING + judges * GAS_PER_JUDGE
+
+
+def test_what_a_group_of_contracts_can_burn_is_known_before() -> None:
+    signers = tuple("0x" + f"{number:040x}" for number in range(1, 17))
+    group = Group(16, signers)
+    proof = GroupProof(group, tuple((place, Proof(ProofKind.ERC1271, b"x")) for place in range(16)))
+    assert closing_gas(proof.encode()) == GAS_PER_CLOSING + 16 * GAS_PER_JUDGE
+    dear = closing_gas(proof.encode()) * 10**9  # at a gwei
+    assert dear > AgentSettings.model_fields["close_cost"].default
+
+
 async def test_results_that_never_get_out_do_not_hold_the_bill(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,3 +404,14 @@ async def test_an_outage_is_taken_off_the_bill_before_it_is_paid(rig: Rig) -> No
     end = await rig.lease(lease)
     billed = (closed.paid + closed.fee) * 3_600 // TERMS.price
     assert end.end - end.start - 620 <= billed <= end.end - end.start - 595
+
+
+async def test_what_it_costs_the_operator(rig: Rig) -> None:
+    """Within what is kept free for it: a wallet's order, and a first balance for either side."""
+    lease = await rig.open(job(rig))
+    await finished(rig, lease)
+    order = await order_of(rig, lease)
+    receipt = await accounts_of(rig, ANYBODY).execute(
+        order.account, order.calls, order.nonce, order.deadline, order.proof
+    )
+    assert 80_000 < receipt.gas_used < GAS_PER_CLOSING // 2

@@ -28,11 +28,19 @@ from leasehold.chain import (
     Rpc,
 )
 from leasehold.chain.typed import Domain
-from leasehold.errors import ChainError, NothingToApply, ProofError, TypedDataError, UnknownLease
+from leasehold.errors import (
+    ChainError,
+    InvalidSigners,
+    InvalidThreshold,
+    NothingToApply,
+    ProofError,
+    TypedDataError,
+    UnknownLease,
+)
 from leasehold.market import applicable
 from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
-from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_CLOSING, GasState
+from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
 from leasehold_agent.chain._standbys import standby_digests
 from leasehold_agent.chain._witnesses import Witnesses
 from leasehold_agent.host import DISK_TROUBLE
@@ -172,10 +180,10 @@ class PoolGate:
             return True  # the index will tell
         if not await self._is_good(order, lease):
             return False
-        gas = await self.gas()
-        if gas.leases < ALARM_BELOW:
-            raise GasKept(gas.warning or "")
-        if GAS_PER_CLOSING * gas.gas_price > most:
+        gas, burns = await self.gas(), closing_gas(order.proof)
+        if gas.balance - gas.kept < (burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
+            raise GasKept("What gas the operator has left is for leases that begin, and for signs of life.")
+        if burns * gas.gas_price > most:
             raise ClosingTooDear(f"Closing the lease may cost more than {most} wei (`close_cost`): it waits.")
         await self._take_off(lease)
         await self._pool.acting.execute(order.account, order.calls, order.nonce, order.deadline, order.proof)
@@ -189,7 +197,8 @@ class PoolGate:
         domain = Domain(self._pool.deployment.chain_id, accounts.address)
         try:
             await order.verify(domain, accounts.is_authorized)
-        except (ProofError, TypedDataError):
+            closing_gas(order.proof)
+        except (ProofError, TypedDataError, InvalidSigners, InvalidThreshold):
             return False
         return await accounts.nonce_of(order.account, order.nonce >> 64) == order.nonce
 

@@ -133,6 +133,7 @@ class DiskRoom(IntEnum):
 class Rules:
     """The host's own part of the decision. Times in seconds, confirmations in blocks. `boot` is another once what ran
     has been ended by the host: after a reboot, or a restart of an engine that takes its containers with it.
+    `close_after`: how long a lease is billed at least before this host pays for its close.
     """
 
     boot: str
@@ -141,6 +142,7 @@ class Rules:
     retention_min: int
     retention_max: int
     room: DiskRoom = DiskRoom.ENOUGH
+    close_after: int = 0
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -218,7 +220,7 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
     if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
-        return _when_finished(desired, actual, chain)
+        return _when_finished(desired, actual, chain, rules)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
             return _while_billed(desired, actual) if actual.notes.launched else BringUp(lease)
@@ -253,7 +255,7 @@ def _former_workload(actual: Actual) -> str:
     return actual.container.labels.get(WORKLOAD_LABEL, "")
 
 
-def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot) -> Action | None:
+def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
     """A job may be done before it could be said to have begun: it is billed as one that was ready. What it leaves is
     published before its bill ends, unless that takes for ever: then it is published out of what is kept.
     """
@@ -261,7 +263,8 @@ def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot) -> Ac
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
     owes = not actual.notes.published or actual.roomier
-    worth = desired.end - chain.now >= WORTH_CLOSING
+    left, billed = desired.end - chain.now, chain.now - desired.start
+    worth = left >= WORTH_CLOSING and billed >= rules.close_after
     # While the index may be behind, another workload may have been set, whose job has not begun.
     if actual.ordered and chain.current and worth and (not owes or actual.overdue):
         return CloseForTenant(desired.lease)

@@ -271,6 +271,7 @@ class Reconciler:
             start_margin=settings.start_margin,
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
+            close_after=settings.close_after,
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:

@@ -420,6 +420,7 @@ if TYPE_CHECKING:
         FaultView,
         LeaseBill,
         LeaseView,
+        exit_codes,
         faults_of,
         leases_of,
         view_fault,
@@ -726,6 +727,7 @@ __all__ = [
     "delegates_of",
     "duty_of",
     "executable",
+    "exit_codes",
     "faults_of",
     "fetch_lease_results",
     "finish_of",
@@ -884,7 +886,10 @@ _PARTS = {
         "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",
         "VoteNotHere",
     ),
-    "_views": ("FaultView", "LeaseBill", "LeaseView", "faults_of", "leases_of", "view_fault", "view_lease"),
+    "_views": (
+        "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
+        "view_lease",
+    ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
         "RevealVotes", "VoteCommitted", "VoteRevealed",

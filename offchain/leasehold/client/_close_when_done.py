@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused, Proposal
-from leasehold.chain import ClosingOrder, Lease
+from leasehold.chain import ClosingOrder, Lease, format_lease
 from leasehold.client._client import ProposalMade
 from leasehold.client._closing_order import ClosingOrdered, hand_order, order_closing, unsigned_order
 from leasehold.client._errors import CannotAct
@@ -53,7 +53,7 @@ class CloseWhenDonePlan(Plan[Step]):
     workload: bytes
 
     def to_json(self) -> dict[str, Json]:
-        return {"lease": str(self.lease.id)}
+        return {"lease": format_lease(self.lease.id)}
 
     async def steps(self) -> AsyncIterator[Step]:
         client = self.client
@@ -103,6 +103,9 @@ class HandOrderPlan(Plan[ClosingOrdered]):
     client: PoolClient
     order: ClosingOrder
     workload: bytes
+
+    def to_json(self) -> dict[str, Json]:
+        return {"lease": format_lease(self.order.lease)}
 
     async def steps(self) -> AsyncIterator[Step]:
         yield await hand_order(self.client, self.order, self.workload)

@@ -35,6 +35,8 @@ HANDING_SECONDS = 30.0
 """How long an agent that does not know the lease yet is asked again."""
 CLOSING_PATIENCE = 60.0
 """How long the agent's close is waited for before it is sent from here."""
+PUBLISHING_SECONDS = 960.0
+"""How long a job's results are waited for that are to be out before its lease closes: longer than the agent does."""
 LOOK_EVERY = 1.0
 _NOT_YET = (UnknownLease, NotRunning, TooManyRequests, ChainUnreachable)
 
@@ -55,12 +57,14 @@ class ClosingOrdered(Step):
 
 @dataclass(frozen=True)
 class Finish:
-    """How a lease and its command stand. status: what the agent says, if it says anything. exit_code: of a command that
-    has ended by itself, and is not started again.
+    """How a lease and its command stand. status: what the agent says, if it says anything. cost: token units that a
+    lease which is over cost its tenant in all, the pool's fee included; `None` while it is not, or nobody asked.
+    exit_code: of a command that has ended by itself, and is not started again.
     """
 
     lease: Lease
     status: LeaseStatus | None
+    cost: int | None = None
 
     @property
     def exit_code(self) -> int | None:
@@ -73,8 +77,8 @@ class Finish:
 
 
 def wants_closing(client: PoolClient, wish: bool | None, workload: Workload) -> bool:
-    """Whether a lease that runs `workload` is to close at its end: as wished, else if it is a batch job. Whoever acts for
-    another account has nothing that signs for it.
+    """Whether a lease that runs `workload` is to close at its end: as wished, else if it is a batch job. Whoever acts
+    for another account has nothing that signs for it.
     """
     wanted = workload.kind is WorkloadKind.BATCH if wish is None else wish
     return wanted and client.other is None
@@ -115,7 +119,7 @@ async def finish_of(
     """How a lease's command has ended. An order that lies here is given to its agent where that lacks it.
 
     patience: seconds to wait until the agent has seen an end. closing: seconds to wait until a lease that has an order
-    is closed; then it is sent from here, if the client may send.
+    is closed; then, once the results are out, it is closed from here, if the client may send. 0: not waited for.
 
     Raises:
         UnknownLease, ChainError.
@@ -123,19 +127,28 @@ async def finish_of(
     kept = client.home.closing_orders(client.deployment).get(number)
     began, handed = time.monotonic(), False
     while True:
-        finish = await _look(client, number)
-        if not finish.lease.state.live:
+        finish, passed = await _look(client, number), time.monotonic() - began
+        if not finish.lease.state.live or (finish.exit_code is not None and kept is None):
             return finish
         if kept is not None and not handed and finish.status and not finish.status.closes_when_done:
             handed = True
             await _give(client, *kept, 0.0)
-        waits = closing if finish.exit_code is not None and kept is not None else patience
-        if time.monotonic() - began >= waits or (finish.exit_code is not None and kept is None):
-            break
+        if kept is not None and closing and passed >= closing and _may_send(client, finish):
+            return await _sent(client, finish, kept[0])
+        if passed >= _limit(finish, patience, closing):
+            return finish
         await asyncio.sleep(LOOK_EVERY)
-    if closing and kept is not None and _may_send(client, finish):
-        return await _sent(client, finish, kept[0])
-    return finish
+
+
+def _limit(finish: Finish, patience: float, closing: float) -> float:
+    """Seconds that are waited in all, as things stand."""
+    if finish.exit_code is None:
+        return patience
+    return PUBLISHING_SECONDS if closing and _owes(finish.status) else closing
+
+
+def _owes(status: LeaseStatus | None) -> bool:
+    return status is not None and bool(status.outputs) and status.result_cid is None
 
 
 async def _look(client: PoolClient, number: int) -> Finish:
@@ -147,7 +160,7 @@ async def _look(client: PoolClient, number: int) -> Finish:
 def _may_send(client: PoolClient, finish: Finish) -> bool:
     """Whether the job is done, what it leaves is out, and this client's wallet pays the gas."""
     status = finish.status
-    if status is None or status.exit_code is None or (status.outputs and status.result_cid is None):
+    if status is None or status.exit_code is None or _owes(status):
         return False
     return client.sender is not None and client.other is None and finish.lease.state is LeaseState.ACTIVE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,9 @@ class TenantLease:
         while True:
             finish = await finish_of(self.client, self.id, closing=CLOSING_PATIENCE)
             if finish.done:
-                return finish
+                record = await (await self.client.index(again=True)).lease(self.id)
+                over = record is not None and not record.lease.state.live
+                return replace(finish, cost=record.paid + record.fee if record and over else None)
             await asyncio.sleep(STATUS_EVERY)
 
     async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:

@@ -123,11 +123,12 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
-        renter = client.renter()
+        renter, (closes, cannot) = client.renter(), _closes(client, self)
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
         listings, cautions = await _choose(client, asked, wish)
+        cautions = (*cautions, *cannot)
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -141,8 +142,6 @@ class Rent(Request["Rented"]):
                 "That workload is not on this computer: the machine has to have it still, or find it on IPFS.",
             )
         await renter.check_funds(payment)
-        closes, cannot = _closes(client, asked)
-        cautions = (*cautions, *cannot)
         return RentPlan(
             client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
         )
