@@ -273,6 +273,10 @@ async def test_the_former_tenants_word_closes_nothing(rig: Rig) -> None:
     assert not await rig.host.chain.close(order, 10**18)
     with pytest.raises(OrderVoid):
         await give(rig, lease, order)
+    with pytest.raises(OrderVoid, match="not pass now"):
+        await rig.host.chain.close(
+            await order_of(rig, lease, account=to, signer=rig.chain.signer(TENANT)), 10**18
+        )
     with pytest.raises(Exception, match=rig.chain.address(TENANT)):
         await accounts_of(rig, ANYBODY).execute(
             order.account, order.calls, order.nonce, order.deadline, order.proof
@@ -306,6 +310,18 @@ async def test_it_is_taken_back_by_its_nonce_and_waits_for_no_other(rig: Rig) ->
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+async def test_it_is_as_good_for_a_lease_that_is_longer_and_smaller(rig: Rig) -> None:
+    lease = await rig.open(job(rig, command=FAILS))
+    await give(rig, lease)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    await reaches(rig, lease, "running")
+    await rig.chain.pool(TENANT).extend(lease, 7_200)
+    await rig.chain.pool(TENANT).resize(lease, 4)
+    await rig.inside(lease, "touch /go")
+    await rig.reaches(lease, LeaseState.ENDED)
+    assert (await rig.handle(lease)).ended_with == 3
+
+
 async def test_a_reorganisation_that_takes_the_end_away_is_closed_again(rig: Rig) -> None:
     lease = await rig.open(job(rig))
     await finished(rig, lease)
@@ -330,9 +346,14 @@ async def test_the_operators_own_duties_come_first(rig: Rig) -> None:
     rig.chain.anvil.request("anvil_setBalance", operator, hex(gas.kept + 3 * 154_000 * gas.gas_price))
     with pytest.raises(GasKept):
         await rig.host.chain.close(order, 10**18)
+    await give(rig, lease, order)
+
+    async def told() -> bool:
+        return "for leases that begin" in ((await rig.handle(lease)).reason or "")
+
+    await rig.until(told)
     assert (await rig.lease(lease)).state is LeaseState.ACTIVE
     rig.chain.anvil.request("anvil_setBalance", operator, hex(rich))
-    await give(rig, lease, order)
     await rig.reaches(lease, LeaseState.ENDED)
 
 
@@ -404,6 +425,21 @@ async def test_an_outage_is_taken_off_the_bill_before_it_is_paid(rig: Rig) -> No
     end = await rig.lease(lease)
     billed = (closed.paid + closed.fee) * 3_600 // TERMS.price
     assert end.end - end.start - 620 <= billed <= end.end - end.start - 595
+
+
+async def test_an_outage_that_runs_stops_the_bill_and_not_the_close(rig: Rig) -> None:
+    lease = await rig.open(job(rig))
+    await finished(rig, lease)
+    faults = await rig.host.chain._pool.faults()  # type: ignore[attr-defined]  # the operator's
+    await faults.report_outage(rig.machine)
+    down = (await rig.chain.pool().machine_of(rig.machine)).down_since
+    rig.chain.anvil.advance(600)
+    rig.chain.anvil.mine()
+    await give(rig, lease)
+    await rig.reaches(lease, LeaseState.ENDED)
+    (closed,) = [event for event in await on_chain(rig, lease) if isinstance(event, LeaseClosed)]
+    start = (await rig.lease(lease)).start
+    assert closed.paid + closed.fee == TERMS.price * (down - start) // 3_600
 
 
 async def test_what_it_costs_the_operator(rig: Rig) -> None:

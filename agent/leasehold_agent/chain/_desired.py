@@ -120,7 +120,8 @@ class ChainGate(Protocol):
     async def close(self, order: ClosingOrder, most: int) -> bool:
         """Close an active lease for its tenant, what outages take off its bill first; returns whether the order stands.
 
-        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little.
+        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little, and
+        OrderVoid where it does not pass now and may later.
         """
         ...
 

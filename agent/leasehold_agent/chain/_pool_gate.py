@@ -38,7 +38,7 @@ from leasehold.errors import (
     UnknownLease,
 )
 from leasehold.market import applicable
-from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept
+from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
 from leasehold_agent.chain._standbys import standby_digests
@@ -178,8 +178,10 @@ class PoolGate:
         lease = await self._pool.lease_of(order.lease)
         if lease.state is not LeaseState.ACTIVE:
             return True  # the index will tell
-        if not await self._is_good(order, lease):
+        if await self._is_past(order, lease):
             return False
+        if not await self._is_good(order, lease):  # a node that is behind, or a contract that says no for now
+            raise OrderVoid("The order does not pass now.")
         gas, burns = await self.gas(), closing_gas(order.proof)
         if gas.balance - gas.kept < (burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
             raise GasKept("What gas the operator has left is for leases that begin, and for signs of life.")
@@ -188,6 +190,11 @@ class PoolGate:
         await self._take_off(lease)
         await self._pool.acting.execute(order.account, order.calls, order.nonce, order.deadline, order.proof)
         return True
+
+    async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
+        """Whether it will never pass again: it is late, used or taken back, or the lease is another's."""
+        spent = await self._pool.acting.nonce_of(order.account, order.nonce >> 64) > order.nonce
+        return spent or lease.tenant != order.account or order.deadline < self._now()
 
     async def _is_good(self, order: ClosingOrder, lease: Lease) -> bool:
         """Whether its tenant has signed it, and it is neither used nor taken back nor past its time."""

@@ -57,12 +57,12 @@ class _Sight:
 
     @property
     def how_it_finished(self) -> str | None:
-        """How the command ended, and what was left behind of its outputs."""
+        """How the command ended, what was left behind of its outputs, and what is in the way of its lease's end."""
         if self.container is None:
             return self.left_behind
         crashed = self.notes.crashes >= MOST_CRASHES
         sentence = ended_for_good(self.container, self.notes.crashes, crashed=crashed)
-        return " ".join(filter(None, [sentence, self.left_behind]))
+        return " ".join(filter(None, [sentence, self.left_behind, self.record.trouble]))
 
     @property
     def running(self) -> bool:

@@ -347,6 +347,8 @@ class Reconciler:
         record = self.host.leases.record(action.lease)
         try:
             await self._act(action)
+            if isinstance(action, Publish | CloseForTenant):
+                record.trouble = None
             if isinstance(action, SendStart | Publish | Decline | CloseForTenant):
                 # The index will tell what came of it; one that is stuck must not spin the loop.
                 self._pause(work)

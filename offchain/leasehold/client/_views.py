@@ -28,6 +28,8 @@ from leasehold.market.wire import LeaseStatus
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
+_MOST_ASKED = 64  # agents, for one glance
+
 
 @dataclass(frozen=True)
 class LeaseBill:
@@ -56,22 +58,22 @@ async def exit_codes(
     """The exit codes of commands that have ended by themselves, by lease, while those leases are billed. Agents are
     asked all at once, for so long, and only where the account has a session: nothing is signed for a glance.
     """
-    found: dict[int, int] = {}
+    codes: dict[int, int] = {}
     if await client.home.sessions.kept(client.account, client.domain, now=int(time.time())) is None:
-        return found
+        return codes
 
     async def ask(lease: int) -> None:
         with contextlib.suppress(LeaseholdError):
             async with client.agent_of(lease) as agent:
                 code = (await agent.status(lease)).exit_code
             if code is not None:
-                found[lease] = code
+                codes[lease] = code
 
     billed = [known.lease.id for known in rented if known.lease.state is LeaseState.ACTIVE]
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await asyncio.gather(*map(ask, billed))
-    return found
+            await asyncio.gather(*map(ask, billed[:_MOST_ASKED]))
+    return codes
 
 
 @dataclass(frozen=True)
