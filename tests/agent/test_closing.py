@@ -376,15 +376,16 @@ def test_what_a_group_of_contracts_can_burn_is_known_before() -> None:
     assert dear > AgentSettings.model_fields["close_cost"].default
 
 
-async def test_results_that_never_get_out_do_not_hold_the_bill(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("hangs", [False, True], ids=["it fails", "it never comes back"])
+async def test_results_that_never_get_out_do_not_hold_the_bill(rig: Rig, hangs: bool) -> None:
     """It is closed when they had their time, and they are published out of what is kept."""
     stuck, real = asyncio.Event(), rig.host.supplies.pack
     late = time.monotonic
 
     async def never(*_: object) -> str | None:
         stuck.set()
+        if hangs:
+            await asyncio.Event().wait()
         raise DatasetError("the node does not answer")
 
     object.__setattr__(rig.host.supplies, "pack", never)

@@ -265,6 +265,28 @@ def test_an_agent_that_lost_the_order_gets_it_again(served: Cli, agent: Agent, p
     assert list(agent.leases.orders) == [2 << 16]
 
 
+def test_nobody_pays_on_for_a_job_that_is_done(served: Cli, agent: Agent) -> None:
+    keep = (
+        "auto-extend",
+        "1",
+        "--by",
+        "1h",
+        "--at-most",
+        "5h",
+        "--before",
+        "2h",
+        "--once",
+        "--yes",
+        "--json",
+    )
+    agent.leases.change(1 << 16, phase="finished", container_state="exited", ended_with=0)
+    done = served(*keep, wallet=RENTER)
+    assert done.json["extended"] == 0
+    assert "has finished with 0: it is kept no longer" in done.err
+    agent.leases.change(1 << 16, phase="running", container_state="running", ended_with=None)
+    assert served(*keep, wallet=RENTER).json["extended"] == 3_600
+
+
 def test_a_service_is_kept_open_unless_it_is_wished(served: Cli, agent: Agent, pool: Pool) -> None:
     agent.hold("2", pool.anvil.accounts[1].address)
     agent.hold("3", pool.anvil.accounts[1].address)
