@@ -147,6 +147,15 @@ class AgentSettings(BaseSettings):
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
     """
 
+    close_for_tenant: bool = True
+    """Whether a lease whose job is done is closed for its tenant, who has signed that beforehand. The operator pays the
+    gas, once for each lease.
+    """
+    close_after: Seconds = 60
+    """How long a lease is billed at least before it is: so much rent pays for the gas."""
+    close_cost: Annotated[int, Field(ge=0)] = 10**15
+    """Wei of the chain's coin that closing a lease for its tenant may cost at most; where gas is dearer, it waits."""
+
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
     start_margin: Seconds = 20

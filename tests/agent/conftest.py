@@ -212,6 +212,7 @@ async def rig_of(
                     "public_host": "127.0.0.1",
                     "ports_host": docker_engine.address,
                     "tick_seconds": 0.2,
+                    "close_after": 0,
                     "confirmations": 0,
                     "disk_reserve": 1 << 28,
                     "memory_reserve": 1 << 28,

@@ -94,7 +94,7 @@ async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: 
     assert await result(rig, lease, tmp_path) == "42\n"
     assert (await rig.lease(lease)).state is LeaseState.ACTIVE
     handle = await rig.handle(lease)
-    assert (handle.phase, handle.exit_code) == ("running", 0)
+    assert (handle.phase, handle.exit_code) == ("finished", 0)
 
 
 async def test_an_output_that_is_too_large_does_not_hold_up_the_others(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leasehold.chain import LeaseState, Machine
+from leasehold.chain import ClosingOrder, LeaseState, Machine
 from leasehold_agent._errors import DeclineReason
 
 
@@ -116,6 +116,18 @@ class ChainGate(Protocol):
     async def decline(self, lease: int, reason: DeclineReason) -> None: ...
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
+
+    async def stands(self, order: ClosingOrder) -> bool:
+        """Whether its tenant has signed it, has the lease, and has not used, taken back or outlived the order."""
+        ...
+
+    async def close(self, order: ClosingOrder, most: int) -> bool:
+        """Close an active lease for its tenant, what outages take off its bill first; returns whether the order stands.
+
+        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little, and
+        OrderVoid where it does not pass now and may later.
+        """
+        ...
 
     async def recover(self, machine: int) -> None:
         """The machine takes leases again, after it left one unstarted."""

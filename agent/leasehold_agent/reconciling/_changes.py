@@ -47,7 +47,7 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
-        folder.clear()
+        folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
@@ -68,6 +68,7 @@ class Changes:
         notes = folder.load()
         log_step(desired.lease, "hand-over")
         folder.forget_secrets()
+        folder.order.unlink(missing_ok=True)  # the former tenant's: it closes nothing any more
         notes.tenant = desired.tenant
         folder.save(notes)
 

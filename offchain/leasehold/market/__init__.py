@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_sessions import SessionCache
-    from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
+    from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._card_class import card_class
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
@@ -281,6 +281,7 @@ __all__ = [
     "UnitsTaken",
     "Wish",
     "accrued",
+    "applicable",
     "ascii_reason",
     "bill",
     "canonical",
@@ -373,7 +374,7 @@ _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
     "_agent_sessions": ("SessionCache",),
-    "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
+    "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
     "_card_class": ("card_class",),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),

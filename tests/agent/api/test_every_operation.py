@@ -24,6 +24,8 @@ from leasehold_agent.api import Api, Authorizer, create_app
 from .conftest import DOMAIN, LEASE, OTHER, World, key
 
 PUBLIC = frozenset({"health", "machine"})
+RIGHTS = {"put_workload": UPLOAD, "put_closing_order": "lease.closing-order"}
+"""What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {
     "connection": "Upgrade",
     "upgrade": "websocket",
@@ -63,7 +65,7 @@ def operations() -> list[Operation]:
         for method, operation in methods.items():
             name = operation["operationId"]
             if name not in PUBLIC:
-                op = UPLOAD if name == "put_workload" else name.replace("_", ".", 1)
+                op = RIGHTS.get(name, name.replace("_", ".", 1))
                 found.append(Operation(method.upper(), filled(path), op, {}))
     for route in app.routes:
         if isinstance(route, WebSocketRoute):
