@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from leasehold.chain import Signer
+    from leasehold.chain import ClosingOrder, Signer
     from leasehold_agent.store import EarlyEnd
 
 Phase = Literal[
@@ -22,6 +22,7 @@ Phase = Literal[
     "starting",  # the container exists and is not ready yet
     "ready",  # ready; `start` is being mined
     "running",  # billed
+    "finished",  # its command has ended by itself, and is not started again
     "stopping",  # the lease is over; outputs are being packed
     "ended",
     "declined",
@@ -46,9 +47,10 @@ class LeaseHandle:
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
-    where the host has the room, and where it has little. `ssh_keys` are OpenSSH
-    public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a shell.
-    `name`: what its workload is called.
+    where the host has the room, and where it has little. `ended_with` is the exit code of a command that has ended by
+    itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
+    are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
+    shell. `name`: what its workload is called.
     """
 
     lease: int
@@ -71,6 +73,8 @@ class LeaseHandle:
     paid_until: int | None = None
     helper: bool = False
     name: str | None = None
+    ended_with: int | None = None
+    closes_when_done: bool = False
 
 
 class CommandStream(Protocol):
@@ -114,6 +118,13 @@ class LeaseRuntime(Protocol):
 
     async def lookup(self, lease: int) -> LeaseHandle | None:
         """The lease if it is, or lately was, on one of this agent's machines."""
+        ...
+
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        """Keep its tenant's order to close it once the command of `workload` (its digest) has ended by itself.
+
+        Raises `OrderVoid` for one that would not close it or is not taken here, `ChainError`, and `UploadsFull`.
+        """
         ...
 
     def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

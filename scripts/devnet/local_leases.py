@@ -19,7 +19,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from leasehold_agent._errors import NoContainer
+from leasehold.chain import ClosingOrder
+from leasehold_agent._errors import NoContainer, OrderVoid
 from leasehold_agent._runtime import CommandStream, LeaseHandle
 
 _PIECE = 65536
@@ -61,6 +62,8 @@ class LocalLeases:
         self.ports: dict[tuple[int, int], tuple[str, int]] = {}
         self.streams: list[ProcessStream] = []
         self.lookups = 0
+        self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
+        self.takes_orders = True
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -103,6 +106,12 @@ class LocalLeases:
                 yield piece
         finally:
             log.followers -= 1
+
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        if not self.takes_orders:
+            raise OrderVoid("This host closes no lease for its tenant.")
+        self.orders[lease] = (order, workload)
+        self.change(lease, closes_when_done=True)
 
     async def exec(
         self,

@@ -15,21 +15,25 @@ import orjson
 import structlog
 from fastapi import FastAPI, Path, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
 from leasehold.chain.typed import Domain, Receipt
-from leasehold.errors import AgentError
+from leasehold.errors import AgentError, ChainError
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
     LOG_OFFSET,
+    MAX_ORDER,
     MAX_UPLOAD,
     UPLOAD,
     AgentResults,
     BadCall,
     BodyTooLarge,
+    ChainUnreachable,
+    ClosingOrderDocument,
     Container,
     DigestMismatch,
     Health,
@@ -43,6 +47,7 @@ from leasehold.market.wire import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    UnknownLease,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission, StreetDoor, network
@@ -61,6 +66,8 @@ RECEIPT_SECONDS: Final = 3600
 VERSION: Final = version("leasehold")
 """Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
+ORDER_SECONDS: Final = 10.0
+"""How long the chain is waited for that judges a closing order."""
 RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
 """How often the chain is asked anew about the contract or group under whose approval a stream is open."""
@@ -81,8 +88,14 @@ _SEALED_BODY: Final = {
     }
 }
 DigestText = Annotated[
-    str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the sealed bytes, in hex")
+    str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the body, in hex")
 ]
+_ORDER_BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": ClosingOrderDocument.model_json_schema()}},
+    }
+}
 
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
@@ -175,6 +188,7 @@ def create_app(api: Api) -> FastAPI:
     _public_routes(app, api)
     _upload_route(app, api)
     _lease_routes(app, api)
+    _order_route(app, api)
     _stream_routes(app, api)
     return app
 
@@ -223,18 +237,8 @@ def _upload_route(app: FastAPI, api: Api) -> None:
     async def put_workload(request: Request, digest: DigestText) -> SignedReceipt:
         """Keep a sealed workload until a lease opens with its digest. Any account may; `lease` is 0."""
         address = request.client.host if request.client else ""
-        api.limits.call(address)
-        _check_length(request)
         expected = bytes.fromhex(digest)
-        # The path names the body's digest, so that the caller is known before a byte of the body is read.
-        grant = await api.authorizer.check(
-            request.headers.getlist("authorization"), _call(request, expected), op=UPLOAD, lease=0
-        )
-        api.limits.account(grant.request.account)
-        sealed = await _body(request, MAX_UPLOAD)
-        api.limits.bytes(address, len(sealed))
-        if hashlib.sha256(sealed).digest() != expected:
-            raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
+        grant, sealed = await _named_body(request, api, expected, UPLOAD, 0, MAX_UPLOAD)
         await api.context.runtime.workloads.put(expected, sealed, network(address))
         receipt = Receipt(
             chain=api.domain.chain_id,
@@ -267,6 +271,57 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
         return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
+
+
+def _order_route(app: FastAPI, api: Api) -> None:
+    @app.put(
+        "/v1/leases/{lease}/closing-orders/{digest}",
+        operation_id="put_closing_order",
+        openapi_extra=_ORDER_BODY,
+    )
+    async def put_closing_order(request: Request, lease: LeaseText, digest: DigestText) -> LeaseStatus:
+        """Keep its tenant's signed `close`, to be sent when the job is done: in place of an earlier one."""
+        number, runtime = _lease(lease), api.context.runtime
+        grant, body = await _named_body(
+            request, api, bytes.fromhex(digest), "lease.closing-order", number, MAX_ORDER
+        )
+        try:
+            document = ClosingOrderDocument.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise BadCall(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+        order = document.order(grant.request.account, api.domain.verifying_contract, number)
+        try:
+            async with asyncio.timeout(ORDER_SECONDS):
+                await runtime.keep_order(number, order, bytes.fromhex(document.workload))
+        except (ChainError, TimeoutError) as error:
+            raise ChainUnreachable(
+                f"The chain must say whether the order is good, and does not answer: {error}", retry_after=10
+            ) from None
+        handle = await runtime.lookup(number)
+        if handle is None:
+            raise UnknownLease("There is no such lease here any more.")
+        return _status(handle)
+
+
+async def _named_body(
+    request: Request, api: Api, digest: bytes, op: str, lease: int, most: int
+) -> tuple[Grant, bytes]:
+    """The caller's right to a call with a body, and the body, whose digest the path names: so the caller is known
+    before a byte of it is read.
+    """
+    address = request.client.host if request.client else ""
+    api.limits.call(address)
+    _check_length(request, most)
+    grant = await api.authorizer.check(
+        request.headers.getlist("authorization"), _call(request, digest), op=op, lease=lease
+    )
+    api.limits.account(grant.request.account)
+    body = await _body(request, most)
+    api.limits.bytes(address, len(body))
+    if hashlib.sha256(body).digest() != digest:
+        raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
+    return grant, body
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:
@@ -351,6 +406,8 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
         name=handle.name,
+        exit_code=handle.ended_with,
+        closes_when_done=handle.closes_when_done,
     )
 
 
@@ -381,10 +438,16 @@ def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
     )
 
 
-def _check_length(request: Request) -> None:
+def _check_length(request: Request, most: int) -> None:
     stated = request.headers.get("content-length", "0")
-    if not stated.isdigit() or int(stated[:20]) > MAX_UPLOAD:
-        raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+    if not stated.isdigit() or int(stated[:20]) > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> BodyTooLarge:
+    if most == MAX_UPLOAD:
+        return BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+    return BodyTooLarge(f"The body may have {most} bytes.")
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -395,7 +458,7 @@ async def _body(request: Request, most: int) -> bytes:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+                    raise _too_large(most)
     except TimeoutError:
         raise BadCall("The body did not arrive in time; send it again.") from None
     except ClientDisconnect:

@@ -31,7 +31,7 @@ Each file stands on none but those before it:
 
 from leasehold_agent.engine._containers import ContainerFacts, ContainerSpec, Limits
 from leasehold_agent.engine._engine import Engine
-from leasehold_agent.engine._exits import ended_again, how_it_ended
+from leasehold_agent.engine._exits import ended_again, ended_for_good, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
 from leasehold_agent.engine._image_notes import ImageNote
 from leasehold_agent.engine._image_rules import ImageRules
@@ -49,6 +49,7 @@ __all__ = [
     "Images",
     "Limits",
     "ended_again",
+    "ended_for_good",
     "engine_answers",
     "how_it_ended",
 ]

@@ -12,8 +12,8 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import LeaseShare
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -47,7 +47,7 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
-        folder.clear()
+        folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
@@ -68,6 +68,7 @@ class Changes:
         notes = folder.load()
         log_step(desired.lease, "hand-over")
         folder.forget_secrets()
+        folder.order.unlink(missing_ok=True)  # the former tenant's: it closes nothing any more
         notes.tenant = desired.tenant
         folder.save(notes)
 
@@ -95,7 +96,7 @@ class Changes:
         if workload is None:
             return
         log_step(desired.lease, "resize")
-        if before.gpu_uuids == now.gpu_uuids:
+        if before.devices == now.devices:
             await engine.update(name, limits_of(workload, now))
             notes.placement = desired.placement
             folder.save(notes)

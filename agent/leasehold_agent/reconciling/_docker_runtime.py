@@ -7,18 +7,20 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from leasehold.chain import LeaseState
-from leasehold_agent._errors import NoContainer
+from leasehold.chain import ClosingOrder, LeaseState
+from leasehold.workload import Restart
+from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
 from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
+from leasehold_agent.reconciling._closing import standing_order
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
-from leasehold_agent.reconciling._plan import kept_until
+from leasehold_agent.reconciling._plan import Actual, ended_with, kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import HELPER_MOUNT, Notes, UploadedWorkloads, notice_of
+from leasehold_agent.store import HELPER_MOUNT, KeptOrder, Notes, UploadedWorkloads, keep_order, notice_of
 
 _CONNECT_SECONDS = 10
 _ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
@@ -44,7 +46,10 @@ class DockerRuntime:
         container = self._reconciler.containers.get(lease)
         record = host.leases.records.get(lease) or Record()
         workload = host.leases.workload(lease) if notes.workload else None
-        phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
+        restart = workload.restart if workload else Restart.NEVER
+        code = ended_with(Actual(notes, container, killed=record.killed, restart=restart), host.facts.boot)
+        pause = record.again.until - host.clock()
+        phase, reason = phase_of(desired, notes, container, record, done=code is not None, pause=pause)
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = desired is None or desired.author == desired.tenant
         kept = kept_until(desired, notes, self._reconciler.rules()) if container is not None else (None, None)
@@ -70,7 +75,28 @@ class DockerRuntime:
             paid_until=kept[1],
             name=workload.name if workload and mine else None,
             helper=container is not None and HELPER_MOUNT in container.mounts,
+            ended_with=code,
+            closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
         )
+
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        host, folder = self._host, self._host.leases.folder(lease)
+        if not host.facts.settings.close_for_tenant:
+            raise OrderVoid(
+                "This host closes no lease for its tenant: close it yourself when the job is done."
+            )
+        if not folder.load().workload:
+            raise NoContainer("The lease is not taken on here yet; send the order again in a moment.")
+        if not await host.chain.stands(order):
+            raise OrderVoid(
+                "The order would not close this lease: sign `close` of it, as its tenant, with the next nonce of its "
+                "row and a deadline that is ahead."
+            )
+        try:
+            await asyncio.to_thread(keep_order, folder.order, KeptOrder(order, workload.hex()))
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room for the order now; send it again.") from error
+        self._reconciler.wake()
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)

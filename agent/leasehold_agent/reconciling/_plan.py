@@ -21,6 +21,11 @@ from leasehold_agent.store import EarlyEnd, Notes, notice_of
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
 """The least time for publishing outputs, on a host that keeps nothing longer."""
+MOST_CRASHES = 10
+"""A command that has ended so often in a row within seconds is not started again before its tenant wants something
+else. With the pauses between, that is after some three minutes."""
+WORTH_CLOSING = 60
+"""Seconds: where less is left of a lease, closing it for its tenant gives back less than it is worth."""
 TELL_SECONDS = 3_600
 """How long a tenant finds here why a lease could not run, and the end of its log."""
 StopReason = Literal["ended", "cancelled", "unstarted", "gone"]
@@ -79,6 +84,11 @@ class Publish(Action):
 
 
 @dataclass(frozen=True)
+class CloseForTenant(Action):
+    """The job is done and its results are out: the bill ends here, as the tenant has signed that it should."""
+
+
+@dataclass(frozen=True)
 class Delete(Action):
     """Retention is over and final on the chain: container, network and folder go."""
 
@@ -94,7 +104,8 @@ class Actual:
     process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
     somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
     `resting` says that it is too early to start that again. `networked`: its network is here.
-    `roomier`: an output did not fit, and may by now."""
+    `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
+    it runs. `overdue`: its results had their time to be published."""
 
     notes: Notes
     container: ContainerFacts | None = None
@@ -106,6 +117,8 @@ class Actual:
     resting: bool = False
     networked: bool = False
     roomier: bool = False
+    ordered: bool = False
+    overdue: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -120,6 +133,7 @@ class DiskRoom(IntEnum):
 class Rules:
     """The host's own part of the decision. Times in seconds, confirmations in blocks. `boot` is another once what ran
     has been ended by the host: after a reboot, or a restart of an engine that takes its containers with it.
+    `close_after`: how long a lease is billed at least before this host pays for its close.
     """
 
     boot: str
@@ -128,6 +142,7 @@ class Rules:
     retention_min: int
     retention_max: int
     room: DiskRoom = DiskRoom.ENOUGH
+    close_after: int = 0
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -180,9 +195,18 @@ def finished(actual: Actual, boot: str) -> bool:
 
 
 def starts_again(actual: Actual) -> bool:
-    """Whether the workload wants a command that has ended so to be started once more."""
+    """Whether a command that has ended so is started once more: as the workload wants, unless it only crashes."""
+    if actual.notes.crashes >= MOST_CRASHES:
+        return False
     failed = actual.container is not None and actual.container.exit_code != 0
     return actual.restart is Restart.ALWAYS or (actual.restart is Restart.ON_FAILURE and failed)
+
+
+def ended_with(actual: Actual, boot: str) -> int | None:
+    """The exit code of a command that has ended by itself and is not started again; None of any other."""
+    if actual.container is None or not finished(actual, boot) or starts_again(actual):
+        return None
+    return actual.container.exit_code
 
 
 def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
@@ -196,7 +220,7 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
     if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
-        return _when_finished(desired, actual)
+        return _when_finished(desired, actual, chain, rules)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
             return _while_billed(desired, actual) if actual.notes.launched else BringUp(lease)
@@ -231,12 +255,20 @@ def _former_workload(actual: Actual) -> str:
     return actual.container.labels.get(WORKLOAD_LABEL, "")
 
 
-def _when_finished(desired: Desired, actual: Actual) -> Action | None:
-    """A job may be done before it could be said to have begun: it is billed as one that was ready."""
+def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
+    """A job may be done before it could be said to have begun: it is billed as one that was ready. What it leaves is
+    published before its bill ends, unless that takes for ever: then it is published out of what is kept.
+    """
     if desired.state is LeaseState.OPENED:
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
-    return None if actual.notes.published and not actual.roomier else Publish(desired.lease)
+    owes = not actual.notes.published or actual.roomier
+    left, billed = desired.end - chain.now, chain.now - desired.start
+    worth = left >= WORTH_CLOSING and billed >= rules.close_after
+    # While the index may be behind, another workload may have been set, whose job has not begun.
+    if actual.ordered and chain.current and worth and (not owes or actual.overdue):
+        return CloseForTenant(desired.lease)
+    return Publish(desired.lease) if owes else None
 
 
 def _when_over(

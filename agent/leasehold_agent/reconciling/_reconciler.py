@@ -18,10 +18,11 @@ from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold.workload import Restart
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import Declined, EngineDown, LimitNotHeld
-from leasehold_agent.chain import Duties, Told
+from leasehold_agent.chain import Desired, Duties, Told
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._bring_up import bring_up
 from leasehold_agent.reconciling._changes import Changes
+from leasehold_agent.reconciling._closing import Closing, standing_order
 from leasehold_agent.reconciling._ending import Ending
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._plan import (
@@ -29,6 +30,7 @@ from leasehold_agent.reconciling._plan import (
     Actual,
     BringUp,
     Clear,
+    CloseForTenant,
     Decline,
     Delete,
     DiskRoom,
@@ -40,6 +42,7 @@ from leasehold_agent.reconciling._plan import (
     SendStart,
     Stop,
     Tell,
+    finished,
     gives_way,
     plan,
 )
@@ -55,6 +58,8 @@ _MORE = 64 << 20
 """Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
 _CLEARING_SECONDS = 10
 """Before another lease makes way: file systems give the room of what was removed back in their own time."""
+_PUBLISHING_SECONDS = 900
+"""After the end of a command: so long its lease waits for its results, before it is closed without them."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -90,8 +95,9 @@ class Reconciler:
         self._duties = Duties(chain, host.clock)
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
+        self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results)
+        self._ending = Ending(chain, containers, leases, self._results, host.devices)
 
     def wake(self) -> None:
         """Look again now."""
@@ -205,14 +211,30 @@ class Reconciler:
             if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
                 record.again.reset()
             record.again.failed(host.clock())
-            record.end, record.ends = end, record.ends + 1
+            record.end, record.ends, record.ended_at = end, record.ends + 1, host.clock()
+            self._count_crash(
+                lease, container, finished(Actual(notes, container, killed=record.killed), boot)
+            )
+
+    def _count_crash(self, lease: int, container: ContainerFacts, by_itself: bool) -> None:
+        """Note how often in a row a command that is paid for has ended by itself within seconds: each end once,
+        whatever becomes of this process.
+        """
+        desired, folder = self.host.snapshot.leases.get(lease), self.host.leases.folder(lease)
+        notes = folder.load()
+        billed = desired is not None and desired.state is LeaseState.ACTIVE
+        if not billed or not by_itself or notes.crashed_at == container.finished_at:
+            return
+        quick = container.finished_at - container.started_at < _HEALTHY_SECONDS
+        notes.crashes, notes.crashed_at = (notes.crashes + 1) * quick, container.finished_at
+        folder.save(notes)
 
     def _actual(self) -> dict[int, Actual]:
         here = {}
         folders = self.host.leases.folders()
         for lease in folders.keys() | self.containers.keys():
             record, workload = self.host.leases.record(lease), self.host.leases.workload(lease)
-            notes = self.host.leases.folder(lease).load()
+            notes, desired = self.host.leases.folder(lease).load(), self.host.snapshot.leases.get(lease)
             here[lease] = Actual(
                 notes=notes,
                 container=self.containers.get(lease),
@@ -225,6 +247,8 @@ class Reconciler:
                 roomier=notes.lacked is not None
                 and self.host.facts.room_for_outputs() > 2 * notes.lacked + _MORE,
                 networked=self.host.containers.names.network(lease) in self.networks,
+                ordered=desired is not None and self._ordered(desired),
+                overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:
@@ -232,6 +256,11 @@ class Reconciler:
                     self.host.leases.folder(lease).load(), waiting=self.host.leases.record(lease).waiting
                 )
         return here
+
+    def _ordered(self, desired: Desired) -> bool:
+        """Whether the lease is to be closed for its tenant when its job is done."""
+        closes = self.host.facts.settings.close_for_tenant
+        return closes and standing_order(self.host.leases, desired) is not None
 
     def rules(self) -> Rules:
         """The host's part of the decision, where it has room enough."""
@@ -242,6 +271,7 @@ class Reconciler:
             start_margin=settings.start_margin,
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
+            close_after=settings.close_after,
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:
@@ -302,8 +332,9 @@ class Reconciler:
         if work.busy:
             cut_off = isinstance(work.action, BringUp | SendStart) and not same
             cut_off = cut_off and not isinstance(action, BringUp | SendStart)
-            # Nor do outputs that never get anywhere hold the disk.
-            if (cut_off or (isinstance(work.action, Publish) and isinstance(action, Delete))) and work.task:
+            # Nor do outputs that never get anywhere hold the disk, or the bill.
+            stuck = isinstance(work.action, Publish) and isinstance(action, Delete | CloseForTenant)
+            if (cut_off or stuck) and work.task:
                 work.task.cancel()
             return
         if not same:
@@ -318,7 +349,9 @@ class Reconciler:
         record = self.host.leases.record(action.lease)
         try:
             await self._act(action)
-            if isinstance(action, SendStart | Publish | Decline):
+            if isinstance(action, Publish | CloseForTenant):
+                record.trouble = None
+            if isinstance(action, SendStart | Publish | Decline | CloseForTenant):
                 # The index will tell what came of it; one that is stuck must not spin the loop.
                 self._pause(work)
             else:
@@ -360,6 +393,8 @@ class Reconciler:
                 await self._starting.start(desired)
             case Publish():
                 await self._results.publish(desired, host.share(desired))
+            case CloseForTenant():
+                await self._closing.close(desired)
             case Replace():
                 await self._changes.replace(desired, host.share(desired))
             case HandOver():

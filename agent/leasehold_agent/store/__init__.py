@@ -2,15 +2,17 @@
 
 Each file stands on none but those before it:
 
-    _lease_dir  a lease's folder, and what must be remembered of it
-    _notice     what its container hears of an early end
-    _etc        the files by which its container knows its name and resolvers
-    _helper     a shell for containers that have none
-    _uploads    sealed workloads that wait for their lease
-    _datasets   datasets, shared between leases and kept after them
-    _outputs    what a command leaves, on its way out of the container
+    _lease_dir      a lease's folder, and what must be remembered of it
+    _closing_order  its tenant's order to close it when its job is done
+    _notice         what its container hears of an early end
+    _etc            the files by which its container knows its name and resolvers
+    _helper         a shell for containers that have none
+    _uploads        sealed workloads that wait for their lease
+    _datasets       datasets, shared between leases and kept after them
+    _outputs        what a command leaves, on its way out of the container
 """
 
+from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._helper import HELPER_MOUNT, lend_helper
@@ -31,16 +33,19 @@ __all__ = [
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
+    "KeptOrder",
     "LeaseDir",
     "Notes",
     "PackOutputs",
     "UploadedWorkloads",
     "collect",
+    "keep_order",
     "lease_dirs",
     "lend_helper",
     "notice_of",
     "packer",
     "read_notice",
+    "read_order",
     "readable_folder",
     "write_etc",
     "write_notice",

@@ -7,7 +7,7 @@ note is written before the act that it is about, so that an agent killed between
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from leasehold.files import replace_file
@@ -32,7 +32,9 @@ class Notes:
     published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
-    exit_code: with which its command had ended by then.
+    exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
+    container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
+    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
     """
 
     tenant: str = ""
@@ -56,9 +58,13 @@ class Notes:
     gone_at: int | None = None
     gone_block: int | None = None
     billed: int = 0
+    devices: dict[str, str] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None
+    crashes: int = 0
+    crashed_at: float = 0.0
+    order_refusals: int = 0
 
     @property
     def published_here(self) -> set[str]:
@@ -82,6 +88,11 @@ class LeaseDir:
     @property
     def sealed(self) -> Path:
         return self.path / "workload.age"
+
+    @property
+    def order(self) -> Path:
+        """Its tenant's order to close it when its job is done (`_closing_order`)."""
+        return self.path / "closing-order.json"
 
     @property
     def outputs(self) -> Path:

@@ -29,7 +29,7 @@ Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
     list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
 ]
-Batch = Annotated[bool, option("--batch", "A job: the lease's work ends when the command does.")]
+Batch = Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")]
 Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]
 Gvisor = Annotated[bool, option("--gvisor", "Run under gVisor.")]
 Name = Annotated[

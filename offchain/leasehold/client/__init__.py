@@ -27,6 +27,18 @@ if TYPE_CHECKING:
         PoolClient,
         ProposalMade,
     )
+    from leasehold.client._close_when_done import (
+        CloseWhenDone,
+        CloseWhenDonePlan,
+        HandOrder,
+        HandOrderPlan,
+    )
+    from leasehold.client._closing_order import (
+        CLOSING_PATIENCE,
+        ClosingOrdered,
+        Finish,
+        finish_of,
+    )
     from leasehold.client._collecting import (
         Claim,
         Claimed,
@@ -93,7 +105,6 @@ if TYPE_CHECKING:
     from leasehold.client._faults import (
         PROVE_TIME,
         ROLL_AFTER,
-        applicable,
         arbiter_of,
         current,
         executable,
@@ -343,6 +354,12 @@ if TYPE_CHECKING:
         seat_json,
         validator_status,
     )
+    from leasehold.client._set_workload import (
+        Delivered,
+        SetWorkload,
+        SetWorkloadPlan,
+        WorkloadChanged,
+    )
     from leasehold.client._settling import (
         FaultsSettled,
         SettledByOthers,
@@ -359,7 +376,6 @@ if TYPE_CHECKING:
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
-        Delivered,
         Ended,
         Extend,
         Extended,
@@ -372,11 +388,8 @@ if TYPE_CHECKING:
         Resize,
         Resized,
         ResizePlan,
-        SetWorkload,
-        SetWorkloadPlan,
         Trial,
         Unfetched,
-        WorkloadChanged,
         agents_word,
         live_lease,
         unfetched_results,
@@ -407,6 +420,7 @@ if TYPE_CHECKING:
         FaultView,
         LeaseBill,
         LeaseView,
+        exit_codes,
         faults_of,
         leases_of,
         view_fault,
@@ -425,6 +439,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CLOSING_PATIENCE",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -474,6 +489,9 @@ __all__ = [
     "Claimed",
     "Close",
     "ClosePlan",
+    "CloseWhenDone",
+    "CloseWhenDonePlan",
+    "ClosingOrdered",
     "CollectFees",
     "CollectFeesPlan",
     "CollectReward",
@@ -517,10 +535,13 @@ __all__ = [
     "Finalized",
     "FineQuorum",
     "FineQuorumPlan",
+    "Finish",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
     "GroupStanding",
+    "HandOrder",
+    "HandOrderPlan",
     "HandPoolOver",
     "HandedOver",
     "IssueLicence",
@@ -696,7 +717,6 @@ __all__ = [
     "WorkloadNotBrought",
     "agents_word",
     "alone",
-    "applicable",
     "arbiter_of",
     "calls_of",
     "check_alive",
@@ -707,8 +727,10 @@ __all__ = [
     "delegates_of",
     "duty_of",
     "executable",
+    "exit_codes",
     "faults_of",
     "fetch_lease_results",
+    "finish_of",
     "from_ledger",
     "full_of",
     "group_json",
@@ -757,6 +779,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_client": ("PoolClient", "ProposalMade"),
+    "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
+    "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
     "_collecting": (
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
@@ -776,7 +800,7 @@ _PARTS = {
         "NoPrice", "NoSuchContract", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly",
         "PlanStale", "PlanUsed", "ShareNotKeptApart", "StakeStillLocked",
     ),
-    "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
+    "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
@@ -843,16 +867,16 @@ _PARTS = {
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
         "seat_at", "seat_json", "validator_status",
     ),
+    "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "ssh_door"),
     "_tenancy": (
-        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
-        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
-        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
-        "unfetched_results",
+        "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
+        "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",
+        "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
     "_transfer": (
@@ -862,7 +886,10 @@ _PARTS = {
         "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",
         "VoteNotHere",
     ),
-    "_views": ("FaultView", "LeaseBill", "LeaseView", "faults_of", "leases_of", "view_fault", "view_lease"),
+    "_views": (
+        "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
+        "view_lease",
+    ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
         "RevealVotes", "VoteCommitted", "VoteRevealed",

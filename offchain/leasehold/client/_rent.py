@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
+from leasehold.client._closing_order import ClosingOrdered, order_closing
 from leasehold.client._errors import (
+    CannotAct,
     DurationMissing,
     NoSuchMachine,
     OfferElsewhere,
@@ -27,7 +29,7 @@ from leasehold.client._errors import (
     WorkloadOfAnother,
 )
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._tenancy import Delivered
+from leasehold.client._set_workload import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.market import (
     Delivery,
@@ -52,7 +54,7 @@ from leasehold.market import (
     parse_search,
     settleable,
 )
-from leasehold.workload import Workload, seal
+from leasehold.workload import Workload, WorkloadKind, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -77,6 +79,9 @@ class Rent(Request["Rented"]):
     allow_unverified: machines that nobody has measured, too.
     without_agent: also where the machine's agent does not answer, and finds the workload on IPFS.
     wait: until the leases have started.
+    close_when_done: sign, once they are open, that they close when their command has ended by itself, which the agent
+        sees to; `None`: where the workload is a batch job, or the lease `again` was ordered so. The wallet is asked for
+        one more signature for each lease.
     """
 
     workload: Workload | None
@@ -94,6 +99,7 @@ class Rent(Request["Rented"]):
     allow_unverified: bool = False
     without_agent: bool = False
     wait: bool = True
+    close_when_done: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
@@ -117,11 +123,12 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
-        renter = client.renter()
+        renter, (closes, cannot) = client.renter(), _closes(client, self)
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
         listings, cautions = await _choose(client, asked, wish)
+        cautions = (*cautions, *cannot)
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -135,12 +142,16 @@ class Rent(Request["Rented"]):
                 "That workload is not on this computer: the machine has to have it still, or find it on IPFS.",
             )
         await renter.check_funds(payment)
-        return RentPlan(client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions)
+        return RentPlan(
+            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+        )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
-    """What will be opened, where, and what it takes together. digest: of a workload that is there already."""
+    """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
+    will be signed that the leases close when their jobs are done.
+    """
 
     client: PoolClient
     request: Rent
@@ -151,6 +162,7 @@ class RentPlan(Plan["Rented"]):
     backup: Listing | None = None
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
+    closes: bool = False
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -195,12 +207,17 @@ class RentPlan(Plan["Rented"]):
             mined_at = time.time()
         made = LeasesOpened(opened[0].receipt, opened, self._delivery, sent_at, mined_at)
         yield made
+        orders = list[ClosingOrdered]()
+        for one in opened if self.closes else ():
+            lease = await self.client.lease(one.lease)
+            orders.append(await order_closing(self.client, lease, digest))
+            yield orders[-1]
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
-        yield Rented(made.receipt, made, tuple(leases))
+        yield Rented(made.receipt, made, tuple(leases), tuple(orders))
 
 
 @dataclass(frozen=True)
@@ -222,10 +239,13 @@ class Started(Step):
 
 @dataclass(frozen=True)
 class Rented(Sent):
-    """The leases are open. leases: as they have started, in the machines' order; none where nobody waited."""
+    """The leases are open. leases: as they have started, in the machines' order; none where nobody waited. orders: that
+    they close when their jobs are done; none where nobody wanted that.
+    """
 
     opening: LeasesOpened
     leases: tuple[Lease, ...]
+    orders: tuple[ClosingOrdered, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -240,6 +260,8 @@ class Rented(Sent):
         ]
         for told, lease in zip(leases, self.leases, strict=False):
             told |= {"state": "active", "start": lease.start, "end": lease.end}
+        for told, ordered in zip(leases, self.orders, strict=False):
+            told |= ordered.to_json(money)
         return {
             **(leases[0] if len(leases) == 1 else {"leases": leases}),
             "delivered_by": self.opening.delivery.by,
@@ -257,6 +279,24 @@ def _wish(client: PoolClient, asked: Rent) -> Wish:
     most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
     price = asked.offer.offer.price if asked.offer else None
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
+
+
+def _closes(client: PoolClient, asked: Rent) -> tuple[bool, tuple[str, ...]]:
+    """Whether the leases are to close when their jobs are done, and what has to be said of it.
+
+    Raises:
+        CannotAct: it is wished for, and the account signs nothing here.
+    """
+    if (wanted := asked.close_when_done) is None and asked.workload is not None:
+        wanted = asked.workload.kind is WorkloadKind.BATCH
+    elif wanted is None:
+        wanted = client.home.closing_orders(client.deployment).get(asked.again) is not None
+    if client.other is None or not wanted:
+        return wanted, ()
+    advice = "order it once the lease is open." if client.group else "close the lease when its job is done."
+    if asked.close_when_done:
+        raise CannotAct("Whom you act for signs nothing as the lease is opened", advice)
+    return False, (f"The job's end does not end the bill, since the account signs nothing here: {advice}",)
 
 
 async def _as_before(client: PoolClient, asked: Rent) -> tuple[Rent, bytes | None]:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.chain import Fault, FaultRecord, Lease, LeaseRecord, LossRecord, Machine, format_lease
+from leasehold.chain import (
+    Fault,
+    FaultRecord,
+    Lease,
+    LeaseRecord,
+    LeaseState,
+    LossRecord,
+    Machine,
+    format_lease,
+)
 from leasehold.client._faults import arbiter_of, current
 from leasehold.client._tenancy import agents_word
 from leasehold.errors import LeaseholdError
@@ -14,6 +27,8 @@ from leasehold.market.wire import LeaseStatus
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
+
+_MOST_ASKED = 64  # agents, for one glance
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,30 @@ async def leases_of(client: PoolClient, *, everything: bool = False) -> list[Lea
         bill = await client.bill(record.lease, now, down_since=since)
         bills.append(LeaseBill(record.lease, bill, since, names.get(record.workload)))
     return bills
+
+
+async def exit_codes(
+    client: PoolClient, rented: Sequence[LeaseBill], *, seconds: float = 3.0
+) -> dict[int, int]:
+    """The exit codes of commands that have ended by themselves, by lease, while those leases are billed. Agents are
+    asked all at once, for so long, and only where the account has a session: nothing is signed for a glance.
+    """
+    codes: dict[int, int] = {}
+    if await client.home.sessions.kept(client.account, client.domain, now=int(time.time())) is None:
+        return codes
+
+    async def ask(lease: int) -> None:
+        with contextlib.suppress(LeaseholdError):
+            async with client.agent_of(lease) as agent:
+                code = (await agent.status(lease)).exit_code
+            if code is not None:
+                codes[lease] = code
+
+    billed = [known.lease.id for known in rented if known.lease.state is LeaseState.ACTIVE]
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(*map(ask, billed[:_MOST_ASKED]))
+    return codes
 
 
 @dataclass(frozen=True)

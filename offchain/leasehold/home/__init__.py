@@ -12,6 +12,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._groups import Groups
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgeKeys",
+    "ClosingOrders",
     "DatasetKeys",
     "FetchedResults",
     "Groups",
@@ -39,6 +41,7 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_closing_orders": ("ClosingOrders",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_groups": ("Groups",),

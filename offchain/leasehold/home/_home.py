@@ -92,6 +92,10 @@ class Home:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)
 
+    def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
+        """Which of a pool's leases close when their jobs are done, as it was signed here."""
+        return home.ClosingOrders(self.path, deployment)
+
     def offers(self, deployment: chain.Deployment) -> home.OfferBook:
         """Which offers of a pool's machines were signed here."""
         return home.OfferBook(self.path, deployment)

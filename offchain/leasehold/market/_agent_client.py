@@ -28,7 +28,7 @@ from websockets.typing import Subprotocol
 
 from leasehold._bounded import Unreadable, read_bounded
 from leasehold._connections import tidy
-from leasehold.chain import format_lease
+from leasehold.chain import ClosingOrder, format_lease
 from leasehold.chain.typed import (
     Domain,
     Receipt,
@@ -54,6 +54,7 @@ from leasehold.market.wire import (
     BadReceipt,
     BodyTooLarge,
     ChainUnreachable,
+    ClosingOrderDocument,
     EngineUnavailable,
     Health,
     LeaseStatus,
@@ -179,6 +180,16 @@ class AgentClient:
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
+
+    async def put_closing_order(self, lease: int, order: ClosingOrder, workload: bytes) -> LeaseStatus:
+        """Have the agent close the lease once the command of `workload` (a digest) has ended by itself. Raises
+        `OrderRefused` where it does not, `NotRunning` and `UnknownLease` while it has not taken the lease on.
+        """
+        body = ClosingOrderDocument.of(order, workload).model_dump_json().encode()
+        digest = hashlib.sha256(body).digest()
+        path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
+        return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from leasehold.workload._values import Bytes, Part, Text, refuse
+from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
 
 _HUB, _HUB_SERVES = "docker.io", "registry-1.docker.io"
 _SAME: Final = {"index.docker.io": _HUB, _HUB_SERVES: _HUB}
@@ -96,7 +96,7 @@ Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ._-
 _Credential = Annotated[Text, Field(min_length=1, max_length=16_384)]
 
 
-class RegistryLogin(Part):
+class RegistryLogin(WorkloadPart):
     """Who fetches the image: a user with a password, or an identity token, for the image's own registry."""
 
     server: Annotated[str, AfterValidator(_server)]
@@ -113,7 +113,7 @@ class RegistryLogin(Part):
         return self
 
 
-class Ulimits(Part):
+class Ulimits(WorkloadPart):
     """Limits of each process in the container, which it cannot raise. `unlimited` is as much as the lease's memory."""
 
     nofile: Annotated[int, Field(strict=True, ge=64, le=2**20)] | None = None

@@ -33,14 +33,14 @@ from leasehold.workload._image import (
     no_others,
     registry_of,
 )
-from leasehold.workload._values import Bytes, Part, Text, refuse
+from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
 
 UNSERVED_FIELDS: Final = ("volumes", "checkpoint", "cluster", "tasks")
 """Fields of version 1 that are refused by name for now."""
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
-    "share": ("mig", "mps", "time-slice"),
+    "share": ("mps", "time-slice"),
 }
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _SYSTEM_PATHS: Final = (
@@ -180,10 +180,11 @@ class WorkloadKind(StrEnum):
 
 
 class Share(StrEnum):
-    """How the workload must hold its GPUs: whole ones, or cells of one."""
+    """How the workload must hold its GPUs: whole ones, cells of one, or slices that the hardware keeps apart."""
 
     WHOLE = "whole"
     CELLS = "cells"
+    MIG = "mig"
 
 
 class Restart(StrEnum):
@@ -207,7 +208,7 @@ class Protocol(StrEnum):
 # ------------------------------------------------------------------------------------------------------ models
 
 
-class Port(Part):
+class Port(WorkloadPart):
     """A port of the container, published on the host as `host`, or as one the agent chooses."""
 
     container: PortNumber
@@ -215,7 +216,7 @@ class Port(Part):
     protocol: Protocol = Protocol.TCP
 
 
-class DatasetMount(Part):
+class DatasetMount(WorkloadPart):
     """A dataset, read-only at `path`. `key` is the age identity that opens an encrypted one."""
 
     cid: Cid
@@ -223,7 +224,7 @@ class DatasetMount(Part):
     key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
 
 
-class WorkloadOutput(Part):
+class WorkloadOutput(WorkloadPart):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
     path: ContainerPath
@@ -237,14 +238,14 @@ class WorkloadOutput(Part):
         return self
 
 
-class HttpProbe(Part):
+class HttpProbe(WorkloadPart):
     """Ready when `GET http://container:port/path` answers with a status under 400."""
 
     port: PortNumber
     path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1024)] = "/"
 
 
-class Readiness(Part):
+class Readiness(WorkloadPart):
     """What must hold before billing begins: a command that exits 0 inside, or a port that answers HTTP."""
 
     command: Annotated[tuple[Text, ...], Field(min_length=1, max_length=1024)] | None = None
@@ -258,7 +259,7 @@ class Readiness(Part):
         return self
 
 
-class Egress(Part):
+class Egress(WorkloadPart):
     """Where the container may connect to. The host's own policy holds over it."""
 
     mode: Literal["none", "internet", "allow"]
@@ -280,7 +281,7 @@ def _egress(value: object) -> object:
     return value
 
 
-class Workload(Part):
+class Workload(WorkloadPart):
     """A workload, version 1. Frozen; unknown fields are refused, those not served yet by name."""
 
     version: Literal[1]

@@ -11,7 +11,7 @@ _UNITS: Final = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _UNITS_DECIMAL: Final = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
-class Part(BaseModel):
+class WorkloadPart(BaseModel):
     """A part of a workload: frozen, without unknown fields, and silent about what was in it when it is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

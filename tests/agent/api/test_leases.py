@@ -78,7 +78,12 @@ async def test_status(world: World) -> None:
         "notice": {"ends_at": 5, "reason": "spot"},
         "kept": {"until": 9, "paid_until": 7},
         "name": "digits 3",
+        "exit_code": None,
+        "closes_when_done": False,
     }
+    world.leases.change(LEASE, phase="finished", ended_with=3, closes_when_done=True)
+    answer = (await get(world, STATUS, "lease.status")).json()
+    assert (answer["phase"], answer["exit_code"], answer["closes_when_done"]) == ("finished", 3, True)
 
 
 async def test_results(world: World) -> None:
