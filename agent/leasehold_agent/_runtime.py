@@ -46,7 +46,8 @@ class LeaseHandle:
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
-    where the host has the room, and where it has little. `ssh_keys` are OpenSSH
+    where the host has the room, and where it has little, `read_seconds` how long its files can still be read.
+    `renews` is the lease whose data it goes on with. `ssh_keys` are OpenSSH
     public keys; `outputs` is their path inside the container, if any.
     """
 
@@ -68,6 +69,8 @@ class LeaseHandle:
     kept_log: bool = False
     kept_until: int | None = None
     paid_until: int | None = None
+    read_seconds: int | None = None
+    renews: int | None = None
 
 
 class CommandStream(Protocol):

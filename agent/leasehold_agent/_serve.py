@@ -38,6 +38,7 @@ from leasehold_agent.host import (
     load_identity,
     take_inventory,
 )
+from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     Containers,
     DockerRuntime,
@@ -136,7 +137,7 @@ async def make_host(
         limit=settings.image_limit,
         disk=facts.root,
     )
-    return Host(
+    host = Host(
         facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
         leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
         containers=Containers(
@@ -152,6 +153,8 @@ async def make_host(
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
     )
+    host.readers = Readers(host.containers, host.leases, host.facts)
+    return host
 
 
 async def _servers(

@@ -350,13 +350,14 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         result_cid=handle.result_cid,
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
+        renews=None if handle.renews is None else format_lease(handle.renews),
     )
 
 
 def _kept(handle: LeaseHandle) -> Kept | None:
     if handle.kept_until is None or handle.paid_until is None:
         return None
-    return Kept(until=handle.kept_until, paid_until=handle.paid_until)
+    return Kept(until=handle.kept_until, paid_until=handle.paid_until, read_seconds=handle.read_seconds or 0)
 
 
 def _lease(text: str) -> int:

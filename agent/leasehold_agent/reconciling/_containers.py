@@ -34,6 +34,11 @@ class Containers:
         await self.engine.remove(self.names.container(lease))
         await self.engine.forget(self.names.kept(lease))
 
+    async def remove_reader(self, lease: int) -> None:
+        """The container in which its files were read goes, and the copy that it was made of."""
+        await self.engine.remove(self.names.reader(lease))
+        await self.engine.forget(self.names.read(lease))
+
     async def remove_network(self, lease: int) -> None:
         """The host has so many networks, and no more."""
         await self.engine.remove_network(self.names.network(lease))

@@ -91,7 +91,7 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results)
+        self._ending = Ending(chain, containers, leases, self._results, host.readers)
 
     def wake(self) -> None:
         """Look again now."""
@@ -141,6 +141,7 @@ class Reconciler:
         host.kept = {
             room: gives_way(host.snapshot, here, rules, room) for room in (DiskRoom.WANTED, DiskRoom.SHORT)
         }
+        host.readers.sweep(wanted=bool(rules.room))
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
@@ -402,6 +403,7 @@ class Reconciler:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
+        await self.host.readers.aclose()
 
 
 def _name(action: Action) -> str:

@@ -3,6 +3,7 @@
 Each file stands on none but those before it:
 
     _lease_dir  a lease's folder, and what must be remembered of it
+    _reading    for how long its files have been read since it was over
     _notice     what its container hears of an early end
     _etc        the files by which its container knows its name and resolvers
     _uploads    sealed workloads that wait for their lease
@@ -22,6 +23,7 @@ from leasehold_agent.store._notice import (
     write_notice,
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
+from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "LeaseDir",
     "Notes",
     "PackOutputs",
+    "ReadingTime",
     "UploadedWorkloads",
     "collect",
     "lease_dirs",

@@ -1,0 +1,257 @@
+"""Readers: containers in which tenants look at what leases that are over have left, and can change nothing.
+
+A stopped container cannot be entered, and to start it again would run its command and write to its files. So its files
+are copied into an image, and a container is made of that in which a shell waits: read-only, without a network, without
+a GPU, secrets or datasets, with little of everything. It goes with the image when nobody has looked for a while, when
+its lease's time for that is used up, when somebody else's turn has come or the disk is wanted, and with the lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from leasehold.chain import format_lease
+from leasehold.errors import AgentError
+from leasehold.market import format_duration, format_size
+from leasehold.market.wire import TooManyRequests
+from leasehold.workload import Runtime
+from leasehold_agent._errors import EngineRefused, NotRead
+from leasehold_agent._runtime import CommandStream
+from leasehold_agent.engine import ContainerFacts, ReaderSpec
+from leasehold_agent.reconciling import Containers, HostFacts, LeaseBook, log_step
+from leasehold_agent.store import ReadingTime
+
+_log = structlog.get_logger("leasehold_agent")
+READERS_AT_ONCE = 4
+IDLE_SECONDS = 120.0
+"""After the last command has ended: a person who looks around types the next one, and need not wait for a copy."""
+_PARTING_SECONDS = 5.0
+
+
+@dataclass
+class _Reader:
+    """A reader that is open. `streams` run in it, and until `last` one did, in seconds of the clock."""
+
+    container: str
+    streams: int = 0
+    last: float = 0.0
+
+
+@dataclass
+class Readers:
+    """The readers of this host. `clock` is monotonic seconds, `now` unix seconds."""
+
+    containers: Containers
+    leases: LeaseBook
+    facts: HostFacts
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    _open: dict[int, _Reader] = field(default_factory=dict)
+    _making: set[int] = field(default_factory=set)
+    _turns: defaultdict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    _sweeping: asyncio.Task[None] | None = None
+    _looked: bool = False
+
+    def left(self, lease: int) -> int:
+        """Seconds for which the lease's files can still be read."""
+        used = ReadingTime.load(self.leases.folder(lease).read).used(self.now())
+        return max(0, int(self.facts.settings.reading_seconds - used))
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool,
+        env: Mapping[str, str],
+        size: tuple[int, int] | None,
+    ) -> CommandStream:
+        """A command among the files of a lease that is over. Raises NotRead, TooManyRequests, EngineDown."""
+        async with self._turns[lease]:
+            reader = await self._reader(lease)
+        try:
+            streams = self.containers.engine.streams
+            stream = await streams.exec(reader.container, command, tty=tty, env=env, size=size)
+        except BaseException:
+            self._leave(reader)
+            raise
+        return _Look(stream, lambda: self._leave(reader))
+
+    def _leave(self, reader: _Reader) -> None:
+        reader.streams, reader.last = reader.streams - 1, self.clock()
+
+    # ------------------------------------------------------------------------------------------ opening one
+
+    async def _reader(self, lease: int) -> _Reader:
+        """The lease's reader, with one stream more. It is this lease's turn."""
+        if (known := self._open.get(lease)) is not None:
+            known.streams += 1  # so that it is nobody's to close who needs room
+            here = await self.containers.engine.inspect(known.container)
+            if here is not None and here.running:
+                return known
+            await self._end(lease)  # its memory was too little, or its time was over
+        if not self.left(lease):
+            raise NotRead(self._used_up())
+        await self._make_room()
+        self._making.add(lease)
+        try:
+            reader = self._open[lease] = await self._made(lease)
+        finally:
+            self._making.discard(lease)
+        return reader
+
+    def _used_up(self) -> str:
+        if not (seconds := self.facts.settings.reading_seconds):
+            return "The lease is over, and this host gives its log and its results only."
+        most = format_duration(seconds)
+        return f"The lease is over, and its files have been read for {most}: its log and its results are here still."
+
+    async def _make_room(self) -> None:
+        """One reader more is not too many: else the one goes that nobody has used for longest."""
+        while len(self._open) + len(self._making) >= READERS_AT_ONCE:
+            idle = [(reader.last, other) for other, reader in self._open.items() if not reader.streams]
+            if not idle:
+                raise TooManyRequests("Others are reading what their leases have left here.", retry_after=60)
+            await self._end(min(idle)[1])
+
+    async def _made(self, lease: int) -> _Reader:
+        folder, names, engine = self.leases.folder(lease), self.containers.names, self.containers.engine
+        await self._check(lease)
+        reading = ReadingTime.load(folder.read)
+        ReadingTime(reading.used(self.now()), self.now()).save(folder.read)
+        log_step(lease, "read")
+        try:
+            async with self.containers.limits.held():
+                image = await engine.keep(names.container(lease), names.read(lease))
+                spec = await self._spec(lease, image)
+                container = await engine.open_reader(spec)
+            if container is None:
+                raise NotRead("The lease is over, and its image has no shell with which to read its files.")
+            await self._check(lease, anew=False)  # it may have gone meanwhile, and would be read still
+        except BaseException as error:
+            await asyncio.shield(self._end(lease))
+            if not isinstance(error, EngineRefused):
+                raise
+            _log.warning(
+                "reader", lease=format_lease(lease), problem=str(error)
+            )  # it names what is the host's own
+            raise NotRead(
+                "The lease is over, and a copy of its files cannot be made: its log is here."
+            ) from error
+        return _Reader(container, streams=1)
+
+    async def _check(self, lease: int, *, anew: bool = True) -> None:
+        """Raises NotRead for what is no lease that is over and kept, or is too much."""
+        container = await self.containers.inspect(lease)
+        over = self.leases.folder(lease).load().gone_at is not None
+        if container is None or not over or container.running or container.paused:
+            raise NotRead("The lease's container is not running; its status says why.")
+        if anew:
+            await self._check_size(container)
+
+    async def _check_size(self, container: ContainerFacts) -> None:
+        size, most = await self.containers.engine.written(container.name), self.facts.settings.reading_limit
+        if size > most:
+            raise NotRead(
+                f"The lease is over. It has written {format_size(size)}, and this host makes no copy of more than "
+                f"{format_size(most)} to be read: its log and its results are here, and a lease that renews it has all."
+            )
+        if self.facts.room(size):
+            raise NotRead(
+                "The lease is over, and this host's disk has no room now for a copy of its files to be read."
+            )
+
+    async def _spec(self, lease: int, image: str) -> ReaderSpec:
+        names, workload = self.containers.names, self.leases.workload(lease)
+        gvisor = workload is not None and workload.runtime is Runtime.GVISOR
+        return ReaderSpec(
+            name=names.reader(lease),
+            image=image,
+            labels=names.reader_labels(lease),
+            volumes=await self.containers.engine.volumes_of(names.container(lease)),
+            runtime="runsc" if gvisor else None,
+            seccomp=self.facts.engine.seccomp,
+            seconds=max(1, self.left(lease)),
+        )
+
+    # ------------------------------------------------------------------------------------------ ending one
+
+    async def close(self, lease: int) -> None:
+        """Nobody reads the lease's files any more, nor is about to."""
+        async with self._turns[lease]:
+            await self._end(lease)
+        if not self._turns[lease].locked():
+            del self._turns[lease]
+
+    async def _end(self, lease: int) -> None:
+        """Container and image go, and what was used of the lease's time is noted. It is this lease's turn, or it is
+        idle.
+        """
+        self._open.pop(lease, None)
+        await self.containers.remove_reader(lease)
+        folder = self.leases.folder(lease)
+        if folder.exists and (reading := ReadingTime.load(folder.read)).since is not None:
+            ReadingTime(reading.used(self.now())).save(folder.read)
+
+    def sweep(self, *, wanted: bool) -> None:
+        """Begin to close what has been open for long enough. wanted: the disk's room, by those who pay for it."""
+        if self._sweeping is None or self._sweeping.done():
+            self._sweeping = asyncio.create_task(self._sweep(wanted))
+
+    async def _sweep(self, wanted: bool) -> None:
+        try:
+            await self._close_what_was_left()
+            for lease, reader in list(self._open.items()):
+                idle = not reader.streams and (wanted or self.clock() - reader.last >= IDLE_SECONDS)
+                if idle or not self.left(lease):
+                    await self.close(lease)
+        except (AgentError, OSError) as error:  # the next sweep does it
+            _log.warning("readers", problem=str(error))
+
+    async def _close_what_was_left(self) -> None:
+        """An agent that died has left its readers; once they are gone none comes but from here."""
+        if self._looked:
+            return
+        for lease, folder in self.leases.folders().items():
+            if lease not in self._open and ReadingTime.load(folder.read).since is not None:
+                _log.info("reader", lease=format_lease(lease), problem="left by an agent that ended")
+                await self.close(lease)
+        self._looked = True
+
+    async def aclose(self) -> None:
+        """The agent ends, and with it who could look after them. What the engine does not do now, the next run does."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+        with contextlib.suppress(AgentError, TimeoutError, OSError):
+            async with asyncio.timeout(_PARTING_SECONDS):
+                for lease in list(self._open):
+                    await self._end(lease)
+
+
+class _Look:
+    """A `CommandStream` in a reader, which is used by one command less once it is closed."""
+
+    def __init__(self, stream: CommandStream, leave: Callable[[], None]) -> None:
+        self._stream = stream
+        self._leave: Callable[[], None] | None = leave
+        self.write, self.write_eof = stream.write, stream.write_eof
+        self.resize, self.wait = stream.resize, stream.wait
+
+    def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        return aiter(self._stream)
+
+    async def close(self) -> None:
+        leave, self._leave = self._leave, None
+        try:
+            await self._stream.close()
+        finally:
+            if leave is not None:
+                leave()
