@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent._errors import NoContainer, NotRead
+from leasehold_agent._errors import EngineDown, EngineRefused, NoContainer, NotRead
+from leasehold_agent.engine import ReaderSpec
 from leasehold_agent.reading import _readers
 from leasehold_agent.reconciling._names import READER_LABEL
 from leasehold_agent.store import ReadingTime
@@ -67,6 +69,7 @@ class TestLog:
         lines = b"".join([data async for data in rig.runtime.logs(lease, None, False)]).split(b"\n")
         assert lines == [b"%d" % number for number in range(1, 200_001)] + [b""]
 
+    @pytest.mark.slow
     async def test_who_follows_it_comes_to_its_end(self, rig: Rig) -> None:
         lease = await over(rig, command=["sh", "-c", "echo first; sleep 600"])
         assert [data async for data in rig.runtime.logs(lease, None, True)] == [b"first\n"]
@@ -118,6 +121,7 @@ class TestFiles:
         assert known[lease].name == rig.host.containers.names.container(lease)
         assert len(known) == 1
 
+    @pytest.mark.slow
     async def test_bombs_stay_in_it(self, rig: Rig) -> None:
         lease = await over(rig)
         await rig.inside(lease, "yes | head -c 100000000 > /dev/shm/full")
@@ -127,6 +131,7 @@ class TestFiles:
         await rig.inside(lease, "tail /dev/zero; echo on")
         assert await rig.inside(lease, "echo again") == (0, "again\n")  # its memory was too little: a new one
 
+    @pytest.mark.slow
     async def test_who_looks_together_looks_in_one(self, rig: Rig) -> None:
         lease = await over(rig, "echo kept > /state")
         found = await asyncio.gather(*(rig.inside(lease, "cat /state") for _ in range(5)))
@@ -140,6 +145,7 @@ class TestFiles:
         assert left_of_readers(rig) == (0, 0)
 
 
+@pytest.mark.slow
 class TestBounds:
     """A host is not paid any more: what it gives is little, and ends by itself."""
 
@@ -209,6 +215,70 @@ class TestBounds:
         assert await rig.inside(two, "echo mine") == (0, "mine\n")
         assert left_of_readers(rig) == (1, 1)
 
+    async def test_who_goes_away_while_it_is_copied_has_it_copied_once(self, rig: Rig) -> None:
+        """Coming and going costs no second copy, and none stays that nobody knows of."""
+        lease = await over(rig, "echo kept > /state")
+        real, copies, may = rig.host.containers.engine, list[str](), asyncio.Event()
+        keep = real.keep
+
+        async def slow(name: str, label: str) -> str:
+            copies.append(name)
+            await may.wait()
+            return await keep(name, label)
+
+        real.keep = slow  # type: ignore[method-assign]  # a copy that takes long
+        for _ in range(5):
+            visit = asyncio.create_task(rig.inside(lease, "cat /state"))
+            await rig.until(lambda: copies)
+            visit.cancel()
+            await asyncio.gather(visit, return_exceptions=True)
+        may.set()
+        assert await rig.inside(lease, "cat /state") == (0, "kept\n")
+        assert len(copies) == 1
+        assert left_of_readers(rig) == (1, 1)
+
+    async def test_an_image_that_nobody_waits_for_goes(self, rig: Rig) -> None:
+        """The engine makes it to the end; whoever wanted it was cut off."""
+        lease = await over(rig)
+        names, real = rig.host.containers.names, rig.host.containers.engine
+        keeping = asyncio.create_task(real.keep(names.container(lease), names.read(lease)))
+        await asyncio.sleep(0)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await rig.until(lambda: left_of_readers(rig) == (0, 0))
+
+    async def test_a_copy_costs_by_what_is_copied(self, rig: Rig) -> None:
+        lease = await over(rig, "head -c 20000000 /dev/urandom > /large")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_readers, "_BYTES_A_SECOND", 20_000)
+            await rig.inside(lease, "true")
+        assert rig.host.readers.left(lease) < rig.settings.reading_seconds - 1_000
+
+    async def test_its_memory_ends_it_and_it_begins_without_a_copy(self, rig: Rig) -> None:
+        lease = await over(rig)
+        await rig.inside(lease, "true")
+        reader = rig.host.containers.names.reader(lease)
+        before = engine(rig).inspect_container(reader)
+        engine(rig).kill(reader)
+        assert await rig.inside(lease, "echo again") == (0, "again\n")
+        after = engine(rig).inspect_container(reader)
+        assert (after["Image"], after["Id"] != before["Id"]) == (before["Image"], True)
+
+    async def test_an_engine_that_is_away_as_it_ends_is_asked_again(self, rig: Rig) -> None:
+        lease = await over(rig)
+        await rig.inside(lease, "true")
+        real = rig.host.containers.engine
+        remove = real.remove
+
+        async def away(name: str) -> None:
+            real.remove = remove  # type: ignore[method-assign]  # the next call finds it
+            raise EngineDown("The engine does not answer.")
+
+        real.remove = away  # type: ignore[method-assign]  # played
+        with pytest.raises(EngineDown):
+            await rig.host.readers.close(lease)
+        await rig.until(lambda: left_of_readers(rig) == (0, 0))
+
     async def test_an_agent_that_died_leaves_none_for_long(self, rig: Rig) -> None:
         """SIGKILL while somebody looks: the next run removes container and image, and counts the time."""
         lease = await over(rig)
@@ -243,6 +313,73 @@ class TestBounds:
         with pytest.raises(NotRead, match="no shell"):
             await rig.host.readers.exec(lease, ["/bin/ls"], tty=False, env={}, size=None)
         assert left_of_readers(rig) == (0, 0)
+
+
+@pytest.mark.slow
+class TestVolumes:
+    """What an image declares as a volume lies beside the container, and no limit of the disk holds there."""
+
+    @pytest.fixture
+    def kept(self, rig: Rig) -> Iterator[tuple[Any, str]]:
+        """A container of an image with two volumes, at one of which something of the host's was mounted."""
+        client = engine(rig)
+        plain = client.create_container(rig.image, ["true"])["Id"]
+        image = client.commit(plain, changes=["VOLUME /own /other"])["Id"]
+        mounts = [docker.types.Mount("/other", "/usr/share", type="bind", read_only=True)]
+        name = client.create_container(
+            image,
+            ["sh", "-c", "echo kept > /own/state"],
+            host_config=client.create_host_config(mounts=mounts),
+        )["Id"]
+        client.start(name)
+        client.wait(name)
+        yield client, name
+        for container in (plain, name):
+            client.remove_container(container, force=True, v=True)
+        client.remove_image(image, force=True)
+        client.close()
+
+    async def test_its_own_are_read_and_nothing_can_be_written(self, rig: Rig, kept: tuple[Any, str]) -> None:
+        client, name = kept
+        real = rig.host.containers.engine
+        image = await real.keep(name, "leasehold.test=1")
+        spec = ReaderSpec("volumes-reader", image, {}, await real.volumes_of(name), None, None, 600)
+        reader = await real.open_reader(spec)
+        assert reader is not None
+        for command, code in (
+            ("grep kept /own/state", 0),
+            ('test -z "$(ls /other)"', 0),
+            ("touch /own/new", 1),
+            ("touch /other/new", 1),
+        ):
+            started = client.exec_create(reader, ["sh", "-c", command])["Id"]
+            client.exec_start(started)
+            assert client.exec_inspect(started)["ExitCode"] == code, command
+        await real.remove("volumes-reader")
+        assert client.inspect_volume(spec.volumes[0][0])  # it is still the container's
+        await real.forget("leasehold.test=1")
+
+    async def test_one_that_could_be_written_to_is_not_started(self, rig: Rig, kept: tuple[Any, str]) -> None:
+        _, name = kept
+        real = rig.host.containers.engine
+        image = await real.keep(name, "leasehold.test=1")
+        spec = ReaderSpec("volumes-reader", image, {}, (), None, None, 600)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("leasehold_agent.engine._kept._hidden", lambda *_: [])
+            with pytest.raises(EngineRefused):
+                await real.open_reader(spec)
+        await real.remove("volumes-reader")
+        await real.forget("leasehold.test=1")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("runsc") is None, reason="needs gVisor (Debian: runsc)")
+async def test_under_gvisor_if_it_ran_there(rig: Rig) -> None:
+    lease = await over(rig, "echo kept > /state", runtime="gvisor")
+    assert await rig.inside(lease, "cat /state") == (0, "kept\n")
+    assert (await rig.inside(lease, "echo other > /state"))[0] != 0
+    reader = engine(rig).inspect_container(rig.host.containers.names.reader(lease))
+    assert reader["HostConfig"]["Runtime"] == "runsc"
 
 
 class TestPurge:

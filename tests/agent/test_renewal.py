@@ -154,6 +154,7 @@ class TestData:
         assert container is not None
         assert rig.host.containers.names.lease_of(container.labels) == (second, rig.machine)
 
+    @pytest.mark.slow
     async def test_the_lease_before_can_still_be_read(self, rig: Rig) -> None:
         first = await started(rig)
         await rig.inside(first, "echo kept > /state")
@@ -163,6 +164,7 @@ class TestData:
         assert await rig.inside(first, "cat /state") == (0, "kept\n")
         assert (await rig.handle(first)).tenant == rig.chain.address(TENANT)
 
+    @pytest.mark.slow
     async def test_again_and_again(self, rig: Rig) -> None:
         """What each has written adds up, against the disk of the last one, and leaves no image behind at the end."""
         lease = await started(rig)
@@ -179,6 +181,7 @@ class TestData:
         await rig.until(lambda: not rig.host.leases.folders())
         assert kept_images(rig) == 0
 
+    @pytest.mark.slow
     async def test_another_image_begins_anew(self, rig: Rig) -> None:
         first = await started(rig)
         await rig.inside(first, "echo kept > /state")
@@ -210,6 +213,7 @@ class TestData:
         assert (await rig.inside(second, "cat /state"))[0] != 0
         assert kept_images(rig) == 0
 
+    @pytest.mark.slow
     async def test_nodes_that_do_not_agree_give_nothing(self, rig: Rig) -> None:
         """One node says what is to run, and would have it read what another lease has left."""
         first = await started(rig)
@@ -226,6 +230,7 @@ class TestData:
         )
         assert await rig.container(second) is None
 
+    @pytest.mark.slow
     async def test_it_is_published_although_the_slot_is_taken(self, rig: Rig) -> None:
         """The chain forgets the lease before: the agent tells where its results are as long as it is kept."""
         out = {"path": "/out", "recipients": [recipient_of(new_identity())]}
@@ -241,6 +246,7 @@ class TestData:
         await rig.until(packed)
 
 
+@pytest.mark.slow
 class TestRoom:
     async def test_the_disk_limit_counts_what_is_carried(self, rig: Rig) -> None:
         first = await started(rig, workload=rig.workload(grace=0, disk="64MiB"))
@@ -273,6 +279,7 @@ class TestRoom:
         assert "has no room for the" in ((await rig.handle(second)).reason or "")
 
 
+@pytest.mark.slow
 class TestDeath:
     async def test_an_agent_that_dies_as_it_copies(self, rig: Rig) -> None:
         """A copy that nobody noted is not the one that is used, and does not stay."""

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -37,7 +38,7 @@ from leasehold_agent.engine._containers import (
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
-from leasehold_agent.engine._kept import ReaderSpec, forget, keep, open_reader, volumes_of, written
+from leasehold_agent.engine._kept import ReaderSpec, drop, forget, keep, open_reader, volumes_of, written
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
@@ -289,8 +290,21 @@ class Engine:
         await self._call(update)
 
     async def keep(self, name: str, label: str) -> str:
-        """An image without a name of all that a container has written; returns its id. It carries `label`."""
-        return await self._call(lambda client: keep(client, name, label), long=True)
+        """An image without a name of all that a container has written; returns its id. It carries `label`. One that
+        nobody waits for any more does not stay.
+        """
+        making = asyncio.ensure_future(self._call(lambda client: keep(client, name, label), long=True))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._drop_image)
+            raise
+
+    def _drop_image(self, made: asyncio.Future[str]) -> None:
+        if not made.cancelled() and made.exception() is None:
+            with contextlib.suppress(RuntimeError):  # the agent ends: it goes with its lease
+                remove = partial(drop, image=made.result())
+                self._long.submit(self._blocking, remove, (_NOT_FOUND, _CONFLICT))
 
     async def forget(self, label: str) -> None:
         """Remove the images that `keep` made with `label`, where no container needs them."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import LogConfig, Mount, Ulimit
+
+from leasehold_agent._errors import EngineRefused
 
 KEEP_SECONDS = 3_600
 """An image is made by copying: as long as it takes, and no call is left waiting for ever."""
@@ -85,6 +88,11 @@ def forget(client: Any, label: str) -> None:
             client.remove_image(image["Id"])
 
 
+def drop(client: Any, image: str) -> None:
+    """Remove an image that `keep` has made."""
+    client.remove_image(image)
+
+
 def as_before(client: Any, options: dict[str, Any], base: str) -> dict[str, Any]:
     """`options` of a container whose image was kept of another: but for its files all is as `base` says, and not as the
     workload of that other had it.
@@ -114,18 +122,29 @@ def open_reader(client: Any, spec: ReaderSpec) -> str | None:
     """Make a reader and start it; its id, or None where the image has no shell that could wait in it."""
     for shell in _SHELLS:
         with contextlib.suppress(NotFound):
-            client.remove_container(spec.name, force=True)
+            client.remove_container(spec.name, force=True, v=True)
         made = str(client.create_container(**_reader_options(client, spec, shell))["Id"])
+        _refuse_writable(client, made)
         try:
             client.start(made)
         except APIError as error:
-            with contextlib.suppress(NotFound):
-                client.remove_container(made, force=True)
             if not any(words in str(error.explanation).lower() for words in _NO_PROGRAM):
                 raise
         else:
             return made
     return None
+
+
+def _refuse_writable(client: Any, reader: str) -> None:
+    """The engine makes a volume for whatever an image declares, which no limit holds. Raises EngineRefused."""
+    if any(mount.get("RW") for mount in client.inspect_container(reader).get("Mounts") or ()):
+        raise EngineRefused("a reader would have somewhere to write to")
+
+
+def _hidden(client: Any, spec: ReaderSpec) -> list[str]:
+    """Paths that the image declares as volumes, and at which what was kept had something else mounted."""
+    declared = (client.inspect_image(spec.image)["Config"] or {}).get("Volumes") or ()
+    return sorted({posixpath.normpath(path) for path in declared} - {path for _, path in spec.volumes})
 
 
 def _reader_options(client: Any, spec: ReaderSpec, shell: Sequence[str]) -> dict[str, Any]:
@@ -142,7 +161,10 @@ def _reader_options(client: Any, spec: ReaderSpec, shell: Sequence[str]) -> dict
         shm_size=READER_SHM,
         ulimits=[Ulimit(name="core", soft=1, hard=1)],
         runtime=spec.runtime,
-        mounts=[Mount(path, volume, type="volume", read_only=True) for volume, path in spec.volumes],
+        mounts=[
+            *(Mount(path, volume, type="volume", read_only=True) for volume, path in spec.volumes),
+            *(Mount(path, None, type="tmpfs", read_only=True) for path in _hidden(client, spec)),
+        ],
         network_mode="none",
         log_config=LogConfig(type="none", config={}),
     )

@@ -22,9 +22,9 @@ from leasehold.errors import AgentError
 from leasehold.market import format_duration, format_size
 from leasehold.market.wire import TooManyRequests
 from leasehold.workload import Runtime
-from leasehold_agent._errors import EngineRefused, NotRead
+from leasehold_agent._errors import EngineRefused, LimitNotHeld, NotRead
 from leasehold_agent._runtime import CommandStream
-from leasehold_agent.engine import ContainerFacts, ReaderSpec
+from leasehold_agent.engine import ReaderSpec
 from leasehold_agent.reconciling import Containers, HostFacts, LeaseBook, log_step
 from leasehold_agent.store import ReadingTime
 
@@ -32,14 +32,19 @@ _log = structlog.get_logger("leasehold_agent")
 READERS_AT_ONCE = 4
 IDLE_SECONDS = 120.0
 """After the last command has ended: a person who looks around types the next one, and need not wait for a copy."""
+_BYTES_A_SECOND = 64 << 20
+"""Of a copy, beside the time that it takes: who comes and goes may not have a fast disk busy all the while."""
 _PARTING_SECONDS = 5.0
 
 
 @dataclass
 class _Reader:
-    """A reader that is open. `streams` run in it, and until `last` one did, in seconds of the clock."""
+    """A reader that is open, and the image that it is made of. `streams` run in it, and until `last` one did, in
+    seconds of the clock.
+    """
 
     container: str
+    image: str
     streams: int = 0
     last: float = 0.0
 
@@ -54,7 +59,9 @@ class Readers:
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     _open: dict[int, _Reader] = field(default_factory=dict)
+    _opening: dict[int, asyncio.Task[_Reader]] = field(default_factory=dict)
     _making: set[int] = field(default_factory=set)
+    _ending: set[int] = field(default_factory=set)
     _turns: defaultdict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     _sweeping: asyncio.Task[None] | None = None
     _looked: bool = False
@@ -74,8 +81,8 @@ class Readers:
         size: tuple[int, int] | None,
     ) -> CommandStream:
         """A command among the files of a lease that is over. Raises NotRead, TooManyRequests, EngineDown."""
-        async with self._turns[lease]:
-            reader = await self._reader(lease)
+        reader = await self._entered(lease)
+        reader.streams += 1
         try:
             streams = self.containers.engine.streams
             stream = await streams.exec(reader.container, command, tty=tty, env=env, size=size)
@@ -89,23 +96,41 @@ class Readers:
 
     # ------------------------------------------------------------------------------------------ opening one
 
+    async def _entered(self, lease: int) -> _Reader:
+        """The lease's reader. Who comes meanwhile waits for the same one; and that somebody has gone does not end what
+        the engine is about for him: he would have it begin again each time that he comes.
+        """
+        if (opening := self._opening.get(lease)) is None:
+            opening = self._opening[lease] = asyncio.create_task(self._in_turn(lease))
+            opening.add_done_callback(lambda done: self._opened(lease, done))
+        return await asyncio.shield(opening)
+
+    def _opened(self, lease: int, opening: asyncio.Task[_Reader]) -> None:
+        self._opening.pop(lease, None)
+        if not opening.cancelled():
+            opening.exception()  # who waited for it was told
+
+    async def _in_turn(self, lease: int) -> _Reader:
+        async with self._turns[lease]:
+            return await self._reader(lease)
+
     async def _reader(self, lease: int) -> _Reader:
-        """The lease's reader, with one stream more. It is this lease's turn."""
+        """It is this lease's turn."""
         if (known := self._open.get(lease)) is not None:
-            known.streams += 1  # so that it is nobody's to close who needs room
+            known.last = self.clock()
             here = await self.containers.engine.inspect(known.container)
             if here is not None and here.running:
                 return known
-            await self._end(lease)  # its memory was too little, or its time was over
         if not self.left(lease):
             raise NotRead(self._used_up())
+        if known is not None:  # its memory was too little: it begins anew, and nothing is copied
+            return await self._guarded(lease, known.image)
         await self._make_room()
         self._making.add(lease)
         try:
-            reader = self._open[lease] = await self._made(lease)
+            return await self._guarded(lease, None)
         finally:
             self._making.discard(lease)
-        return reader
 
     def _used_up(self) -> str:
         if not (seconds := self.facts.settings.reading_seconds):
@@ -121,43 +146,47 @@ class Readers:
                 raise TooManyRequests("Others are reading what their leases have left here.", retry_after=60)
             await self._end(min(idle)[1])
 
-    async def _made(self, lease: int) -> _Reader:
-        folder, names, engine = self.leases.folder(lease), self.containers.names, self.containers.engine
-        await self._check(lease)
-        reading = ReadingTime.load(folder.read)
-        ReadingTime(reading.used(self.now()), self.now()).save(folder.read)
-        log_step(lease, "read")
+    async def _guarded(self, lease: int, image: str | None) -> _Reader:
+        """Whatever becomes of it, nothing of a reader stays that is not open."""
         try:
-            async with self.containers.limits.held():
-                image = await engine.keep(names.container(lease), names.read(lease))
-                spec = await self._spec(lease, image)
-                container = await engine.open_reader(spec)
-            if container is None:
-                raise NotRead("The lease is over, and its image has no shell with which to read its files.")
-            await self._check(lease, anew=False)  # it may have gone meanwhile, and would be read still
+            reader = self._open[lease] = await self._made(lease, image)
         except BaseException as error:
             await asyncio.shield(self._end(lease))
-            if not isinstance(error, EngineRefused):
+            if not isinstance(error, EngineRefused | LimitNotHeld):
                 raise
             _log.warning(
                 "reader", lease=format_lease(lease), problem=str(error)
             )  # it names what is the host's own
-            raise NotRead(
-                "The lease is over, and a copy of its files cannot be made: its log is here."
-            ) from error
-        return _Reader(container, streams=1)
+            raise NotRead("The lease is over, and its files cannot be read now: its log is here.") from error
+        return reader
 
-    async def _check(self, lease: int, *, anew: bool = True) -> None:
-        """Raises NotRead for what is no lease that is over and kept, or is too much."""
+    async def _made(self, lease: int, image: str | None) -> _Reader:
+        """image: the copy that there is already."""
+        await self._check_kept(lease)
+        file = self.leases.folder(lease).read
+        if image is None:
+            ReadingTime(ReadingTime.load(file).used(self.now()), self.now()).save(file)
+        log_step(lease, "read")
+        async with self.containers.limits.held():
+            if image is None:
+                image = await self._copied(lease)
+            container = await self.containers.engine.open_reader(await self._spec(lease, image))
+        if container is None:
+            raise NotRead("The lease is over, and its image has no shell with which to read its files.")
+        await self._check_kept(lease)  # it may have gone meanwhile, and would be read still
+        return _Reader(container, image, last=self.clock())
+
+    async def _check_kept(self, lease: int) -> None:
+        """Raises NotRead for what is no lease that is over and kept."""
         container = await self.containers.inspect(lease)
         over = self.leases.folder(lease).load().gone_at is not None
         if container is None or not over or container.running or container.paused:
             raise NotRead("The lease's container is not running; its status says why.")
-        if anew:
-            await self._check_size(container)
 
-    async def _check_size(self, container: ContainerFacts) -> None:
-        size, most = await self.containers.engine.written(container.name), self.facts.settings.reading_limit
+    async def _copied(self, lease: int) -> str:
+        """An image of what it has written, paid for with its time, by the bytes that are copied."""
+        engine, names, most = self.containers.engine, self.containers.names, self.facts.settings.reading_limit
+        size = await engine.written(names.container(lease))
         if size > most:
             raise NotRead(
                 f"The lease is over. It has written {format_size(size)}, and this host makes no copy of more than "
@@ -167,6 +196,10 @@ class Readers:
             raise NotRead(
                 "The lease is over, and this host's disk has no room now for a copy of its files to be read."
             )
+        file = self.leases.folder(lease).read
+        spent = ReadingTime.load(file)
+        ReadingTime(spent.seconds + size / _BYTES_A_SECOND, spent.since).save(file)
+        return await engine.keep(names.container(lease), names.read(lease))
 
     async def _spec(self, lease: int, image: str) -> ReaderSpec:
         names, workload = self.containers.names, self.leases.workload(lease)
@@ -191,11 +224,13 @@ class Readers:
             del self._turns[lease]
 
     async def _end(self, lease: int) -> None:
-        """Container and image go, and what was used of the lease's time is noted. It is this lease's turn, or it is
-        idle.
+        """Container and image go, and what was used of the lease's time is noted. It is this lease's turn, or nobody
+        uses it. What the engine does not do now, it is asked again with the next sweep.
         """
         self._open.pop(lease, None)
+        self._ending.add(lease)
         await self.containers.remove_reader(lease)
+        self._ending.discard(lease)
         folder = self.leases.folder(lease)
         if folder.exists and (reading := ReadingTime.load(folder.read)).since is not None:
             ReadingTime(reading.used(self.now())).save(folder.read)
@@ -207,7 +242,9 @@ class Readers:
 
     async def _sweep(self, wanted: bool) -> None:
         try:
-            await self._close_what_was_left()
+            self._find_what_was_left()
+            for lease in list(self._ending):
+                await self.close(lease)
             for lease, reader in list(self._open.items()):
                 idle = not reader.streams and (wanted or self.clock() - reader.last >= IDLE_SECONDS)
                 if idle or not self.left(lease):
@@ -215,23 +252,25 @@ class Readers:
         except (AgentError, OSError) as error:  # the next sweep does it
             _log.warning("readers", problem=str(error))
 
-    async def _close_what_was_left(self) -> None:
-        """An agent that died has left its readers; once they are gone none comes but from here."""
+    def _find_what_was_left(self) -> None:
+        """An agent that died has left its readers; from then on none comes but from here."""
         if self._looked:
             return
         for lease, folder in self.leases.folders().items():
-            if lease not in self._open and ReadingTime.load(folder.read).since is not None:
+            known = lease in self._open or lease in self._opening
+            if not known and ReadingTime.load(folder.read).since is not None:
                 _log.info("reader", lease=format_lease(lease), problem="left by an agent that ended")
-                await self.close(lease)
+                self._ending.add(lease)
         self._looked = True
 
     async def aclose(self) -> None:
         """The agent ends, and with it who could look after them. What the engine does not do now, the next run does."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            await asyncio.gather(self._sweeping, return_exceptions=True)
+        tasks = [*self._opening.values(), *([self._sweeping] if self._sweeping else [])]
+        for task in tasks:
+            task.cancel()
         with contextlib.suppress(AgentError, TimeoutError, OSError):
             async with asyncio.timeout(_PARTING_SECONDS):
+                await asyncio.gather(*tasks, return_exceptions=True)
                 for lease in list(self._open):
                     await self._end(lease)
 
