@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import docker
@@ -15,7 +16,7 @@ from leasehold.chain import LeaseState
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._errors import EngineDown, EngineRefused, NoContainer, NotRead
 from leasehold_agent.engine import ReaderSpec
-from leasehold_agent.reading import _readers
+from leasehold_agent.reading import Readers, _readers
 from leasehold_agent.reconciling._names import READER_LABEL
 from leasehold_agent.store import ReadingTime
 
@@ -137,6 +138,14 @@ class TestFiles:
         found = await asyncio.gather(*(rig.inside(lease, "cat /state") for _ in range(5)))
         assert set(found) == {(0, "kept\n")}
         assert left_of_readers(rig) == (1, 1)
+
+    async def test_of_a_job_that_is_done_while_it_is_paid_for(self, rig: Rig) -> None:
+        """Its command will not run again, and nothing of its files was to be had before the lease was over."""
+        lease = await rig.open(rig.workload(command=["sh", "-c", "echo kept > /state"]))
+        await rig.reaches(lease, LeaseState.ACTIVE)
+        await rig.until(lambda: rig.host.leases.folder(lease).load().ended)
+        assert await rig.inside(lease, "cat /state") == (0, "kept\n")
+        assert (await rig.inside(lease, "echo other > /state"))[0] != 0
 
     async def test_a_lease_that_runs_has_none(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0))
@@ -314,6 +323,20 @@ class TestBounds:
             await rig.host.readers.exec(lease, ["/bin/ls"], tty=False, env={}, size=None)
         assert left_of_readers(rig) == (0, 0)
 
+    async def test_an_image_without_a_shell_is_lent_one(self, rig: Rig) -> None:
+        """A host may have one to lend: it is what waits in there, and is not the lease's."""
+        lease = await over(rig, "echo kept > /state; rm -r /bin")
+        busybox = shutil.which("busybox")
+        assert busybox is not None  # the tiny image is made of it
+        readers = rig.host.readers
+        assert isinstance(readers, Readers)
+        readers.lent = (Path(busybox), "/.lent/busybox")
+        command = ["/.lent/busybox", "sh", "-c", "/.lent/busybox cat /state; : > /.lent/busybox"]
+        stream = await readers.exec(lease, command, tty=False, env={}, size=None)
+        assert [data async for fd, data in stream if fd == 1] == [b"kept\n"]
+        assert await stream.wait() != 0
+        await stream.close()
+
 
 @pytest.mark.slow
 class TestVolumes:
@@ -415,6 +438,19 @@ class TestPurge:
 
 
 class TestWhose:
+    async def test_a_lease_that_was_transferred(self, rig: Rig) -> None:
+        """Who has it at its end reads it, by requests; the former tenant's keys open nothing any more."""
+        lease = await over(rig, ssh_keys=[KEY])
+        other, folder = rig.chain.address(3), rig.host.leases.folder(lease)
+        desired = replace(rig.host.snapshot.leases[lease], tenant=other)
+        rig.host.snapshot = replace(rig.host.snapshot, leases={lease: desired})
+        assert (await rig.handle(lease)).tenant == ""  # it is not noted yet whose it is
+        notes = folder.load()
+        notes.tenant = other
+        folder.save(notes)
+        handle = await rig.handle(lease)
+        assert (handle.tenant, handle.ssh_keys) == (other, ())
+
     async def test_a_lease_that_is_another_s_by_now(self, rig: Rig) -> None:
         """A reorganisation has given the id to somebody else: he finds nothing, and neither do the keys."""
         lease = await over(rig, ssh_keys=[KEY])

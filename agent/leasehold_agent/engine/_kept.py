@@ -12,6 +12,7 @@ import json
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError, ImageNotFound, NotFound
@@ -31,7 +32,8 @@ _NO_PROGRAM = ("no such file", "not found", "not a directory", "permission denie
 @dataclass(frozen=True)
 class ReaderSpec:
     """A container in which to look at what another has written. `image` is what was kept of that one, `volumes` are its
-    own: (name, path). `seconds`: after which it ends by itself.
+    own: (name, path). `seconds`: after which it ends by itself. `lent`: a static busybox of the host's, and where it is
+    mounted, for images that have no shell.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ReaderSpec:
     runtime: str | None
     seccomp: str | None
     seconds: int
+    lent: tuple[Path, str] | None = None
 
 
 READER_CPUS, READER_MEMORY, READER_PIDS, READER_SHM = 0.5, 128 << 20, 64, 8 << 20
@@ -120,7 +123,7 @@ def as_before(client: Any, options: dict[str, Any], base: str) -> dict[str, Any]
 
 def open_reader(client: Any, spec: ReaderSpec) -> str | None:
     """Make a reader and start it; its id, or None where the image has no shell that could wait in it."""
-    for shell in _SHELLS:
+    for shell in [*((where, "sh") for _, where in _lent(spec)), *_SHELLS]:
         with contextlib.suppress(NotFound):
             client.remove_container(spec.name, force=True, v=True)
         made = str(client.create_container(**_reader_options(client, spec, shell))["Id"])
@@ -139,6 +142,10 @@ def _refuse_writable(client: Any, reader: str) -> None:
     """The engine makes a volume for whatever an image declares, which no limit holds. Raises EngineRefused."""
     if any(mount.get("RW") for mount in client.inspect_container(reader).get("Mounts") or ()):
         raise EngineRefused("a reader would have somewhere to write to")
+
+
+def _lent(spec: ReaderSpec) -> list[tuple[Path, str]]:
+    return [spec.lent] if spec.lent is not None else []
 
 
 def _hidden(client: Any, spec: ReaderSpec) -> list[str]:
@@ -164,6 +171,7 @@ def _reader_options(client: Any, spec: ReaderSpec, shell: Sequence[str]) -> dict
         mounts=[
             *(Mount(path, volume, type="volume", read_only=True) for volume, path in spec.volumes),
             *(Mount(path, None, type="tmpfs", read_only=True) for path in _hidden(client, spec)),
+            *(Mount(where, str(file), type="bind", read_only=True) for file, where in _lent(spec)),
         ],
         network_mode="none",
         log_config=LogConfig(type="none", config={}),

@@ -1,4 +1,5 @@
-"""Readers: containers in which tenants look at what leases that are over have left, and can change nothing.
+"""Readers: containers in which tenants look at what leases that are over, or whose command is, have left, and can
+change nothing.
 
 A stopped container cannot be entered, and to start it again would run its command and write to its files. So its files
 are copied into an image, and a container is made of that in which a shell waits: read-only, without a network, without
@@ -14,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import structlog
 
@@ -51,11 +53,14 @@ class _Reader:
 
 @dataclass
 class Readers:
-    """The readers of this host. `clock` is monotonic seconds, `now` unix seconds."""
+    """The readers of this host. `lent`: a static busybox of the host's, and where in a container it is mounted, for
+    images without a shell. `clock` is monotonic seconds, `now` unix seconds.
+    """
 
     containers: Containers
     leases: LeaseBook
     facts: HostFacts
+    lent: tuple[Path, str] | None = None
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     _open: dict[int, _Reader] = field(default_factory=dict)
@@ -152,7 +157,7 @@ class Readers:
             reader = self._open[lease] = await self._made(lease, image)
         except BaseException as error:
             await asyncio.shield(self._end(lease))
-            if not isinstance(error, EngineRefused | LimitNotHeld):
+            if not isinstance(error, EngineRefused | LimitNotHeld | OSError):
                 raise
             _log.warning(
                 "reader", lease=format_lease(lease), problem=str(error)
@@ -177,10 +182,10 @@ class Readers:
         return _Reader(container, image, last=self.clock())
 
     async def _check_kept(self, lease: int) -> None:
-        """Raises NotRead for what is no lease that is over and kept."""
+        """Raises NotRead for what is not kept, or may yet run."""
         container = await self.containers.inspect(lease)
-        over = self.leases.folder(lease).load().gone_at is not None
-        if container is None or not over or container.running or container.paused:
+        rests = self.leases.folder(lease).load().rests
+        if container is None or not rests or container.running or container.paused:
             raise NotRead("The lease's container is not running; its status says why.")
 
     async def _copied(self, lease: int) -> str:
@@ -212,6 +217,7 @@ class Readers:
             runtime="runsc" if gvisor else None,
             seccomp=self.facts.engine.seccomp,
             seconds=max(1, self.left(lease)),
+            lent=self.lent,
         )
 
     # ------------------------------------------------------------------------------------------ ending one

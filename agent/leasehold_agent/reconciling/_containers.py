@@ -30,7 +30,8 @@ class Containers:
         await self.engine.stop(container.name, _DEFAULT_GRACE if grace is None else grace)
 
     async def remove(self, lease: int) -> None:
-        """The container goes, and what it had written before it was made anew."""
+        """The container goes, with what it had written before it was made anew, and whoever reads it."""
+        await self.remove_reader(lease)  # first: it holds on to the container's volumes
         await self.engine.remove(self.names.container(lease))
         await self.engine.forget(self.names.kept(lease))
 

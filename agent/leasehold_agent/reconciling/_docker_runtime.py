@@ -98,7 +98,7 @@ class DockerRuntime:
         size: tuple[int, int] | None = None,
     ) -> CommandStream:
         container = await self._container(lease)
-        if not container.running and self._host.leases.folder(lease).load().gone_at is not None:
+        if not container.running and self._host.leases.folder(lease).load().rests:
             return await self._host.readers.exec(lease, command, tty=tty, env=env or {}, size=size)
         _require_running(container)
         return await self._host.containers.engine.streams.exec(

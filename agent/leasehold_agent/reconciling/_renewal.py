@@ -38,7 +38,8 @@ class Renewal:
 
         Raises StillStopping and NoRoom, which pass, and Declined where the data does not fit this lease.
         """
-        noted = {lease: folder.load() for lease, folder in self.host.leases.folders().items()}
+        folders, slot = self.host.leases.folders(), self.desired.lease >> 16
+        noted = {lease: folder.load() for lease, folder in folders.items() if lease >> 16 == slot}
         former = renewed(self.desired, noted) if self.desired.state is LeaseState.OPENED else None
         if former is None or (container := await self._stopped(former)) is None:
             return None

@@ -64,6 +64,11 @@ class Notes:
     exit_code: int | None = None
 
     @property
+    def rests(self) -> bool:
+        """Its command does not run again: the lease is over, or it has ended for good. Its files can be read."""
+        return self.gone_at is not None or self.ended
+
+    @property
     def published_here(self) -> set[str]:
         """What the host's IPFS node keeps for the lease."""
         return {cid for cid in (*self.results, self.result) if cid is not None}
