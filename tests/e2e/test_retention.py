@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from devnet.moments import standing_still
 from devnet.site import Site, make_site
 from devnet.world import World
 
@@ -66,3 +67,57 @@ def test_data_outlives_its_lease_and_goes_on_in_the_next(site: Site) -> None:
     assert renter.run("ssh", lease, "-i", str(key), "--", "true").returncode != 0
     site.until(lambda: not any(each["State"]["Running"] for each in site.containers(again)))
     assert renter.run("exec", again, "--", "cat", "/state").stdout == "kept\nmore\n"
+
+
+def test_an_agent_that_is_killed_as_it_copies_leaves_nothing_and_loses_nothing(site: Site) -> None:
+    """Once while somebody is about to read what is over, once while it is renewed; the engine goes on alone."""
+    renter, host = site.renter, site.host
+    lease = site.rent()
+    assert renter.run("exec", lease, "--", "sh", "-c", "echo kept > /state").returncode == 0
+    renter("close", lease, "--yes")
+    site.until(lambda: not any(each["State"]["Running"] for each in site.containers(lease)))
+
+    since = len(host.steps)
+    reading = renter.popen("exec", lease, "--", "cat", "/state")
+    host.wait_for(lambda line: line.get("event") == "step" and line.get("step") == "read", since=since)
+    with standing_still(site.engine.pid):
+        host.kill()
+    reading.communicate()
+    host.start()
+    site.until(lambda: readers(site) == (0, 0))
+    site.until(lambda: renter.run("exec", lease, "--", "cat", "/state").stdout == "kept\n")
+
+    since = len(host.steps)
+    machine = ("--allow-unverified", "--for", "1h", "--yes")
+    renting = renter.popen("rent", "--again", lease, *machine)
+    host.wait_for(lambda line: line.get("event") == "step" and line.get("step") == "renew", since=since)
+    with standing_still(site.engine.pid):
+        host.kill()
+    host.start()
+    renting.communicate()
+    assert renting.returncode == 0
+    again = f"{lease}.1"
+    site.until(lambda: renter.run("exec", again, "--", "cat", "/state").stdout == "kept\n")
+    assert len(site.containers(again)) == 1
+
+    # What the engine has made twice goes with the leases.
+    site.world.anvil.advance(KEPT + 60)
+    site.until(lambda: not any(each["State"]["Running"] for each in site.containers(again)))
+    site.world.anvil.advance(KEPT + 60)
+    site.until(lambda: not site.containers())
+    site.until(lambda: kept(site, lease) == kept(site, again) == 0)
+
+
+def kept(site: Site, lease: str) -> int:
+    """Images of what the lease has carried over."""
+    with site.engine.client() as client:
+        images = client.images.list(all=True, filters={"label": "leasehold.kept"})
+    return sum(image.labels["leasehold.kept"].startswith(f"leasehold-{lease}-") for image in images)
+
+
+def readers(site: Site) -> tuple[int, int]:
+    """Containers and images in which leases are read."""
+    with site.engine.client() as client:
+        label = {"label": "leasehold.reader"}
+        found = client.containers.list(all=True, filters=label, ignore_removed=True)
+        return len(found), len(client.images.list(all=True, filters=label))

@@ -38,7 +38,16 @@ from leasehold_agent.engine._containers import (
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
-from leasehold_agent.engine._kept import ReaderSpec, drop, forget, keep, open_reader, volumes_of, written
+from leasehold_agent.engine._kept import (
+    ReaderSpec,
+    drop,
+    forget,
+    keep,
+    kept_for,
+    open_reader,
+    volumes_of,
+    written,
+)
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
@@ -309,6 +318,10 @@ class Engine:
     async def forget(self, label: str) -> None:
         """Remove the images that `keep` made with `label`, where no container needs them."""
         await self._call(lambda client: forget(client, label))
+
+    async def kept_for(self, key: str) -> set[str]:
+        """What images that `keep` made say under the label `key`."""
+        return await self._call(lambda client: kept_for(client, key))
 
     async def written(self, name: str, base: str | None = None) -> int:
         """Bytes that a container has written; with `base`, all that it holds beside that image. The engine looks

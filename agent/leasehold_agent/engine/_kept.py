@@ -91,6 +91,11 @@ def forget(client: Any, label: str) -> None:
             client.remove_image(image["Id"])
 
 
+def kept_for(client: Any, key: str) -> set[str]:
+    """What images say under the label `key`, where they have it."""
+    return {str(image["Labels"][key]) for image in client.images(filters={"label": key}, all=True)}
+
+
 def drop(client: Any, image: str) -> None:
     """Remove an image that `keep` has made."""
     client.remove_image(image)

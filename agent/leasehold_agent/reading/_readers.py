@@ -36,6 +36,7 @@ IDLE_SECONDS = 120.0
 """After the last command has ended: a person who looks around types the next one, and need not wait for a copy."""
 _BYTES_A_SECOND = 64 << 20
 """Of a copy, beside the time that it takes: who comes and goes may not have a fast disk busy all the while."""
+_LOOK_SECONDS = 60.0
 _PARTING_SECONDS = 5.0
 
 
@@ -69,7 +70,7 @@ class Readers:
     _ending: set[int] = field(default_factory=set)
     _turns: defaultdict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     _sweeping: asyncio.Task[None] | None = None
-    _looked: bool = False
+    _looked: float = float("-inf")
 
     def left(self, lease: int) -> int:
         """Seconds for which the lease's files can still be read."""
@@ -248,9 +249,12 @@ class Readers:
 
     async def _sweep(self, wanted: bool) -> None:
         try:
-            self._find_what_was_left()
+            await self._find_what_was_left()
             for lease in list(self._ending):
-                await self.close(lease)
+                async with self._turns[lease]:
+                    self._ending.discard(lease)
+                    if lease not in self._open:  # or it has been opened anew
+                        await self._end(lease)
             for lease, reader in list(self._open.items()):
                 idle = not reader.streams and (wanted or self.clock() - reader.last >= IDLE_SECONDS)
                 if idle or not self.left(lease):
@@ -258,16 +262,20 @@ class Readers:
         except (AgentError, OSError) as error:  # the next sweep does it
             _log.warning("readers", problem=str(error))
 
-    def _find_what_was_left(self) -> None:
-        """An agent that died has left its readers; from then on none comes but from here."""
-        if self._looked:
+    async def _find_what_was_left(self) -> None:
+        """An agent that died has left its readers; and the engine makes a copy to its end that nobody waits for, which
+        may be there only later.
+        """
+        if self.clock() - self._looked < _LOOK_SECONDS:
             return
+        copied = await self.containers.read()
         for lease, folder in self.leases.folders().items():
             known = lease in self._open or lease in self._opening
-            if not known and ReadingTime.load(folder.read).since is not None:
+            here = self.containers.names.container(lease) in copied
+            if not known and (here or ReadingTime.load(folder.read).since is not None):
                 _log.info("reader", lease=format_lease(lease), problem="left by an agent that ended")
                 self._ending.add(lease)
-        self._looked = True
+        self._looked = self.clock()
 
     async def aclose(self) -> None:
         """The agent ends, and with it who could look after them. What the engine does not do now, the next run does."""
