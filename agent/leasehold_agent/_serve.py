@@ -49,6 +49,7 @@ from leasehold_agent.host import (
     load_identity,
     take_inventory,
 )
+from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     Containers,
     DockerRuntime,
@@ -154,7 +155,7 @@ async def make_host(
         limit=settings.image_limit,
         disk=facts.root,
     )
-    return Host(
+    host = Host(
         facts=HostFacts(
             settings,
             inventory,
@@ -177,6 +178,8 @@ async def make_host(
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
     )
+    host.readers = Readers(host.containers, host.leases, host.facts)
+    return host
 
 
 async def _servers(

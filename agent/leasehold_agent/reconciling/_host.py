@@ -6,7 +6,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from leasehold_agent._runtime import CommandStream
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostPolicy, LeasePolicy
@@ -19,6 +21,38 @@ from leasehold_agent.reconciling._supplies import Supplies
 
 Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
 """The document that says where a lease can be reached, whose container has such ports."""
+
+
+class LeaseReaders(Protocol):
+    """Where the files of leases are read that are over."""
+
+    def left(self, lease: int) -> int:
+        """Seconds for which the lease's files can still be read."""
+        ...
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool,
+        env: Mapping[str, str],
+        size: tuple[int, int] | None,
+    ) -> CommandStream:
+        """A command among them. Raises NotRead, TooManyRequests, EngineDown."""
+        ...
+
+    async def close(self, lease: int) -> None:
+        """Nobody reads them any more, nor is about to."""
+        ...
+
+    def sweep(self, *, wanted: bool) -> None:
+        """Begin to close what has been open for long enough. wanted: the disk's room, by those who pay for it."""
+        ...
+
+    async def aclose(self) -> None:
+        """The agent ends."""
+        ...
 
 
 @dataclass
@@ -41,6 +75,7 @@ class Host:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+    readers: LeaseReaders = field(init=False)
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""
