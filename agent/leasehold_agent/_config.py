@@ -170,6 +170,12 @@ class AgentSettings(BaseSettings):
     """How long before the start window closes a lease that is not ready is declined."""
     retention_min: Seconds = DAY
     retention_max: Seconds = 10 * DAY
+    reading_seconds: Seconds = 3_600
+    """For how long in all the files of one lease that is over can be read by SSH, SFTP and exec, which nobody pays for
+    any more; 0: not at all. Its log and its results are given as long as it is kept.
+    """
+    reading_limit: ByteCount = 16 * GIB
+    """The most that a lease may have written for its files to be read so once it is over: a copy is made of it."""
 
     @property
     def hardware_dir(self) -> Path:

@@ -47,7 +47,8 @@ class LeaseHandle:
     the engine's own word ("created", "running", "exited"…), `exit_code` that of a command that has
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
-    where the host has the room, and where it has little. `ended_with` is the exit code of a command that has ended by
+    where the host has the room, and where it has little, `read_seconds` how long its files can still be read.
+    `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
     are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
     shell. `name`: what its workload is called.
@@ -75,6 +76,8 @@ class LeaseHandle:
     name: str | None = None
     ended_with: int | None = None
     closes_when_done: bool = False
+    read_seconds: int | None = None
+    renews: int | None = None
 
 
 class CommandStream(Protocol):

@@ -49,6 +49,7 @@ from leasehold_agent.host import (
     load_identity,
     take_inventory,
 )
+from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     Containers,
     DockerRuntime,
@@ -62,7 +63,7 @@ from leasehold_agent.reconciling import (
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, lend_helper, packer
+from leasehold_agent.store import HELPER_MOUNT, DatasetCache, UploadedWorkloads, lend_helper, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -157,7 +158,7 @@ async def make_host(
         logins=settings.registry_logins,
         rules=ImageRules(settings.images_allow, settings.images_deny),
     )
-    return Host(
+    host = Host(
         facts=HostFacts(
             settings,
             inventory,
@@ -181,6 +182,9 @@ async def make_host(
         estranged=estranged,
         helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
+    lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
+    host.readers = Readers(host.containers, host.leases, host.facts, lent)
+    return host
 
 
 async def _servers(

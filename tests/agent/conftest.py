@@ -264,6 +264,8 @@ async def _clean(rig: Rig) -> None:
     engine = rig.host.containers.engine
     for container in await engine.containers(rig.host.containers.names.filter):
         await engine.remove(container.name)
+    for lease in rig.host.leases.folders():
+        await rig.host.containers.remove(lease)  # and what was kept of it
     for network in await engine.networks(rig.host.containers.names.filter):
         await engine.remove_network(network)
     await rig.host.containers.firewall.remove()

@@ -408,13 +408,14 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         name=handle.name,
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
+        renews=None if handle.renews is None else format_lease(handle.renews),
     )
 
 
 def _kept(handle: LeaseHandle) -> Kept | None:
     if handle.kept_until is None or handle.paid_until is None:
         return None
-    return Kept(until=handle.kept_until, paid_until=handle.paid_until)
+    return Kept(until=handle.kept_until, paid_until=handle.paid_until, read_seconds=handle.read_seconds or 0)
 
 
 def _lease(text: str) -> int:

@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _seccomp        the system calls of a container whose layers lie on btrfs
     _facts          what this engine can do
     _networks       the networks of leases
+    _kept           what a container has written, after its end
     _containers     containers in the engine's words
     _tars           what goes into a container and comes out of one
     _ping           whether it is there at all, for the sentinel
@@ -36,6 +37,7 @@ from leasehold_agent.engine._facts import EngineFacts
 from leasehold_agent.engine._image_notes import ImageNote
 from leasehold_agent.engine._image_rules import ImageRules
 from leasehold_agent.engine._images import Claimant, Images
+from leasehold_agent.engine._kept import ReaderSpec
 from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "ImageRules",
     "Images",
     "Limits",
+    "ReaderSpec",
     "ended_again",
     "ended_for_good",
     "engine_answers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from docker.errors import ImageNotFound
 from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
+
+from leasehold_agent.engine._kept import as_before
 
 _CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
@@ -90,6 +94,7 @@ class ContainerSpec:
     user: str | None = None
     ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
+    base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -151,7 +156,7 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
     """What `docker.APIClient.create_container` is given; its stubs leave half of its methods untyped."""
     size = None
     if spec.disk_bytes is not None:  # the engine's limit counts the image as well
-        size = {"size": str(spec.disk_bytes + int(client.inspect_image(spec.image)["Size"]))}
+        size = {"size": str(spec.disk_bytes + _size(client, spec))}
     host = client.create_host_config(
         cap_drop=["ALL"],
         cap_add=list(KEPT_CAPABILITIES),
@@ -176,7 +181,7 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         log_config=LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
         init=spec.runtime != "runsc",
     )
-    return {
+    options = {
         "image": spec.image,
         "command": list(spec.command) or None,
         # To the engine an empty list says nothing; one empty text says that there is none.
@@ -195,6 +200,14 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         ),
         "stop_timeout": spec.grace,
     }
+    return options if spec.base is None else as_before(client, options, spec.base)
+
+
+def _size(client: Any, spec: ContainerSpec) -> int:
+    """Of the image that a container's disk limit does not count: what was kept of its own data it does."""
+    with contextlib.suppress(ImageNotFound):
+        return int(client.inspect_image(spec.base or spec.image)["Size"])
+    return int(client.inspect_image(spec.image)["Size"])
 
 
 def device_request(spec: ContainerSpec) -> DeviceRequest:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import json
 import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -38,6 +38,16 @@ from leasehold_agent.engine._containers import (
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
+from leasehold_agent.engine._kept import (
+    ReaderSpec,
+    drop,
+    forget,
+    keep,
+    kept_for,
+    open_reader,
+    volumes_of,
+    written,
+)
 from leasehold_agent.engine._local_image import (
     LocalImage,
     archive_without_volumes,
@@ -339,23 +349,43 @@ class Engine:
         await self._call(update)
 
     async def keep(self, name: str, label: str) -> str:
-        """An image without a name of all that a container has written; returns its id. It carries `label`."""
+        """An image without a name of all that a container has written; returns its id. It carries `label`. One that
+        nobody waits for any more does not stay.
+        """
+        making = asyncio.ensure_future(self._call(lambda client: keep(client, name, label), long=True))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._drop_image)
+            raise
 
-        def keep(client: Client) -> str:
-            key, _, value = label.partition("=")
-            return str(client.commit(name, changes=[f"LABEL {key}={json.dumps(value)}"])["Id"])
-
-        return await self._call(keep, long=True)
+    def _drop_image(self, made: asyncio.Future[str]) -> None:
+        if not made.cancelled() and made.exception() is None:
+            with contextlib.suppress(RuntimeError):  # the agent ends: it goes with its lease
+                remove = partial(drop, image=made.result())
+                self._long.submit(self._blocking, remove, (_NOT_FOUND, _CONFLICT))
 
     async def forget(self, label: str) -> None:
         """Remove the images that `keep` made with `label`, where no container needs them."""
+        await self._call(lambda client: forget(client, label))
 
-        def forget(client: Client) -> None:
-            for image in client.images(filters={"label": label}, all=True):
-                with contextlib.suppress(APIError):  # a later one was made of it: it goes with that one
-                    client.remove_image(image["Id"])
+    async def kept_for(self, key: str) -> set[str]:
+        """What images that `keep` made say under the label `key`."""
+        return await self._call(lambda client: kept_for(client, key))
 
-        await self._call(forget)
+    async def written(self, name: str, base: str | None = None) -> int:
+        """Bytes that a container has written; with `base`, all that it holds beside that image. The engine looks
+        through all of it.
+        """
+        return await self._call(lambda client: written(client, name, base), long=True)
+
+    async def volumes_of(self, name: str) -> tuple[tuple[str, str], ...]:
+        """(name, path) of the volumes that the engine made for a container, because its image declares them."""
+        return await self._call(lambda client: volumes_of(client, name))
+
+    async def open_reader(self, spec: ReaderSpec) -> str | None:
+        """A container in which nothing can be written; its id, or None where the image has no shell."""
+        return await self._call(lambda client: open_reader(client, spec), long=True)
 
     async def stop(self, name: str, grace: int) -> None:
         """SIGTERM, and SIGKILL after `grace` seconds; what does not die of that within a few more is hastened."""

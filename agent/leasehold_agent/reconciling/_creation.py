@@ -20,6 +20,7 @@ from leasehold_agent.reconciling._container_spec import check_fits, choose_ports
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.reconciling._renewal import Renewal
 from leasehold_agent.store import HELPER_MOUNT, NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
 
 _PORT_ATTEMPTS = 5
@@ -122,7 +123,7 @@ class Creation:
         self.record.waiting, self.record.progress = "image-unknown", "fetching the image"
         self._check_disk()
         log_step(self.desired.lease, "image")
-        image = self.notes.image or await self._image()
+        image = self.notes.image or await self._renewed(await self._image())
         mounts = await self._datasets()
         mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
         if host.helper is not None:
@@ -145,7 +146,12 @@ class Creation:
             settings=facts.settings,
         )
         etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
-        return replace(spec, mounts=[*mounts, *etc], devices=facts.inventory.devices_of(share.gpu_uuids))
+        return replace(
+            spec,
+            base=self.notes.base if self.notes.image else None,
+            mounts=[*mounts, *etc],
+            devices=facts.inventory.devices_of(share.gpu_uuids),
+        )
 
     async def _make(self, spec: ContainerSpec) -> None:
         self.notes.placement = self.desired.placement
@@ -219,6 +225,16 @@ class Creation:
                 "unsupported",
                 f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
             ) from error
+
+    async def _renewed(self, image: str) -> str:
+        """`image`, or what the lease before this one wrote that was made of it."""
+        self.notes.base = image
+        renewal = Renewal(self.host, self.desired, self.workload, image)
+        if (carried := await renewal.carried()) is None:
+            return image
+        self.notes.renews, self.notes.image = carried
+        self.folder.save(self.notes)
+        return carried[1]
 
     async def _datasets(self) -> list[tuple[Path, str]]:
         host, author = self.host, self.desired.author

@@ -23,6 +23,7 @@ from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.store import HELPER_MOUNT, KeptOrder, Notes, UploadedWorkloads, keep_order, notice_of
 
 _CONNECT_SECONDS = 10
+_NOT_RUNNING = "The lease's container is not running; its status says why."
 _ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
 
 
@@ -41,8 +42,8 @@ class DockerRuntime:
         host = self._host
         desired = host.snapshot.leases.get(lease)
         notes = host.leases.folder(lease).load()
-        if desired is None and not notes.workload:
-            return None
+        if not notes.workload and (desired is None or not desired.state.live):
+            return None  # nobody's here, or what was kept of it has gone
         container = self._reconciler.containers.get(lease)
         record = host.leases.records.get(lease) or Record()
         workload = host.leases.workload(lease) if notes.workload else None
@@ -50,13 +51,14 @@ class DockerRuntime:
         code = ended_with(Actual(notes, container, killed=record.killed, restart=restart), host.facts.boot)
         pause = record.again.until - host.clock()
         phase, reason = phase_of(desired, notes, container, record, done=code is not None, pause=pause)
+        tenant = _let_in(desired, notes)
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
-        mine = desired is None or desired.author == desired.tenant
+        mine = bool(tenant) and (desired is None or desired.author == desired.tenant)
         kept = kept_until(desired, notes, self._reconciler.rules()) if container is not None else (None, None)
         exited = container is not None and container.state in ("exited", "dead")
         return LeaseHandle(
             lease=lease,
-            tenant=_let_in(desired, notes),
+            tenant=tenant,
             machine=desired.machine if desired else notes.machine,
             phase=phase,
             reason=reason,
@@ -77,6 +79,8 @@ class DockerRuntime:
             helper=container is not None and HELPER_MOUNT in container.mounts,
             ended_with=code,
             closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
+            read_seconds=host.readers.left(lease) if kept[0] is not None else None,
+            renews=notes.renews,
         )
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
@@ -121,13 +125,16 @@ class DockerRuntime:
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
     ) -> CommandStream:
-        container = await self._container(lease, running=True)
+        container = await self._container(lease)
+        if not container.running and self._host.leases.folder(lease).load().rests:
+            return await self._host.readers.exec(lease, command, tty=tty, env=env or {}, size=size)
+        _require_running(container)
         return await self._host.containers.engine.streams.exec(
             container.id, command, tty=tty, env=env or {}, size=size
         )
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        container = await self._container(lease, running=True)
+        container = _require_running(await self._container(lease))
         # `localhost` first, as the tenant means it: many services listen there alone, and no address leads to it.
         # gVisor keeps a loopback of its own; there the container's address is what can be reached.
         with contextlib.suppress(OSError):
@@ -148,12 +155,18 @@ class DockerRuntime:
             raise OSError("The container has just stopped.")
         return reader, writer
 
-    async def _container(self, lease: int, *, running: bool = False) -> ContainerFacts:
+    async def _container(self, lease: int) -> ContainerFacts:
         """The container as the engine has it now. Raises NoContainer, EngineDown."""
         container = await self._host.containers.engine.inspect(self._host.containers.names.container(lease))
-        if container is None or (running and not container.running):
-            raise NoContainer("The lease's container is not running; its status says why.")
+        if container is None:
+            raise NoContainer(_NOT_RUNNING)
         return container
+
+
+def _require_running(container: ContainerFacts) -> ContainerFacts:
+    if not container.running:
+        raise NoContainer(_NOT_RUNNING)
+    return container
 
 
 def _ports(container: ContainerFacts | None) -> tuple[PublishedPort, ...]:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from leasehold_agent._runtime import CommandStream
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostPolicy, LeasePolicy
@@ -20,6 +22,38 @@ from leasehold_agent.reconciling._supplies import Supplies
 
 Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
 """The document that says where a lease can be reached, whose container has such ports."""
+
+
+class LeaseReaders(Protocol):
+    """Where the files of leases are read that are over."""
+
+    def left(self, lease: int) -> int:
+        """Seconds for which the lease's files can still be read."""
+        ...
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool,
+        env: Mapping[str, str],
+        size: tuple[int, int] | None,
+    ) -> CommandStream:
+        """A command among them. Raises NotRead, TooManyRequests, EngineDown."""
+        ...
+
+    async def close(self, lease: int) -> None:
+        """Nobody reads them any more, nor is about to."""
+        ...
+
+    def sweep(self, *, wanted: bool) -> None:
+        """Begin to close what has been open for long enough. wanted: the disk's room, by those who pay for it."""
+        ...
+
+    async def aclose(self) -> None:
+        """The agent ends."""
+        ...
 
 
 @dataclass
@@ -44,6 +78,7 @@ class Host:
     kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
     helper: Path | None = None
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+    readers: LeaseReaders = field(init=False)
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""

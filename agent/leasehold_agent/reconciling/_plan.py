@@ -16,6 +16,7 @@ from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.reconciling._renewed import renewed
 from leasehold_agent.store import EarlyEnd, Notes, notice_of
 
 WORKLOAD_LABEL = "leasehold.workload"
@@ -148,6 +149,7 @@ class Rules:
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
     """The actions that are due now; those that free something come first."""
     actions: list[Action] = []
+    awaited = _awaited(chain, here)
     for lease in sorted(chain.leases.keys() | here.keys()):
         desired = chain.leases.get(lease)
         actual = here.get(lease, Actual(Notes()))
@@ -155,7 +157,7 @@ def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list
             action = _while_live(desired, actual, chain, rules)
         else:
             action = _when_over(lease, desired, actual, chain, rules) if chain.current else None
-        if action is not None:
+        if action is not None and not (isinstance(action, Delete) and lease in awaited):
             actions.append(action)
     if rules.room and (given := gives_way(chain, here, rules, rules.room)):
         # One at a time: the next look tells whether that was enough.
@@ -167,22 +169,43 @@ def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, ro
     """Leases that are over and whose containers are still kept, in the order in which they make room.
 
     First whoever has been kept longest beyond what was paid for, and last those whose results are not published yet.
-    Nobody's data goes before it is his no more: while it is paid for, it yields only where the disk is short.
+    Nobody's data goes before it is his no more: while it is paid for, it yields only where the disk is short. What goes
+    on in another lease is not needed twice.
     """
     order: list[tuple[bool, int, int]] = []
+    awaited, gone_on = _awaited(chain, here), _gone_on(chain, here)
     for lease, actual in here.items() if chain.current else ():
         desired, notes, container = chain.leases.get(lease), actual.notes, actual.container
         over = desired is None or not desired.live_at(chain.now)
         stopped = container is not None and not (container.running or container.paused)
-        if not over or not stopped or notes.gone_at is None or notes.gone_block is None:
+        if not over or not stopped or notes.gone_at is None or notes.gone_block is None or lease in awaited:
             continue
         owes, kept = _owes_outputs(desired, actual), chain.now - notes.gone_at
-        beyond = kept - surely_kept(notes, rules)
+        beyond = kept - (0 if lease in gone_on else surely_kept(notes, rules))
         if owes and kept < min(_PUBLISH_SECONDS, notes.billed):
             continue
         if chain.block >= notes.gone_block + rules.confirmations and (beyond >= 0 or room is DiskRoom.SHORT):
             order.append((owes, -beyond, lease))
     return [lease for _, _, lease in sorted(order)]
+
+
+def _awaited(chain: ChainSnapshot, here: Mapping[int, Actual]) -> set[int]:
+    """Leases that are over, and whose data is about to go on in one that begins: it does not go before."""
+    noted = {lease: actual.notes for lease, actual in here.items()}
+    begins = (
+        desired
+        for desired in chain.leases.values()
+        if desired.state is LeaseState.OPENED
+        and desired.live_at(chain.now)
+        and not noted.get(desired.lease, Notes()).placement
+    )
+    return {former for desired in begins if (former := renewed(desired, noted)) is not None}
+
+
+def _gone_on(chain: ChainSnapshot, here: Mapping[int, Actual]) -> set[int]:
+    """Leases that are over, and whose data lives in one that runs: it is kept twice."""
+    runs = (lease for lease, desired in chain.leases.items() if desired.state is LeaseState.ACTIVE)
+    return {here[lease].notes.renews or 0 for lease in runs if lease in here} - {0}
 
 
 def finished(actual: Actual, boot: str) -> bool:

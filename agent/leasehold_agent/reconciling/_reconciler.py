@@ -97,7 +97,7 @@ class Reconciler:
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results, host.devices)
+        self._ending = Ending(chain, containers, leases, self._results, host.devices, host.readers)
 
     def wake(self) -> None:
         """Look again now."""
@@ -147,6 +147,7 @@ class Reconciler:
         host.kept = {
             room: gives_way(host.snapshot, here, rules, room) for room in (DiskRoom.WANTED, DiskRoom.SHORT)
         }
+        host.readers.sweep(wanted=bool(rules.room))
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
         self._forget_others({action.lease for action in actions})
@@ -446,6 +447,7 @@ class Reconciler:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
+        await self.host.readers.aclose()
 
 
 def _name(action: Action) -> str:

@@ -3,6 +3,7 @@
 Each file stands on none but those before it:
 
     _lease_dir      a lease's folder, and what must be remembered of it
+    _reading        for how long its files have been read since it was over
     _closing_order  its tenant's order to close it when its job is done
     _notice         what its container hears of an early end
     _etc            the files by which its container knows its name and resolvers
@@ -26,6 +27,7 @@ from leasehold_agent.store._notice import (
     write_notice,
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
+from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "LeaseDir",
     "Notes",
     "PackOutputs",
+    "ReadingTime",
     "UploadedWorkloads",
     "collect",
     "keep_order",

@@ -27,6 +27,7 @@ class Notes:
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
     host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
     as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
+    base: what it was made of at first. renews: the lease before it in its slot, whose data it goes on with.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
     lacked: bytes that there were for outputs when one of them did not fit.
     published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
@@ -43,6 +44,8 @@ class Notes:
     workload: str = ""
     placement: int = 0
     image: str | None = None
+    base: str | None = None
+    renews: int | None = None
     launched: bool = False
     stopped: bool = False
     boot: str = ""
@@ -65,6 +68,11 @@ class Notes:
     crashes: int = 0
     crashed_at: float = 0.0
     order_refusals: int = 0
+
+    @property
+    def rests(self) -> bool:
+        """Its command does not run again: the lease is over, or it has ended for good. Its files can be read."""
+        return self.gone_at is not None or self.ended
 
     @property
     def published_here(self) -> set[str]:
@@ -117,6 +125,11 @@ class LeaseDir:
     def log(self) -> Path:
         """The end of the log of a lease that could not run."""
         return self.path / "log"
+
+    @property
+    def read(self) -> Path:
+        """For how long its files have been read since it was over."""
+        return self.path / "read"
 
     @property
     def etc(self) -> Path:

@@ -112,3 +112,7 @@ def _agents_rows(view: LeaseView) -> Iterator[tuple[str, str]]:
     if status.kept is not None:
         until, paid = format_time(status.kept.until), format_time(status.kept.paid_until)
         yield "files are kept", f"until {until}, or {paid} where others want its room"
+        left = format_duration(status.kept.read_seconds)
+        yield "to be read", f"log; files, for {left} more" if status.kept.read_seconds else "log"
+    if status.renews is not None:
+        yield "renews", f"{status.renews}, with its data"

@@ -69,7 +69,9 @@ async def rent(
     ] = None,
     offer: Annotated[Path | None, option("--offer FILE", "At terms that a provider has signed.")] = None,
     again: Annotated[
-        int | None, option("--again LEASE", "What an ended lease of yours had, in its slot."), LEASE
+        int | None,
+        option("--again LEASE", "What an ended lease of yours had, in its slot, with its data."),
+        LEASE,
     ] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,

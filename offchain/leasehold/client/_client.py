@@ -323,6 +323,18 @@ class PoolClient:
             raise UnknownLease(number)
         return lease
 
+    async def known_lease(self, number: int) -> Lease:
+        """The same; one whose slot serves a later lease by now as the index has it, which is how it ended.
+
+        Raises UnknownLease.
+        """
+        try:
+            return await self.lease(number)
+        except UnknownLease:
+            if (record := await (await self.index()).lease(number)) is None or record.lease.state.live:
+                raise
+            return record.lease
+
     async def fault(self, number: int) -> Fault:
         """A fault at the head of the chain. Raises UnknownFault."""
         fault = await (await self.pool.faults()).fault_of(number)
@@ -403,12 +415,12 @@ class PoolClient:
             yield client
 
     async def reach(self, lease: int) -> tuple[MachineRecord, Contact]:
-        """The machine of a lease of this account, and how to reach it.
+        """The machine of a lease of this account, or of one that has been, and how to reach it.
 
         Raises:
             UnknownLease. MarketError: the machine's contact document cannot be had.
         """
-        machine = (await self.lease(lease)).machine
+        machine = (await self.known_lease(lease)).machine
         record = await (await self.index()).machine(machine)
         if record is None:
             raise MachineUnavailable(f"The index does not know machine {machine}: try again in a moment.")

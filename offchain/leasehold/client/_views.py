@@ -113,7 +113,7 @@ class LeaseView:
 
 async def view_lease(client: PoolClient, number: int) -> LeaseView:
     """All that can be known of a lease, anybody's. Raises UnknownLease."""
-    lease = await client.lease(number)
+    lease = await client.known_lease(number)
     record = await (await client.index()).lease(number)
     status, silence = await agents_word(client, lease)
     machine = await client.pool.machine_of(lease.machine)

@@ -59,6 +59,8 @@ async def test_status(world: World) -> None:
         notice=EarlyEnd(5, "spot"),
         kept_until=9,
         paid_until=7,
+        read_seconds=5,
+        renews=(12 << 16) + 3,
         name="digits 3",
     )
     answer = (await get(world, STATUS, "lease.status")).json()
@@ -76,7 +78,8 @@ async def test_status(world: World) -> None:
         "outputs": ["/out"],
         "result_cid": "bafy",
         "notice": {"ends_at": 5, "reason": "spot"},
-        "kept": {"until": 9, "paid_until": 7},
+        "kept": {"until": 9, "paid_until": 7, "read_seconds": 5},
+        "renews": "12.3",
         "name": "digits 3",
         "exit_code": None,
         "closes_when_done": False,

@@ -114,8 +114,9 @@ async def test_it_runs_and_can_be_looked_into(
         if kind == "limits":
             found = await machine.ssh.ssh("ulimit -n; ulimit -l", user=machine.user)
             assert found.out.split() == [b"4096", b"64"]
-    signal_number = b"told 10\n" if kind == "a signal of its own" else b"told 15\n"
-    assert await _results(rig, lease, tmp_path) == b"began\n" + signal_number
+        said = await _results(rig, lease, tmp_path)
+        assert said == b"began\n" + (b"told 10\n" if kind == "a signal of its own" else b"told 15\n")
+        await _after(machine, said)
 
 
 async def _log(machine: Machine) -> str:
@@ -152,6 +153,13 @@ async def _files(machine: Machine) -> None:
     assert found.code == 0, found.err
     assert (here / "back").read_bytes() == body
     assert b"seed" in found.out
+
+
+async def _after(machine: Machine, said: bytes) -> None:
+    """The lease is over, and its files can be read still."""
+    found = await machine.ssh.sftp("get /out/said after\nls -l /out", user=machine.user)
+    assert found.code == 0, found.err
+    assert (machine.ssh.folder / "after").read_bytes() == said
 
 
 async def _results(rig: Rig, lease: int, tmp_path: Path) -> bytes:

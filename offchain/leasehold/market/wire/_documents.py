@@ -85,17 +85,20 @@ class LeaseNotice(WireDocument):
 
 class Kept(WireDocument):
     """How long the container of a lease that is over is kept, in unix seconds: `until` where the host has the room,
-    `paid_until` where it is wanted by leases that begin. A disk that runs full is made room on before that.
+    `paid_until` where it is wanted by leases that begin. A disk that runs full is made room on before that. For
+    `read_seconds` in all its files can still be read by SSH, SFTP and exec.
     """
 
     until: int
     paid_until: int
+    read_seconds: int = 0
 
 
 class LeaseStatus(WireDocument):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
-    its workload has it. `exit_code` is that of a command that has ended by itself, and is not started again;
-    `closes_when_done`: the agent has an order to close the lease then.
+    its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
+    command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
+    lease then.
     """
 
     lease: str
@@ -113,6 +116,7 @@ class LeaseStatus(WireDocument):
     notice: LeaseNotice | None = None
     kept: Kept | None = None
     name: str | None = None
+    renews: str | None = None
     exit_code: int | None = None
     closes_when_done: bool = False
 
