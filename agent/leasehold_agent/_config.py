@@ -83,6 +83,9 @@ class AgentSettings(BaseSettings):
     last_port: Port = 20_999
     country: Annotated[str, Field(max_length=64)] | None = None
 
+    contact_every: Annotated[int, Field(ge=1)] = 300
+    """How often at most the contact document is made anew, where images, datasets or addresses have changed."""
+
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
     memory_reserve: ByteCount = GIB

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
-from leasehold.chain.typed import Domain, Receipt
+from leasehold.chain.typed import Contact, Domain, Receipt
 from leasehold.errors import AgentError
 from leasehold.market.wire import (
     EMPTY_BODY,
@@ -30,6 +30,7 @@ from leasehold.market.wire import (
     AgentResults,
     BadCall,
     BodyTooLarge,
+    ContactSignature,
     Container,
     DigestMismatch,
     Health,
@@ -198,22 +199,40 @@ def _public_routes(app: FastAPI, api: Api) -> None:
         """That the agent answers, and its clock."""
         return Health(version=VERSION, time=api.context.now())
 
-    @lru_cache(maxsize=1)
-    def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:
-        """The bytes of the answer, made anew when something in it changes."""
-        info = MachineInfo(
-            chain=api.domain.chain_id,
-            controller=api.domain.verifying_contract,
-            operator=api.context.operator.address,
-            machines=list(machines),
-            contact=orjson.loads(contact),
-        )
-        return info.model_dump_json().encode()
+    introduced: dict[tuple[tuple[int, ...], bytes], bytes] = {}
+    signing = asyncio.Lock()
 
     @app.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
     async def machine() -> Response:
-        """Which machines this agent runs, and how to reach it."""
-        return Ready(introduction(tuple(api.context.machines()), api.context.contact()))
+        """Which machines this agent runs, how to reach it, and what it has at hand: signed by its operator."""
+        asked = tuple(api.context.machines()), api.context.contact()
+        async with signing:  # of many who ask at once, the first has it signed
+            if asked not in introduced:
+                ready = await _introduction(api, *asked)
+                introduced.clear()
+                introduced[asked] = ready
+        return Ready(introduced[asked])
+
+
+async def _introduction(api: Api, machines: tuple[int, ...], contact: bytes) -> bytes:
+    """The bytes of the answer, made and signed anew when something in it changes."""
+    document, digest = orjson.loads(contact), hashlib.sha256(contact).digest()
+    signatures = []
+    for machine in machines:
+        said = Contact(machine=machine, digest_=digest, issued_at=document.get("issued_at", 0))
+        signature = await api.context.operator.sign_typed_data(said.typed_data(api.domain))
+        signatures.append(
+            ContactSignature(machine=machine, issuedAt=said.issued_at, signature="0x" + signature.hex())
+        )
+    info = MachineInfo(
+        chain=api.domain.chain_id,
+        controller=api.domain.verifying_contract,
+        operator=api.context.operator.address,
+        machines=list(machines),
+        contact=document,
+        signatures=signatures,
+    )
+    return info.model_dump_json().encode()
 
 
 def _upload_route(app: FastAPI, api: Api) -> None:

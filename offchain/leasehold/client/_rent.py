@@ -313,7 +313,8 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
     index = await client.index()
     records = await _asked_records(asked, await index.machines())
     with client.observer.working("Looking at the machines"):
-        listings = await client.machines().listings(records, parse_search(asked.search).matches)
+        local = asked.workload is not None and asked.workload.image.startswith("sha256:")
+        listings = await client.listings(records, parse_search(asked.search), at_hand=local)
         if not asked.machines:
             listings = [listing for listing in listings if listing.contact is not None] or listings
         now = await client.now()

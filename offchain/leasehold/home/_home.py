@@ -29,6 +29,11 @@ class Home:
         return self.path / "documents"
 
     @property
+    def contacts(self) -> Path:
+        """The folder of what machines' agents said last of themselves."""
+        return self.path / "contacts"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"

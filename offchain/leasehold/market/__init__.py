@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         TrialTooLong,
     )
     from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._fresh_contacts import FreshContacts
     from leasehold.market._json import (
         delegate_json,
         fault_json,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
         terms_json,
         vote_json,
     )
-    from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+    from leasehold.market._listing import AT_HAND, MACHINES, Listing, parse_search, sort
     from leasehold.market._machine_errors import (
         DurationNotServed,
         LeavingTooSoon,
@@ -185,6 +186,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AMOUNTS",
+    "AT_HAND",
     "MACHINES",
     "QUORUM_VALIDATORS",
     "TIMELOCK",
@@ -208,6 +210,7 @@ __all__ = [
     "DurationNotServed",
     "ExecStream",
     "ExtensionNotCovered",
+    "FreshContacts",
     "Funds",
     "Hardware",
     "HeldWorkload",
@@ -379,11 +382,12 @@ _PARTS = {
         "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
     ),
     "_explain": ("ascii_reason", "declined"),
+    "_fresh_contacts": ("FreshContacts",),
     "_json": (
         "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
         "offer_json", "round_json", "terms_json", "vote_json",
     ),
-    "_listing": ("MACHINES", "Listing", "parse_search", "sort"),
+    "_listing": ("AT_HAND", "MACHINES", "Listing", "parse_search", "sort"),
     "_machine_errors": (
         "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "NobodyMeasured",
         "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed", "ShareNotSold",

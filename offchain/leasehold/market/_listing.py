@@ -181,6 +181,10 @@ MACHINES: Schema[Listing] = Schema.of(
 )
 
 
+AT_HAND = ("image", "dataset")
+"""What changes daily, and is asked of the agents themselves when somebody searches by it."""
+
+
 def parse_search(text: str) -> Query[Listing]:
     """A search over machines, such as ``gpu:H100 mem>=80 price<2.5``.
 

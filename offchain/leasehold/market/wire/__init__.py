@@ -21,6 +21,7 @@ from ._authorization import (
 )
 from ._documents import (
     AgentResults,
+    ContactSignature,
     Container,
     Health,
     Kept,
@@ -102,6 +103,7 @@ __all__ = [
     "BadReceipt",
     "BodyTooLarge",
     "ChainUnreachable",
+    "ContactSignature",
     "Container",
     "DigestMismatch",
     "EngineUnavailable",
