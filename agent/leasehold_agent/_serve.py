@@ -200,6 +200,7 @@ async def _servers(
         tls_key=identity.tls_key,
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
+        seen=reconciler.seen,
     )
     admission = Admission(line=Line(settings.lease_bandwidth))
     api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)

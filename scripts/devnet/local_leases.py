@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from leasehold_agent._errors import NoContainer
-from leasehold_agent._runtime import CommandStream, LeaseHandle
+from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
 
 _PIECE = 65536
 
@@ -61,6 +61,7 @@ class LocalLeases:
         self.ports: dict[tuple[int, int], tuple[str, int]] = {}
         self.streams: list[ProcessStream] = []
         self.lookups = 0
+        self.standings: dict[int, Standing] = {}
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -85,6 +86,12 @@ class LocalLeases:
     async def lookup(self, lease: int) -> LeaseHandle | None:
         self.lookups += 1
         return self.handles.get(lease)
+
+    async def standing(self, lease: int) -> Standing:
+        handle = self.handles[lease]
+        return self.standings.get(
+            lease, Standing(handle.container_id or "", handle.container_state or "none", 0, 0, "", None, 0, 0)
+        )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         log = self.logs_of[lease]

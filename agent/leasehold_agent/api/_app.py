@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
@@ -19,8 +19,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
-from leasehold.chain.typed import Contact, Domain, Receipt
+from leasehold.chain.typed import Contact, Domain, Receipt, Statement
 from leasehold.errors import AgentError
+from leasehold.market import canonical
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -34,8 +35,10 @@ from leasehold.market.wire import (
     Container,
     DigestMismatch,
     Health,
+    Heartbeat,
     Kept,
     LeaseNotice,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -44,6 +47,8 @@ from leasehold.market.wire import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SignedStatement,
+    UnknownLease,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission, StreetDoor, network
@@ -59,6 +64,7 @@ from leasehold_agent.api._streams import HeldResponse, cut, until
 _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
+HEARTBEAT_SECONDS: Final = 10
 VERSION: Final = version("leasehold")
 """Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
@@ -88,7 +94,7 @@ DigestText = Annotated[
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
 
-Every call but `/v1/health` and `/v1/machine` needs `Authorization: Leasehold <base64url of canonical JSON
+Every call but `/v1/health`, `/v1/machine` and heartbeats needs `Authorization: Leasehold <base64url of canonical JSON
 {"proof": hex, "request": {…}}>`. The request is EIP-712 typed data `Request` in the pool's domain;
 `paramsHash` is the SHA-256 of canonical JSON `{"body": SHA-256 of the body in hex, "method", "path",
 "query"}`. A request is valid for 300 s at most and serves once.
@@ -213,6 +219,36 @@ def _public_routes(app: FastAPI, api: Api) -> None:
                 introduced[asked] = ready
         return Ready(introduced[asked])
 
+    beats: dict[int, tuple[int, bytes]] = {}
+
+    @app.get("/v1/machines/{machine}/heartbeat", operation_id="heartbeat", response_model=SignedStatement)
+    async def heartbeat(machine: Annotated[int, Path(ge=0, lt=2**32)]) -> Response:
+        """That the machine's agent lives: a `Heartbeat`, signed by its operator every ten seconds at most."""
+        if machine not in api.context.machines():
+            raise UnknownLease("This agent does not run that machine; look at /v1/machine.")
+        async with signing:
+            at, ready = beats.get(machine, (0, b""))
+            if not 0 <= api.context.now() - at < HEARTBEAT_SECONDS:
+                at, seen = api.context.now(), api.context.seen()
+                said = Heartbeat(machine=machine, time=at, **asdict(seen))
+                ready = (await _stated(api, said)).model_dump_json().encode()
+                beats[machine] = at, ready
+        return Ready(ready)
+
+
+async def _stated(api: Api, said: LeaseStanding | Heartbeat) -> SignedStatement:
+    """What is said, with the operator's signature."""
+    statement = said.model_dump(mode="json")
+    message = Statement(
+        api.domain.chain_id,
+        api.domain.verifying_contract,
+        said.machine,
+        hashlib.sha256(canonical(statement)).digest(),
+        said.time,
+    )
+    signature = await api.context.operator.sign_typed_data(message.typed_data(api.domain))
+    return SignedStatement(statement=statement, signature="0x" + signature.hex())
+
 
 async def _introduction(api: Api, machines: tuple[int, ...], contact: bytes) -> bytes:
     """The bytes of the answer, made and signed anew when something in it changes."""
@@ -275,6 +311,22 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         """How far the lease is, and why it is not running if it is not."""
         _no_body(request)
         return _status((await api.grant(request, lease, "lease.status"))[1])
+
+    @app.get("/v1/leases/{lease}/statement", operation_id="lease_statement")
+    async def statement(request: Request, lease: LeaseText) -> SignedStatement:
+        """How the lease's container stands, asked of the engine now and signed by the operator: a `LeaseStanding`."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.status")
+        standing, seen = await api.context.runtime.standing(handle.lease), api.context.seen()
+        said = LeaseStanding(
+            machine=handle.machine,
+            lease=str(handle.lease),
+            time=api.context.now(),
+            block=seen.block,
+            block_hash=seen.block_hash,
+            **asdict(standing),
+        )
+        return await _stated(api, said)
 
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
     async def results(request: Request, lease: LeaseText) -> AgentResults:

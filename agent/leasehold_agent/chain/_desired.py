@@ -67,13 +67,14 @@ class RunningOutage:
 class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
-    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
+    `block` and `block_hash` are the head's, `now` the chain's time, `machines` those of this operator, and by
     machine `asked` the challenges that stand and `outages` those that run. `strangers` are machines that name this key
     and belong to another provider than this host's owner: they are not served.
     """
 
     current: bool
     block: int = 0
+    block_hash: str = ""
     now: int = 0
     machines: Mapping[int, Machine] = field(default_factory=dict)
     leases: Mapping[int, Desired] = field(default_factory=dict)

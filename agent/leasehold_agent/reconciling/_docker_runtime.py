@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import NoContainer
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -18,7 +18,7 @@ from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import Notes, UploadedWorkloads, notice_of
+from leasehold_agent.store import Notes, UploadedWorkloads, notice_of, read_ends
 
 _CONNECT_SECONDS = 10
 _ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before the next one may be gone.\n"
@@ -68,6 +68,26 @@ class DockerRuntime:
             kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
+        )
+
+    async def standing(self, lease: int) -> Standing:
+        engine, names = self._host.containers.engine, self._host.containers.names
+        container, ends = (
+            await engine.inspect(names.container(lease)),
+            read_ends(self._host.leases.folder(lease).path),
+        )
+        if container is None:
+            return Standing("", "none", 0, 0, ends.hand, None, ends.count, ends.kills)
+        counted = ends.last == f"{container.id}:{container.finished_at}"
+        return Standing(
+            container=container.id,
+            state=container.state,
+            started_at=max(0, int(container.started_at)),
+            ended_at=max(0, int(container.finished_at)),
+            ended_by=ends.hand if counted else "",
+            exit_code=container.exit_code if container.exited else None,
+            ends=ends.count,
+            kills=ends.kills,
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

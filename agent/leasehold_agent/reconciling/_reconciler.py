@@ -18,8 +18,10 @@ from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold.workload import Restart
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import Declined, EngineDown, LimitNotHeld
+from leasehold_agent._runtime import Seen
 from leasehold_agent.chain import Duties, Told
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import DISK_TROUBLE
 from leasehold_agent.reconciling._bring_up import bring_up
 from leasehold_agent.reconciling._changes import Changes
 from leasehold_agent.reconciling._ending import Ending
@@ -45,7 +47,7 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import read_notice
+from leasehold_agent.store import Hand, count_end, read_notice
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -152,6 +154,12 @@ class Reconciler:
         await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
 
+    def seen(self) -> Seen:
+        """What the last look was at, for whoever is told of it."""
+        snapshot, running = self.host.snapshot, sum(c.running for c in self.containers.values())
+        serves = self.told.serves and not self._engine_down and self.host.estranged is None
+        return Seen(snapshot.block, snapshot.block_hash, serves, running)
+
     async def settle(self) -> None:
         """Wait until the actions that are in progress have ended."""
         await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
@@ -206,6 +214,9 @@ class Reconciler:
                 record.again.reset()
             record.again.failed(host.clock())
             record.end, record.ends = end, record.ends + 1
+            hand: Hand = "hand" if record.killed else "host" if notes.boot != boot else "command"
+            with contextlib.suppress(*DISK_TROUBLE):  # a count is no reason to fall silent
+                count_end(folder.path, f"{container.id}:{container.finished_at}", hand)
 
     def _actual(self) -> dict[int, Actual]:
         here = {}

@@ -2,6 +2,7 @@
 
 Each file stands on none but those before it:
 
+    _ends       how often a container ended, and by whose hand
     _lease_dir  a lease's folder, and what must be remembered of it
     _notice     what its container hears of an early end
     _etc        the files by which its container knows its name and resolvers
@@ -11,6 +12,7 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.store._datasets import DatasetCache
+from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent.store._notice import (
@@ -28,14 +30,18 @@ __all__ = [
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
+    "Ends",
+    "Hand",
     "LeaseDir",
     "Notes",
     "PackOutputs",
     "UploadedWorkloads",
     "collect",
+    "count_end",
     "lease_dirs",
     "notice_of",
     "packer",
+    "read_ends",
     "read_notice",
     "readable_folder",
     "write_etc",

@@ -356,6 +356,7 @@ if TYPE_CHECKING:
         SshDoor,
         ssh_door,
     )
+    from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -673,6 +674,8 @@ __all__ = [
     "StakeSeatPlan",
     "StakeStillLocked",
     "Started",
+    "StatementSeen",
+    "StatementsView",
     "Step",
     "TenantLease",
     "TopUpPlan",
@@ -698,6 +701,7 @@ __all__ = [
     "alone",
     "applicable",
     "arbiter_of",
+    "ask_statement",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -716,6 +720,7 @@ __all__ = [
     "hand_over",
     "leases_of",
     "live_lease",
+    "look_at",
     "make_group",
     "outages_of",
     "outflow",
@@ -848,6 +853,7 @@ _PARTS = {
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "ssh_door"),
+    "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
         "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
         "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",

@@ -88,6 +88,10 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    def statements(self, deployment: chain.Deployment) -> home.Statements:
+        """What operators have signed of that pool's leases."""
+        return home.Statements(self.path, deployment)
+
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         RejectedUnstarted,
         RulesChange,
         StartFailed,
+        StatementInvalid,
         TooFewMatch,
         TrialTooLong,
     )
@@ -170,6 +171,16 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._statements import (
+        Contradiction,
+        Signed,
+        Span,
+        checked,
+        contradictions,
+        owned_up,
+        read_statements,
+        write_statements,
+    )
     from leasehold.market._units import (
         Json,
         format_amount,
@@ -200,6 +211,7 @@ __all__ = [
     "Change",
     "ConsentUnfit",
     "Contact",
+    "Contradiction",
     "Courier",
     "DeclinedUnstarted",
     "Delivery",
@@ -265,12 +277,15 @@ __all__ = [
     "ShareNotServed",
     "ShareNotSold",
     "ShareTaken",
+    "Signed",
     "SignedOffer",
     "SomebodyElses",
+    "Span",
     "Ssh",
     "StakeNotCovered",
     "Standby",
     "StartFailed",
+    "StatementInvalid",
     "TooFewMatch",
     "TrialTooLong",
     "Wish",
@@ -287,9 +302,11 @@ __all__ = [
     "check_params",
     "check_resizing",
     "check_terms",
+    "checked",
     "choose",
     "choose_gang",
     "claimable",
+    "contradictions",
     "declined",
     "delegate_json",
     "digests_of",
@@ -324,6 +341,7 @@ __all__ = [
     "obstacle",
     "offer_json",
     "overdue",
+    "owned_up",
     "param_json",
     "params_json",
     "params_rows",
@@ -342,6 +360,7 @@ __all__ = [
     "quorum_of",
     "quorum_said",
     "quote",
+    "read_statements",
     "rentable_cells",
     "resizing",
     "round_json",
@@ -359,6 +378,7 @@ __all__ = [
     "valid_share",
     "vote_json",
     "without",
+    "write_statements",
 ]
 
 _PARTS = {
@@ -379,7 +399,7 @@ _PARTS = {
         "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid", "MachineFileUnreadable",
         "MachineUnavailable", "MarketError", "NoMachineMatches", "NoneMatches", "NoneTakesIt", "NoSuchSpan",
         "NotEnoughFunds", "NotStartedInTime", "OperatorTaken", "PriceNotPositive", "QueryError",
-        "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
+        "RejectedUnstarted", "RulesChange", "StartFailed", "StatementInvalid", "TooFewMatch", "TrialTooLong",
     ),
     "_explain": ("ascii_reason", "declined"),
     "_fresh_contacts": ("FreshContacts",),
@@ -420,6 +440,10 @@ _PARTS = {
     "_rules": (
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "param_json", "params_json", "params_rows",
+    ),
+    "_statements": (
+        "Contradiction", "Signed", "Span", "checked", "contradictions", "owned_up", "read_statements",
+        "write_statements",
     ),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",

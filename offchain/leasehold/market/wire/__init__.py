@@ -77,6 +77,7 @@ from ._frames import (
     parse_control,
     parse_start,
 )
+from ._statements import Heartbeat, LeaseStanding, SignedStatement
 
 __all__ = [
     "CHUNK",
@@ -110,9 +111,11 @@ __all__ = [
     "ExecControl",
     "ExecStart",
     "Health",
+    "Heartbeat",
     "InvalidRequestProof",
     "Kept",
     "LeaseNotice",
+    "LeaseStanding",
     "LeaseStatus",
     "MachineInfo",
     "MalformedAuthorization",
@@ -134,6 +137,7 @@ __all__ = [
     "SessionExpired",
     "SessionScope",
     "SignedReceipt",
+    "SignedStatement",
     "StoreFull",
     "TooManyRequests",
     "UnknownLease",
