@@ -26,7 +26,14 @@ from pydantic_settings import (
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
 from leasehold.market import InvalidInput, parse_cells
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
+from leasehold_agent.host import (
+    BLOCK_BITS,
+    LEASE_NETWORKS,
+    Hours,
+    MaintenanceWindow,
+    parse_hours,
+    parse_windows,
+)
 
 
 def _listed(value: object) -> object:
@@ -123,6 +130,11 @@ class AgentSettings(BaseSettings):
     extended.
     """
 
+    maintenance: Texts = ()
+    """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
+    lease is started that would reach into it.
+    """
+
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
 
@@ -179,6 +191,12 @@ class AgentSettings(BaseSettings):
         parse_hours((), zone)
         return zone
 
+    @field_validator("maintenance")
+    @classmethod
+    def _windows(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        parse_windows(windows)
+        return windows
+
     @field_validator("hours_cells")
     @classmethod
     def _named(cls, cells: str) -> str:
@@ -187,6 +205,11 @@ class AgentSettings(BaseSettings):
         except InvalidInput as error:
             raise ValueError(str(error)) from None
         return cells
+
+    @property
+    def maintenance_windows(self) -> tuple[MaintenanceWindow, ...]:
+        """The windows that are announced, in order."""
+        return parse_windows(self.maintenance)
 
     @property
     def sale_hours(self) -> Hours:

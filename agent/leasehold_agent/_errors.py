@@ -34,6 +34,7 @@ DeclineReason = Literal[
     "port-taken",
     "unsupported",
     "start-failed",
+    "maintenance",
 ]
 
 

@@ -33,6 +33,11 @@ class Desired:
     noticed: bool = False
     result: bytes | None = None
 
+    @property
+    def duration(self) -> int:
+        """Seconds for which it was opened, while it is OPENED."""
+        return self.end - self.start
+
     def live_at(self, now: int) -> bool:
         """Whether it should be running: not started and still startable, or started and not past its end."""
         if self.state is LeaseState.OPENED:
@@ -74,13 +79,13 @@ class ChainSnapshot:
 
     current: bool
     block: int = 0
-    block_hash: str = ""
     now: int = 0
     machines: Mapping[int, Machine] = field(default_factory=dict)
     leases: Mapping[int, Desired] = field(default_factory=dict)
     asked: Mapping[int, StandingChallenge] = field(default_factory=dict)
     outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
+    block_hash: str = ""
 
 
 class ChainGate(Protocol):

@@ -12,6 +12,7 @@ Each file stands on none but those before it:
     _inventory      what there is to sell, and what a lease's cells come to
     _identity       the host's own keys
     _hours          hours of the week in which cells are sold
+    _maintenance    windows in which no lease is to be here
 """
 
 from leasehold_agent.host._disk_limits import DiskLimits
@@ -35,6 +36,7 @@ from leasehold_agent.host._inventory import (
     share_of,
     take_inventory,
 )
+from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
@@ -57,6 +59,7 @@ __all__ = [
     "Inventory",
     "LeasePolicy",
     "LeaseShare",
+    "MaintenanceWindow",
     "busy_ports",
     "connect",
     "default_address",
@@ -64,6 +67,7 @@ __all__ = [
     "load_identity",
     "parse_hours",
     "parse_rule",
+    "parse_windows",
     "remove_tree",
     "runtimes",
     "share_of",

@@ -47,7 +47,7 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import Hand, count_end, read_notice
+from leasehold_agent.store import Hand, count_end, read_notice, read_warning
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -228,6 +228,7 @@ class Reconciler:
                 notes=notes,
                 container=self.containers.get(lease),
                 told=read_notice(self.host.leases.folder(lease).told),
+                warned=read_warning(self.host.leases.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
                 killed=record.killed,
@@ -253,6 +254,7 @@ class Reconciler:
             start_margin=settings.start_margin,
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
+            windows=settings.maintenance_windows,
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:
@@ -376,7 +378,7 @@ class Reconciler:
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await self._changes.tell(desired)
+                await self._changes.tell(desired, action.window)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""

@@ -20,8 +20,10 @@ from leasehold_agent.store._notice import (
     EarlyEnd,
     notice_of,
     read_notice,
+    read_warning,
     readable_folder,
     write_notice,
+    write_warning,
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._uploads import UploadedWorkloads
@@ -43,7 +45,9 @@ __all__ = [
     "packer",
     "read_ends",
     "read_notice",
+    "read_warning",
     "readable_folder",
     "write_etc",
     "write_notice",
+    "write_warning",
 ]

@@ -176,12 +176,18 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: frozenset(m.contact.datasets) if m.contact else None,
             "datasets that the host has at hand, by CID",
         ),
+        SearchField(
+            "maintenance",
+            FieldKind.FLAG,
+            lambda m: bool(m.contact.maintenance) if m.contact else None,
+            "whether its owner has announced to work on it",
+        ),
     ),
     text=("gpu", "country", "image"),
 )
 
 
-AT_HAND = ("image", "dataset")
+AT_HAND = ("image", "dataset", "maintenance")
 """What changes daily, and is asked of the agents themselves when somebody searches by it."""
 
 
