@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
@@ -20,8 +20,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
-from leasehold.chain.typed import Domain, Receipt
+from leasehold.chain.typed import Contact, Domain, Receipt, Statement
 from leasehold.errors import AgentError, ChainError
+from leasehold.market import canonical
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -34,11 +35,14 @@ from leasehold.market.wire import (
     BodyTooLarge,
     ChainUnreachable,
     ClosingOrderDocument,
+    ContactSignature,
     Container,
     DigestMismatch,
     Health,
+    Heartbeat,
     Kept,
     LeaseNotice,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -47,6 +51,7 @@ from leasehold.market.wire import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SignedStatement,
     UnknownLease,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
@@ -63,6 +68,7 @@ from leasehold_agent.api._streams import HeldResponse, cut, until
 _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
+HEARTBEAT_SECONDS: Final = 10
 VERSION: Final = version("leasehold")
 """Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
@@ -100,7 +106,7 @@ _ORDER_BODY: Final = {
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
 
-Every call but `/v1/health` and `/v1/machine` needs `Authorization: Leasehold <base64url of canonical JSON
+Every call but `/v1/health`, `/v1/machine` and heartbeats needs `Authorization: Leasehold <base64url of canonical JSON
 {"proof": hex, "request": {…}}>`. The request is EIP-712 typed data `Request` in the pool's domain;
 `paramsHash` is the SHA-256 of canonical JSON `{"body": SHA-256 of the body in hex, "method", "path",
 "query"}`. A request is valid for 300 s at most and serves once.
@@ -212,22 +218,70 @@ def _public_routes(app: FastAPI, api: Api) -> None:
         """That the agent answers, and its clock."""
         return Health(version=VERSION, time=api.context.now())
 
-    @lru_cache(maxsize=1)
-    def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:
-        """The bytes of the answer, made anew when something in it changes."""
-        info = MachineInfo(
-            chain=api.domain.chain_id,
-            controller=api.domain.verifying_contract,
-            operator=api.context.operator.address,
-            machines=list(machines),
-            contact=orjson.loads(contact),
-        )
-        return info.model_dump_json().encode()
+    introduced: dict[tuple[tuple[int, ...], bytes], bytes] = {}
+    signing = asyncio.Lock()
 
     @app.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
     async def machine() -> Response:
-        """Which machines this agent runs, and how to reach it."""
-        return Ready(introduction(tuple(api.context.machines()), api.context.contact()))
+        """Which machines this agent runs, how to reach it, and what it has at hand: signed by its operator."""
+        asked = tuple(api.context.machines()), api.context.contact()
+        async with signing:  # of many who ask at once, the first has it signed
+            if asked not in introduced:
+                ready = await _introduction(api, *asked)
+                introduced.clear()
+                introduced[asked] = ready
+        return Ready(introduced[asked])
+
+    beats: dict[int, tuple[int, bytes]] = {}
+
+    @app.get("/v1/machines/{machine}/heartbeat", operation_id="heartbeat", response_model=SignedStatement)
+    async def heartbeat(machine: Annotated[int, Path(ge=0, lt=2**32)]) -> Response:
+        """That the machine's agent lives: a `Heartbeat`, signed by its operator every ten seconds at most."""
+        if machine not in api.context.machines():
+            raise UnknownLease("This agent does not run that machine; look at /v1/machine.")
+        async with signing:
+            at, ready = beats.get(machine, (0, b""))
+            if not 0 <= api.context.now() - at < HEARTBEAT_SECONDS:
+                at, seen = api.context.now(), api.context.seen()
+                said = Heartbeat(machine=machine, time=at, **asdict(seen))
+                ready = (await _stated(api, said)).model_dump_json().encode()
+                beats[machine] = at, ready
+        return Ready(ready)
+
+
+async def _stated(api: Api, said: LeaseStanding | Heartbeat) -> SignedStatement:
+    """What is said, with the operator's signature."""
+    statement = said.model_dump(mode="json")
+    message = Statement(
+        api.domain.chain_id,
+        api.domain.verifying_contract,
+        said.machine,
+        hashlib.sha256(canonical(statement)).digest(),
+        said.time,
+    )
+    signature = await api.context.operator.sign_typed_data(message.typed_data(api.domain))
+    return SignedStatement(statement=statement, signature="0x" + signature.hex())
+
+
+async def _introduction(api: Api, machines: tuple[int, ...], contact: bytes) -> bytes:
+    """The bytes of the answer, made and signed anew when something in it changes."""
+    document, digest = orjson.loads(contact), hashlib.sha256(contact).digest()
+    signatures = []
+    for machine in machines:
+        said = Contact(machine=machine, digest_=digest, issued_at=document.get("issued_at", 0))
+        signature = await api.context.operator.sign_typed_data(said.typed_data(api.domain))
+        signatures.append(
+            ContactSignature(machine=machine, issuedAt=said.issued_at, signature="0x" + signature.hex())
+        )
+    info = MachineInfo(
+        chain=api.domain.chain_id,
+        controller=api.domain.verifying_contract,
+        operator=api.context.operator.address,
+        machines=list(machines),
+        contact=document,
+        signatures=signatures,
+    )
+    return info.model_dump_json().encode()
 
 
 def _upload_route(app: FastAPI, api: Api) -> None:
@@ -260,6 +314,22 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         """How far the lease is, and why it is not running if it is not."""
         _no_body(request)
         return _status((await api.grant(request, lease, "lease.status"))[1])
+
+    @app.get("/v1/leases/{lease}/statement", operation_id="lease_statement")
+    async def statement(request: Request, lease: LeaseText) -> SignedStatement:
+        """How the lease's container stands, asked of the engine now and signed by the operator: a `LeaseStanding`."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.status")
+        standing, seen = await api.context.runtime.standing(handle.lease), api.context.seen()
+        said = LeaseStanding(
+            machine=handle.machine,
+            lease=str(handle.lease),
+            time=api.context.now(),
+            block=seen.block,
+            block_hash=seen.block_hash,
+            **asdict(standing),
+        )
+        return await _stated(api, said)
 
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
     async def results(request: Request, lease: LeaseText) -> AgentResults:

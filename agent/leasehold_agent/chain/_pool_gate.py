@@ -111,6 +111,7 @@ class PoolGate:
         self._last = ChainSnapshot(
             current=abs(head.number - indexed.number) <= _BEHIND,
             block=head.number,
+            block_hash=head.hash,
             now=self._now(),
             machines=machines,
             leases=leases,

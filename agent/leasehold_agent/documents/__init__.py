@@ -2,14 +2,16 @@
 
 Each file stands on none but those before it:
 
-    _footing   settings that a host lacks
-    _versions  parts that are too old to hold a container
-    _measured  what was measured last
-    _machine   hardware, contact and endpoint
-    _status    what the agent that runs sees
+    _footing       settings that a host lacks
+    _versions      parts that are too old to hold a container
+    _measured      what was measured last
+    _machine       hardware, contact and endpoint
+    _introduction  the contact as it stands
+    _status        what the agent that runs sees
 """
 
 from leasehold_agent.documents._footing import lacks
+from leasehold_agent.documents._introduction import Introduction
 from leasehold_agent.documents._machine import (
     canonical,
     contact_document,
@@ -21,6 +23,7 @@ from leasehold_agent.documents._status import read_status, write_status
 from leasehold_agent.documents._versions import concerns
 
 __all__ = [
+    "Introduction",
     "Measurements",
     "Pace",
     "canonical",

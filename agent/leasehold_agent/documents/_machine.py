@@ -76,6 +76,11 @@ async def contact_document(
         "ipfs": list(peer.addresses) if peer else [],
         "images": [{"id": image, "name": name} for image, name in images[:_MOST_NAMED]],
         "datasets": list(datasets[:_MOST_NAMED]),
+        "maintenance": [
+            [window.begins_at, window.ends_at]
+            for window in settings.maintenance_windows
+            if now() < window.ends_at
+        ],
         "location": {"country": settings.country} if settings.country else {},
         **last_measured(settings.state_dir),
         "operator": identity.operator.address,

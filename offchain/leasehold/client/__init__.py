@@ -373,6 +373,7 @@ if TYPE_CHECKING:
         SshDoor,
         ssh_door,
     )
+    from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -694,6 +695,8 @@ __all__ = [
     "StakeSeatPlan",
     "StakeStillLocked",
     "Started",
+    "StatementSeen",
+    "StatementsView",
     "Step",
     "TenantLease",
     "TopUpPlan",
@@ -718,6 +721,7 @@ __all__ = [
     "agents_word",
     "alone",
     "arbiter_of",
+    "ask_statement",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -738,6 +742,7 @@ __all__ = [
     "hand_over",
     "leases_of",
     "live_lease",
+    "look_at",
     "make_group",
     "outages_of",
     "outflow",
@@ -873,6 +878,7 @@ _PARTS = {
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "ssh_door"),
+    "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
         "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",

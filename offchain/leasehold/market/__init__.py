@@ -60,11 +60,13 @@ if TYPE_CHECKING:
         RejectedUnstarted,
         RulesChange,
         StartFailed,
+        StatementInvalid,
         TooFewMatch,
         TrialTooLong,
         UnitsTaken,
     )
     from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._fresh_contacts import FreshContacts
     from leasehold.market._json import (
         delegate_json,
         fault_json,
@@ -77,12 +79,13 @@ if TYPE_CHECKING:
         terms_json,
         vote_json,
     )
-    from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+    from leasehold.market._listing import AT_HAND, MACHINES, Listing, parse_search, sort
     from leasehold.market._machine_errors import (
         DurationNotServed,
         LeavingTooSoon,
         MachineClosed,
         MachineGone,
+        MaintenanceNear,
         NobodyMeasured,
         NoSpotPrice,
         PriceAboveMaximum,
@@ -174,6 +177,16 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._statements import (
+        Contradiction,
+        Signed,
+        Span,
+        checked,
+        contradictions,
+        owned_up,
+        read_statements,
+        write_statements,
+    )
     from leasehold.market._units import (
         Json,
         format_amount,
@@ -190,6 +203,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AMOUNTS",
+    "AT_HAND",
     "MACHINES",
     "QUORUM_VALIDATORS",
     "TIMELOCK",
@@ -204,6 +218,7 @@ __all__ = [
     "Change",
     "ConsentUnfit",
     "Contact",
+    "Contradiction",
     "Courier",
     "DeclinedUnstarted",
     "Delivery",
@@ -214,6 +229,7 @@ __all__ = [
     "DurationNotServed",
     "ExecStream",
     "ExtensionNotCovered",
+    "FreshContacts",
     "Funds",
     "Hardware",
     "HeldWorkload",
@@ -235,6 +251,7 @@ __all__ = [
     "MachineGone",
     "MachineUnavailable",
     "Machines",
+    "MaintenanceNear",
     "MarketError",
     "Money",
     "Neighbour",
@@ -270,12 +287,15 @@ __all__ = [
     "ShareNotServed",
     "ShareNotSold",
     "ShareTaken",
+    "Signed",
     "SignedOffer",
     "SomebodyElses",
+    "Span",
     "Ssh",
     "StakeNotCovered",
     "Standby",
     "StartFailed",
+    "StatementInvalid",
     "TooFewMatch",
     "TrialTooLong",
     "UnitsTaken",
@@ -296,9 +316,11 @@ __all__ = [
     "check_params",
     "check_resizing",
     "check_terms",
+    "checked",
     "choose",
     "choose_gang",
     "claimable",
+    "contradictions",
     "declined",
     "delegate_json",
     "digests_of",
@@ -333,6 +355,7 @@ __all__ = [
     "obstacle",
     "offer_json",
     "overdue",
+    "owned_up",
     "param_json",
     "params_json",
     "params_rows",
@@ -351,6 +374,7 @@ __all__ = [
     "quorum_of",
     "quorum_said",
     "quote",
+    "read_statements",
     "rentable_cells",
     "resizing",
     "round_json",
@@ -368,6 +392,7 @@ __all__ = [
     "valid_share",
     "vote_json",
     "without",
+    "write_statements",
 ]
 
 _PARTS = {
@@ -389,19 +414,20 @@ _PARTS = {
         "InvalidDuration", "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid",
         "MachineFileUnreadable", "MachineUnavailable", "MarketError", "NeighbourUnknown", "NoMachineMatches",
         "NoneMatches", "NoneTakesIt", "NoSuchSpan", "NotEnoughFunds", "NotStartedInTime", "OperatorTaken",
-        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch",
-        "TrialTooLong", "UnitsTaken",
+        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed",
+        "StatementInvalid", "TooFewMatch", "TrialTooLong", "UnitsTaken",
     ),
     "_explain": ("ascii_reason", "declined"),
+    "_fresh_contacts": ("FreshContacts",),
     "_json": (
         "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
         "offer_json", "round_json", "terms_json", "vote_json",
     ),
-    "_listing": ("MACHINES", "Listing", "parse_search", "sort"),
+    "_listing": ("AT_HAND", "MACHINES", "Listing", "parse_search", "sort"),
     "_machine_errors": (
-        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "NobodyMeasured",
-        "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed", "ShareNotSold",
-        "ShareTaken", "SomebodyElses",
+        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "MaintenanceNear",
+        "NobodyMeasured", "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken",
+        "ShareNotServed", "ShareNotSold", "ShareTaken", "SomebodyElses",
     ),
     "_machines": ("Machines", "digests_of", "joined"),
     "_money": ("Money",),
@@ -431,6 +457,10 @@ _PARTS = {
     "_rules": (
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "param_json", "params_json", "params_rows",
+    ),
+    "_statements": (
+        "Contradiction", "Signed", "Span", "checked", "contradictions", "owned_up", "read_statements",
+        "write_statements",
     ),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",

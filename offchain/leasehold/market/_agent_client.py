@@ -41,6 +41,8 @@ from leasehold.chain.typed import (
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._documents import Contact
+from leasehold.market._errors import StatementInvalid
+from leasehold.market._statements import Signed, checked
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -57,9 +59,11 @@ from leasehold.market.wire import (
     ClosingOrderDocument,
     EngineUnavailable,
     Health,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     SignedReceipt,
+    SignedStatement,
     TooManyRequests,
     encode_authorization,
     params_hash,
@@ -176,6 +180,27 @@ class AgentClient:
 
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
+
+    async def statement(self, lease: int) -> SignedStatement:
+        """How the lease's container stands, signed by the machine's operator. Raises StatementInvalid for what it has
+        not signed, or of something else.
+        """
+        signed = await self._of_lease(SignedStatement, lease, "/statement", "lease.status")
+        self._own(checked(signed, self._domain), lease)
+        return signed
+
+    async def heartbeat(self) -> SignedStatement:
+        """That the machine's agent lives, signed by its operator; anybody may ask. Raises as `statement`."""
+        path = f"/v1/machines/{self._machine}/heartbeat"
+        signed = await self._document(SignedStatement, "GET", path)
+        self._own(checked(signed, self._domain), None)
+        return signed
+
+    def _own(self, signed: Signed, lease: int | None) -> None:
+        said, own = signed.said, signed.signer.lower() == self._operator.lower()
+        about = int(said.lease) if isinstance(said, LeaseStanding) else None
+        if not own or said.machine != self._machine or about != lease:
+            raise StatementInvalid("the agent's answer is another's, or of something else")
 
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""

@@ -23,8 +23,12 @@ from leasehold_agent.api import Api, Authorizer, create_app
 
 from .conftest import DOMAIN, LEASE, OTHER, World, key
 
-PUBLIC = frozenset({"health", "machine"})
-RIGHTS = {"put_workload": UPLOAD, "put_closing_order": "lease.closing-order"}
+PUBLIC = frozenset({"health", "machine", "heartbeat"})
+RIGHTS = {
+    "put_workload": UPLOAD,
+    "put_closing_order": "lease.closing-order",
+    "lease_statement": "lease.status",
+}
 """What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {
     "connection": "Upgrade",

@@ -23,6 +23,7 @@ from ._authorization import (
 from ._documents import (
     AgentResults,
     ClosingOrderDocument,
+    ContactSignature,
     Container,
     Health,
     Kept,
@@ -79,6 +80,7 @@ from ._frames import (
     parse_control,
     parse_start,
 )
+from ._statements import Heartbeat, LeaseStanding, SignedStatement
 
 __all__ = [
     "CHUNK",
@@ -107,15 +109,18 @@ __all__ = [
     "BodyTooLarge",
     "ChainUnreachable",
     "ClosingOrderDocument",
+    "ContactSignature",
     "Container",
     "DigestMismatch",
     "EngineUnavailable",
     "ExecControl",
     "ExecStart",
     "Health",
+    "Heartbeat",
     "InvalidRequestProof",
     "Kept",
     "LeaseNotice",
+    "LeaseStanding",
     "LeaseStatus",
     "MachineInfo",
     "MalformedAuthorization",
@@ -138,6 +143,7 @@ __all__ = [
     "SessionExpired",
     "SessionScope",
     "SignedReceipt",
+    "SignedStatement",
     "StoreFull",
     "TooManyRequests",
     "UnknownLease",

@@ -36,14 +36,27 @@ class Health(WireDocument):
     time: Whole
 
 
+class ContactSignature(WireDocument):
+    """The operator's EIP-712 `Contact{machine, digest, issuedAt}`, r, s, v. The digest is the SHA-256 of the contact's
+    canonical JSON.
+    """
+
+    machine: Whole
+    issuedAt: Whole  # noqa: N815  # EIP-712's own name
+    signature: str
+
+
 class MachineInfo(WireDocument):
-    """Which machines this agent runs, and its contact document as the chain's digest names it."""
+    """Which machines this agent runs, and its contact document as it stands now, signed for each of them: it counts
+    beside the one that the chain names, from `issued_at` on.
+    """
 
     chain: Whole
     controller: str
     operator: str
     machines: list[int]
     contact: dict[str, JsonValue]
+    signatures: list[ContactSignature] = []
 
 
 class ReceiptMessage(WireDocument):
