@@ -123,6 +123,14 @@ class AgentSettings(BaseSettings):
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
     """
+    registry_logins: Texts = ()
+    """Those of them whose images come by the engine owner's own `docker login`, for every tenant. It is used for no
+    other: a tenant chose the name, and what lies there for its owner alone would be anybody's who knows it."""
+    images_allow: Texts = ()
+    """Patterns (`*`, `?`) of the images that run here, such as `docker.io/library/*`, `ipfs:*`, `sha256:*` (those that
+    the host has); empty: all that are not denied."""
+    images_deny: Texts = ()
+    """Patterns of those that do not, whatever is allowed: `ghcr.io/acme/miner`, `*@sha256:…`."""
 
     hours: Texts = ()
     """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""

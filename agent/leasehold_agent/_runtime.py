@@ -50,7 +50,8 @@ class LeaseHandle:
     where the host has the room, and where it has little, `read_seconds` how long its files can still be read.
     `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
-    are OpenSSH public keys; `outputs` is their path inside the container, if any.
+    are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
+    shell. `name`: what its workload is called.
     """
 
     lease: int
@@ -71,6 +72,8 @@ class LeaseHandle:
     kept_log: bool = False
     kept_until: int | None = None
     paid_until: int | None = None
+    helper: bool = False
+    name: str | None = None
     ended_with: int | None = None
     closes_when_done: bool = False
     read_seconds: int | None = None

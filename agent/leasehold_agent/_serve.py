@@ -44,7 +44,7 @@ from leasehold_agent.documents import (
     endpoint_document,
     write_status,
 )
-from leasehold_agent.engine import Engine, EngineFacts, Images
+from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
@@ -69,7 +69,7 @@ from leasehold_agent.reconciling import (
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import HELPER_MOUNT, DatasetCache, UploadedWorkloads, lend_helper, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -163,6 +163,9 @@ async def make_host(
         registries=settings.registries,
         limit=settings.image_limit,
         disk=facts.root,
+        netns=settings.engine_netns,
+        logins=settings.registry_logins,
+        rules=ImageRules(settings.images_allow, settings.images_deny),
     )
     host = Host(
         facts=HostFacts(
@@ -186,8 +189,10 @@ async def make_host(
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
+        helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
-    host.readers = Readers(host.containers, host.leases, host.facts)
+    lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
+    host.readers = Readers(host.containers, host.leases, host.facts, lent)
     return host
 
 

@@ -475,6 +475,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         result_cid=handle.result_cid,
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
+        name=handle.name,
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),

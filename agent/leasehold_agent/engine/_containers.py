@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ class ContainerFacts:
     out_of_memory: bool = False
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
+    mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
     devices: tuple[str, ...] = ()  # of cards, as they were asked for when it was made
 
     @property
@@ -64,7 +65,8 @@ class ContainerSpec:
 
     `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `gpu_uuids` are cards or
     slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does. `devices` are the files of its
-    cards, where no runtime finds these by their UUIDs.
+    cards, where no runtime finds these by their UUIDs. `entrypoint`, `workdir` and `user` are the image's where they
+    are None; an empty `entrypoint` is none. `ulimits` are neither lowered nor raised in the container.
     """
 
     name: str
@@ -87,6 +89,10 @@ class ContainerSpec:
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
+    entrypoint: Sequence[str] | None = None
+    workdir: str | None = None
+    user: str | None = None
+    ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
     base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
@@ -119,6 +125,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         out_of_memory=bool(state.get("OOMKilled")),
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
+        mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
         devices=tuple(_devices(raw["HostConfig"].get("DeviceRequests") or ())),
     )
 
@@ -160,7 +167,9 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         pids_limit=spec.pids,
         shm_size=spec.shm_bytes,
         # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
-        ulimits=[Ulimit(name="core", soft=1, hard=1)],
+        ulimits=[
+            Ulimit(name=name, soft=most, hard=most) for name, most in {**spec.ulimits, "core": 1}.items()
+        ],
         storage_opt=size,
         runtime=spec.runtime,
         device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
@@ -175,6 +184,10 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
     options = {
         "image": spec.image,
         "command": list(spec.command) or None,
+        # To the engine an empty list says nothing; one empty text says that there is none.
+        "entrypoint": None if spec.entrypoint is None else list(spec.entrypoint) or [""],
+        "working_dir": spec.workdir,
+        "user": spec.user,
         "name": spec.name,
         "hostname": spec.hostname,
         "environment": dict(spec.environment),

@@ -20,7 +20,15 @@ from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import Actual, ended_with, kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import KeptOrder, Notes, UploadedWorkloads, keep_order, notice_of, read_ends
+from leasehold_agent.store import (
+    HELPER_MOUNT,
+    KeptOrder,
+    Notes,
+    UploadedWorkloads,
+    keep_order,
+    notice_of,
+    read_ends,
+)
 
 _CONNECT_SECONDS = 10
 _NOT_RUNNING = "The lease's container is not running; its status says why."
@@ -75,6 +83,8 @@ class DockerRuntime:
             kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
+            name=workload.name if workload and mine else None,
+            helper=container is not None and HELPER_MOUNT in container.mounts,
             ended_with=code,
             closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,

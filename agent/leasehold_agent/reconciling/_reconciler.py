@@ -289,7 +289,7 @@ class Reconciler:
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:
-        """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
+        """Images and datasets that nobody needs go first; returns what leases are to make room for."""
         if self._forgetting is None:
             if room:
                 self._forgetting = asyncio.create_task(self._forget_image())
@@ -303,7 +303,9 @@ class Reconciler:
 
     async def _forget_image(self) -> bool:
         try:
-            return await self.host.supplies.images.forget_unused(self._images())
+            return await self.host.supplies.forget_unused(
+                self._images(), self.host.datasets_in_use(), self.host.facts.engine.root
+            )
         except (LeaseholdError, OSError) as error:
             _log.warning("images", problem=str(error))
             return False
@@ -390,6 +392,7 @@ class Reconciler:
         match action:
             case Stop():
                 await self._ending.stop(action, host.snapshot)
+                self._used(lease)
             case Clear():
                 await self._ending.clear(lease)
             case Delete():
@@ -415,6 +418,12 @@ class Reconciler:
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
                 await self._changes.tell(desired, action.window)
+
+    def _used(self, lease: int) -> None:
+        """What it ran on is what others of its tenant may want next: it is the last to make room."""
+        workload = self.host.leases.workload(lease)
+        datasets = self.host.leases.folder(lease).load().datasets
+        self.host.supplies.used(workload.image if workload is not None else None, datasets)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""

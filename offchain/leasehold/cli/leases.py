@@ -24,7 +24,8 @@ async def leases(
         ended = await exit_codes(client, rented)
         call.out.listing(
             [
-                lease_json(known.lease, known.bill, money) | {"exit_code": ended.get(known.lease.id)}
+                lease_json(known.lease, known.bill, money)
+                | {"name": known.name, "exit_code": ended.get(known.lease.id)}
                 for known in rented
             ],
             ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
@@ -43,7 +44,8 @@ def _row(known: LeaseBill, money: Money, exit_code: int | None) -> tuple[str, ..
         format_amount(units, money.decimals, places=6) for units in (bill.used, bill.unused, lease.hourly)
     )
     left = format_duration(bill.left)
-    return format_lease(lease.id), str(lease.machine), state, format_share(lease.cells), left, *amounts
+    called = f"{format_lease(lease.id)} {known.name or ''}".rstrip()
+    return called, str(lease.machine), state, format_share(lease.cells), left, *amounts
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
@@ -59,6 +61,8 @@ def _rows(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
     state, end = lease.state.word + (", under notice" if lease.noticed else ""), format_time(lease.end)
     if lease.state.live and not bill.left:  # active until somebody closes it, and costs nothing more
         state = f"past its end: `leasehold close {shown}` settles it"
+    if view.name:
+        yield "name", view.name
     yield "machine", str(lease.machine)
     yield "share", format_share(lease.cells)
     yield "state", state

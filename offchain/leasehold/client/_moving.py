@@ -142,6 +142,7 @@ class MovePlan(Plan["Moved"]):
         self._delivery = await self.client.renter().deliver(
             self.listing, sealed, without_agent=self.request.without_agent
         )
+        self.client.home.lease_names.keep(self._delivery.digest, workload.name)
         yield Delivered(self._delivery)
 
     async def steps(self) -> AsyncIterator[Step]:

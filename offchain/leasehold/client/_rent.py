@@ -192,6 +192,8 @@ class RentPlan(Plan["Rented"]):
             needed = () if self.request.without_agent else self.listings
             handed = await hand_over(self.client, machines, sealed, needed=needed)
         self._delivery = handed.delivery
+        if self.request.workload is not None:
+            self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
         yield handed
 
     async def steps(self) -> AsyncIterator[Step]:

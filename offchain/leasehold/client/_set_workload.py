@@ -54,6 +54,7 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
         assert self.machine.contact is not None
         sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
+        self.client.home.lease_names.keep(delivery.digest, self.workload.name)
         yield Delivered(delivery)
         receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
         ordered = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
+    from leasehold.home._lease_names import LeaseNames
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._sealed_workloads import SealedWorkloads
@@ -30,6 +31,7 @@ __all__ = [
     "FetchedResults",
     "Groups",
     "Home",
+    "LeaseNames",
     "OfferBook",
     "PendingSessions",
     "SealedWorkloads",
@@ -46,6 +48,7 @@ _PARTS = {
     "_fetched_results": ("FetchedResults",),
     "_groups": ("Groups",),
     "_home": ("Home",),
+    "_lease_names": ("LeaseNames",),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_sealed_workloads": ("SealedWorkloads",),

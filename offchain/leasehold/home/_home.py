@@ -92,6 +92,11 @@ class Home:
         """What operators have signed of that pool's leases."""
         return home.Statements(self.path, deployment)
 
+    @cached_property
+    def lease_names(self) -> home.LeaseNames:
+        """What these were called."""
+        return home.LeaseNames(self.path)
+
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)

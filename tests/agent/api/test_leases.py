@@ -61,6 +61,7 @@ async def test_status(world: World) -> None:
         paid_until=7,
         read_seconds=5,
         renews=(12 << 16) + 3,
+        name="digits 3",
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -79,6 +80,7 @@ async def test_status(world: World) -> None:
         "notice": {"ends_at": 5, "reason": "spot"},
         "kept": {"until": 9, "paid_until": 7, "read_seconds": 5},
         "renews": "12.3",
+        "name": "digits 3",
         "exit_code": None,
         "closes_when_done": False,
     }

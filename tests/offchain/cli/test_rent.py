@@ -209,6 +209,14 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--for", "90"), 2, "is not a duration"),
         (("--env", "A"), 2, "--env NAME=VALUE"),
         (("--port", "http"), 2, "is no port"),
+        (("--ulimit", "nofile"), 2, "--ulimit nofile=65536"),
+        (("--ulimit", "nproc=9"), 6, "counts for all leases of a host"),
+        (("--secret", "token"), 2, "--secret NAME=FILE"),
+        (("--secret", "token=/none"), 2, "name the file of secret token"),
+        (("--entrypoint", "sh -c 'x"), 2, "has a quote without its other end"),
+        (("--workdir", "out"), 6, "workdir is not an absolute path"),
+        (("--restart", "sometimes"), 6, "restart"),
+        (("--ready", "http:0/x"), 6, "readiness"),
         (("--dataset", "bafy"), 2, "--dataset CID:/data/name"),
         (("--memory", "lots"), 6, "memory"),
         (("--ssh-key", "/none"), 2, "--ssh-key"),
@@ -253,6 +261,31 @@ def test_a_workload_comes_from_a_file_and_flags_win_over_it(
     assert "immage" in refused.err
     nothing = market("rent", "--for", "1h", "--yes", wallet="renter", ok=False)
     assert nothing.code == 2
+
+
+def test_how_the_image_is_started_and_what_the_lease_is_called(
+    market: Cli, host: Host, pool: Pool, kubo: Kubo, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("hunter2")
+    market(
+        *RENT, "--no-wait", "--name", "digits 3", "--entrypoint", "/init -x 'a b'", "--workdir", "/srv",
+        "--user", "1000:100", "--hostname", "trainer", "--ulimit", "nofile=65536", "--ulimit", "memlock=unlimited",
+        "--shm", "1GiB", "--secret", f"token={tmp_path / 'token'}", "--restart", "on-failure",
+        "--ready", "http:8080/health", "--grace", "2m", wallet="renter",
+    )  # fmt: skip
+    workload = sealed_for(host, pool, kubo)
+    assert (workload.entrypoint, workload.workdir) == (("/init", "-x", "a b"), "/srv")
+    assert (workload.user, workload.hostname, workload.name) == ("1000:100", "trainer", "digits 3")
+    assert workload.ulimits is not None
+    assert (workload.ulimits.nofile, workload.ulimits.memlock) == (65_536, "unlimited")
+    assert (workload.shm, workload.grace, workload.restart) == (1 << 30, 120, "on-failure")
+    assert workload.secrets == {"token": "hunter2"}
+    assert workload.readiness is not None
+    assert workload.readiness.http is not None
+    assert (workload.readiness.http.port, workload.readiness.http.path) == (8080, "/health")
+    assert "1 digits 3" in market("leases", wallet="renter").out
+    assert market("leases", "--json", wallet="renter").json[0]["name"] == "digits 3"
+    assert "digits 3" in market("show", "1", wallet="renter").out
 
 
 def test_leases_past_their_end_make_room(market: Cli, host: Host, pool: Pool) -> None:

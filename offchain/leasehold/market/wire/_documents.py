@@ -108,9 +108,10 @@ class Kept(WireDocument):
 
 
 class LeaseStatus(WireDocument):
-    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds. `renews`: the
-    lease, as it is shown, with whose data it goes on. `exit_code` is that of a command that has ended by itself, and
-    is not started again; `closes_when_done`: the agent has an order to close the lease then.
+    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
+    its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
+    command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
+    lease then.
     """
 
     lease: str
@@ -127,6 +128,7 @@ class LeaseStatus(WireDocument):
     result_cid: str | None
     notice: LeaseNotice | None = None
     kept: Kept | None = None
+    name: str | None = None
     renews: str | None = None
     exit_code: int | None = None
     closes_when_done: bool = False
