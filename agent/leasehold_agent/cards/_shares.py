@@ -42,7 +42,7 @@ def share_of(
     cells = placement & WHOLE
     part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
     known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
-    cards = [known[found.card] for found in given.parts]
+    cards = [known[part.card] for part in given.parts]
     return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
