@@ -17,6 +17,7 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     ssh          SSH and SFTP
     api          the HTTPS API
     documents    what the host says of itself
+    checks       whether it can serve: each part tried, and measured
     _serve       everything in one process
     cli          the command line, one verb a file
     __main__     where `leasehold-agent` begins

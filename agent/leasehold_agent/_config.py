@@ -12,6 +12,7 @@ import tomllib
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import pydantic_settings
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
@@ -137,6 +138,10 @@ class AgentSettings(BaseSettings):
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
+    speed_peer: str = ""
+    """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
+    its ports can be reached; nothing is measured without one."""
+
     answer_cost: Annotated[int, Field(ge=1)] = 10**17
     """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
@@ -160,6 +165,14 @@ class AgentSettings(BaseSettings):
         for server in servers:
             ip_address(server)
         return servers
+
+    @field_validator("speed_peer")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0):
+            raise ValueError("it is no address such as http://203.0.113.5:8703")
+        return url
 
     @field_validator("lease_networks")
     @classmethod

@@ -131,9 +131,9 @@ async def make_host(
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
     inventory = await asyncio.to_thread(take_inventory)
-    for problem in inventory.problems:
+    for problem in (*inventory.problems, *inventory.refused):
         _log.warning("cards", problem=problem)
-    for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
+    for concern in await asyncio.to_thread(concerns, facts, gpus=inventory.needs_toolkit):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     cache = DatasetCache(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.agent.nvml.standin import DRIVER_MISMATCH, GPU_IS_LOST, NO_DRIVER, RTX_4090, MigDevice, StandIn
 
-from leasehold_agent.host import Card, Inventory, hash_of, take_inventory
+from leasehold_agent.host import Card, Inventory, _nvidia, hash_of, take_inventory
 from leasehold_agent.host._nvidia import look_at_nvidia
-from leasehold_agent.host._pci import PciDevice, graphics
+from leasehold_agent.host._pci import PciDevice, graphics, same_address
 
 Bus = Callable[..., Path]
 
@@ -179,6 +179,24 @@ def test_a_card_that_hangs_keeps_nobody(nvml: StandIn) -> None:
     assert [(card.index, card.why) for card in found.silent] == [(1, "no answer in 0.2 s")]
 
 
+def test_a_driver_that_hangs_keeps_nobody(nvml: StandIn, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml.add()
+    nvml.set({"init.hang": 1})
+    monkeypatch.setattr(_nvidia, "_DRIVER_SECONDS", 0.1)
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA}))
+    assert (host.gpus, [card.pci for card in host.silent]) == ((), ["0000:10:00.0"])
+    assert "does not answer: look at `dmesg`" in told(host)
+
+
+def test_a_driver_that_fails_is_said(nvml: StandIn, bus: Bus) -> None:
+    """It is there, and cannot even count."""
+    nvml.add()
+    nvml.set({"cards.error": 999})
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA}))
+    assert (host.gpus, [card.pci for card in host.silent]) == ((), ["0000:10:00.0"])
+    assert "Unknown Error" in told(host)
+
+
 def test_a_card_that_only_the_bus_shows(nvml: StandIn, bus: Bus) -> None:
     """One that another driver holds, as for a virtual machine."""
     nvml.add(pci="00000000:10:00.0")
@@ -229,11 +247,19 @@ def test_other_vendors_are_refused_by_name(nvml: StandIn, bus: Bus) -> None:
             "0000:08:00.0": (0x8086, 0x020000),  # a network card
         }
     )
-    said = take_inventory(on_bus).problems
+    said = take_inventory(on_bus).refused
     assert len(said) == 3
     assert "Intel (0000:03:00.0, 0000:04:00.0)" in said[1]
     assert "Habana" in said[0]
     assert "vendor beef" in said[2]
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [("00000000:3B:00.0", "0000:3b:00.0"), ("00010000:E1:00.0", "10000:e1:00.0"), ("0000:3b:00.0",) * 2],
+)
+def test_addresses_are_compared_as_the_kernel_writes_them(written: str, address: str) -> None:
+    assert same_address(written) == address
 
 
 def test_a_bus_that_cannot_be_read_has_nothing(tmp_path: Path) -> None:
@@ -293,6 +319,38 @@ def test_one_of_amds_cards_does_not_answer(nvml: StandIn, rocm: Callable[..., No
     host = take_inventory(bus({"0000:15:00.0": AMD, "0000:25:00.0": AMD}))
     assert [card.uuid for card in host.gpus] == ["amd-2"]
     assert [card.index for card in host.silent] == [0]
+
+
+def test_an_amd_card_that_no_container_could_be_given(
+    nvml: StandIn, rocm: Callable[..., None], bus: Bus
+) -> None:
+    on_bus = bus({"0000:15:00.0": AMD})
+    (on_bus / "0000:15:00.0/drm/renderD128").rmdir()
+    rocm([{**MI300X, "uuid": "amd-1", "bdf": "0000:15:00.0"}])
+    host = take_inventory(on_bus)
+    assert (host.gpus, host.silent[0].pci) == ((), "0000:15:00.0")
+
+
+def test_one_vendors_cards_are_sold(nvml: StandIn, rocm: Callable[..., None], bus: Bus) -> None:
+    """A processor's own graphics are a card to AMD's library, and nobody rents these."""
+    card = nvml.add()
+    rocm([{**MI300X, "name": "AMD Radeon Graphics", "uuid": "apu", "bdf": "0000:15:00.0"}])
+    host = take_inventory(bus({"0000:10:00.0": NVIDIA, "0000:15:00.0": AMD}))
+    assert [gpu.uuid for gpu in host.gpus] == [card.uuid]
+    assert (host.driver, host.problems) == ("615.71.05", ())
+    assert "AMD Radeon Graphics at 0000:15:00.0 is not sold beside" in host.refused[0]
+
+
+def test_a_lease_is_given_the_files_of_its_cards_and_no_others(
+    nvml: StandIn, rocm: Callable[..., None], bus: Bus
+) -> None:
+    on_bus = bus({"0000:15:00.0": AMD, "0000:25:00.0": AMD})
+    (on_bus / "0000:25:00.0/drm/renderD128").rename(on_bus / "0000:25:00.0/drm/renderD129")
+    rocm([{**MI300X, "uuid": f"amd-{n}", "bdf": f"0000:{n}5:00.0"} for n in range(1, 3)])
+    host = take_inventory(on_bus)
+    assert host.devices_of(["amd-2"]) == ("/dev/kfd", "/dev/dri/renderD129")
+    assert host.devices_of(["amd-2", "amd-1"]) == ("/dev/kfd", "/dev/dri/renderD128", "/dev/dri/renderD129")
+    assert host.devices_of([]) == ()
 
 
 def test_older_rocm_gives_watts_and_not_applicable(

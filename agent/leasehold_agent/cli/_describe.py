@@ -17,9 +17,11 @@ from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._serve import disk_for_sale
 from leasehold_agent.cards import Asked, HardwareFiles, Mig, choose_part, fences_of
 from leasehold_agent.chain import consent, owner_of, remember_owner
+from leasehold_agent.checks import look
+from leasehold_agent.cli._check import show
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
-from leasehold_agent.documents import canonical, concerns, contact_document, hardware_document, lacks
+from leasehold_agent.documents import canonical, contact_document, hardware_document, keep_measured
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import load_identity, take_inventory
 from leasehold_agent.store import DatasetCache
@@ -63,8 +65,11 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
         signed = await consent(settings, identity, int(time.time()))
         async with Ipfs(settings.ipfs) as ipfs:
             facts = await engine.facts()
-            for sentence in (*inventory.problems, *lacks(facts)):
-                terminal(stderr=True).print(sentence, style="yellow", markup=False)
+            looked = await look(settings, inventory, facts)
+            keep_measured(settings.state_dir, looked.measured)
+            for finding in looked.findings:
+                if finding.state != "ok":
+                    show(finding, stderr=True)
             cache = DatasetCache(settings.state_dir / "datasets", ipfs, room=0, reserve=0, wait=0)
             disk = disk_for_sale(facts, settings)
             sold = await parts_in_service(settings, identity, owner_of(settings), ipfs)
@@ -73,8 +78,6 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             for caution in fences.cautions:
                 terminal(stderr=True).print(caution, style="yellow", markup=False)
             hardware = hardware_document(inventory, part, facts, disk, fences.isolation)
-            for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
-                terminal(stderr=True).print(concern, style="yellow", markup=False)
             contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )
@@ -94,4 +97,5 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             "smallest_share": fences.smallest_share,
         },
         "consent": signed,
+        "check": [finding.document() for finding in looked.findings],
     }

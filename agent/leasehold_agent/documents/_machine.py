@@ -14,6 +14,7 @@ from leasehold.errors import DatasetError
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import MachinePart
 from leasehold_agent.chain import Desired
+from leasehold_agent.documents._measured import last_measured
 from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import Identity, Inventory, default_address, runtimes
 
@@ -76,6 +77,7 @@ async def contact_document(
         "images": [{"id": image, "name": name} for image, name in images[:_MOST_NAMED]],
         "datasets": list(datasets[:_MOST_NAMED]),
         "location": {"country": settings.country} if settings.country else {},
+        **last_measured(settings.state_dir),
         "operator": identity.operator.address,
         "issued_at": int(now()),
     }

@@ -23,7 +23,7 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._containers import ContainerFacts, ContainerSpec, Limits
+from leasehold_agent.engine._containers import DEVICES_LABEL, ContainerFacts, ContainerSpec, Limits
 from leasehold_agent.engine._engine import Engine
 from leasehold_agent.engine._exits import ended_again, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
@@ -31,6 +31,7 @@ from leasehold_agent.engine._images import Images
 from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
+    "DEVICES_LABEL",
     "ContainerFacts",
     "ContainerSpec",
     "Engine",

@@ -11,6 +11,8 @@ from typing import Any
 
 from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
+DEVICES_LABEL = "leasehold.devices"
+"""The cards, or slices of cards, that a container was made with, by their UUIDs: each vendor's are added otherwise."""
 _CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 
@@ -30,7 +32,7 @@ class ContainerFacts:
     out_of_memory: bool = False
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
-    devices: tuple[str, ...] = ()  # of cards, as they were asked for when it was made
+    devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
 
     @property
     def running(self) -> bool:
@@ -59,7 +61,8 @@ class ContainerSpec:
     """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
 
     `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `gpu_uuids` are cards or
-    slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does.
+    slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does. `devices` are the files of its
+    cards, where no runtime finds these by their UUIDs.
     """
 
     name: str
@@ -82,6 +85,7 @@ class ContainerSpec:
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
+    devices: Sequence[str] = ()
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -112,7 +116,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         out_of_memory=bool(state.get("OOMKilled")),
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
-        devices=tuple(_devices(raw["HostConfig"].get("DeviceRequests") or ())),
+        devices=tuple(_devices(raw)),
     )
 
 
@@ -125,10 +129,14 @@ def _seconds(text: str) -> float:
     return whole + float("0." + (parts[2] or "0"))
 
 
-def _devices(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for request in requests:
-        for device in request.get("DeviceIDs") or ():
-            yield device.removeprefix(_CDI_KIND)
+def _devices(raw: Mapping[str, Any]) -> Iterator[str]:
+    """By its label; of a container that was made before there was one, as its cards were asked for."""
+    label = (raw["Config"]["Labels"] or {}).get(DEVICES_LABEL)
+    if label is not None:
+        yield from filter(None, label.split(","))
+        return
+    for request in raw["HostConfig"].get("DeviceRequests") or ():
+        yield from request.get("DeviceIDs") or ()
 
 
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
@@ -156,7 +164,8 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         ulimits=[Ulimit(name="core", soft=1, hard=1)],
         storage_opt=size,
         runtime=spec.runtime,
-        device_requests=[device_request(spec)] if spec.gpu_uuids else None,
+        device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
+        devices=[f"{path}:{path}:rwm" for path in spec.devices] or None,
         mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,

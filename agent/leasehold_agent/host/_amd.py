@@ -50,7 +50,13 @@ def _cards(library: Any, present: Sequence[PciDevice]) -> VendorCards:
         silent: list[SilentCard] = []
         for index, handle in enumerate(handles):
             try:
-                cards.append(_card(library, index, handle, handles, present))
+                card = _card(library, index, handle, handles, present)
+                if card.devices:
+                    cards.append(card)
+                else:
+                    silent.append(
+                        SilentCard("amd", "the kernel has no render device for it", index, card.pci)
+                    )
             except library.AmdSmiException as error:
                 silent.append(SilentCard("amd", str(error), index))
         driver = (

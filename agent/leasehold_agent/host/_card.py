@@ -90,7 +90,7 @@ class SilentCard:
 @dataclass(frozen=True)
 class VendorCards:
     """What a vendor's library says: cards, those that are there and do not answer, and versions. problems: sentences on
-    why cards are not sold.
+    what keeps cards from being sold. refused: on those of vendors whom nobody here knows.
     """
 
     cards: tuple[Card, ...] = ()
@@ -98,6 +98,7 @@ class VendorCards:
     driver: str | None = None
     cuda: str | None = None
     problems: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def _known(facts: dict[str, object]) -> dict[str, object]:

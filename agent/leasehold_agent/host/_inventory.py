@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,9 @@ class RdmaDevice:
 
 @dataclass(frozen=True)
 class Inventory:
-    """`silent` are cards that are there and do not answer; `problems` sentences on what is here and not sold."""
+    """`silent` are cards that are there and do not answer. Sentences: `problems` on what keeps cards from being sold,
+    `refused` on those of unknown vendors.
+    """
 
     gpus: tuple[Card, ...]
     driver: str | None
@@ -52,12 +54,22 @@ class Inventory:
     rdma: tuple[RdmaDevice, ...] = ()
     silent: tuple[SilentCard, ...] = ()
     problems: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def units(self, asked: int | None) -> int:
         """How many GPUs, or equal units of a host without one, a machine of this host sells."""
         if self.gpus:
             return min(len(self.gpus), MAX_GPUS)
         return asked or max(1, min(MAX_GPUS, self.cores // 2))
+
+    @property
+    def needs_toolkit(self) -> bool:
+        """Whether containers get its cards by NVIDIA's toolkit."""
+        return any(card.vendor == "nvidia" for card in self.gpus)
+
+    def devices_of(self, uuids: Collection[str]) -> tuple[str, ...]:
+        """The device files of these cards that a container has to be given: none where a runtime adds them."""
+        return tuple(dict.fromkeys(path for card in self.gpus if card.uuid in uuids for path in card.devices))
 
     def document(
         self, *, cpu_units: int | None, disk_bytes: int, quota: bool, runtimes: tuple[str, ...]
@@ -96,6 +108,7 @@ def take_inventory(devices: Path = DEVICES, rdma: Path = _RDMA) -> Inventory:
         rdma=tuple(_rdma(rdma)),
         silent=cards.silent,
         problems=(*cards.problems, *(_silent(card) for card in cards.silent)),
+        refused=cards.refused,
     )
 
 

@@ -44,6 +44,6 @@ def _nodes(folder: Path) -> tuple[str, ...]:
 
 
 def same_address(written: str) -> str:
-    """An address as the kernel writes it; NVIDIA's library writes eight digits of the domain, in upper case."""
+    """An address as the kernel writes it: NVIDIA's library writes eight digits of the domain, in upper case."""
     domain, _, rest = written.lower().partition(":")
-    return f"{domain[-4:]}:{rest}" if rest else written
+    return f"{int(domain, 16):04x}:{rest}"

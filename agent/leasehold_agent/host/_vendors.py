@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold_agent.host import _amd, _nvidia
-from leasehold_agent.host._card import VendorCards
+from leasehold_agent.host._card import Card, VendorCards
 from leasehold_agent.host._pci import DEVICES, PciDevice, graphics
 
 Look = Callable[[Sequence[PciDevice]], VendorCards]
@@ -28,29 +28,37 @@ OTHERS: Final[Mapping[int, str]] = {
 
 
 def find_cards(devices: Path = DEVICES) -> VendorCards:
-    """The cards of all vendors, NVIDIA's first. Never fails: a vendor's trouble is a sentence."""
+    """The cards of one vendor, NVIDIA's first: a processor's own graphics are cards to AMD's library. Never fails: a
+    vendor's trouble is a sentence.
+    """
     present = graphics(devices)
     answers = [
         look([device for device in present if device.vendor == number]) for number, look in KNOWN.items()
     ]
     selling = next((answer for answer in answers if answer.cards), answers[0])
+    beside = [card for answer in answers if answer is not selling for card in answer.cards]
     return VendorCards(
-        cards=tuple(card for answer in answers for card in answer.cards),
+        cards=selling.cards,
         silent=tuple(card for answer in answers for card in answer.silent),
         driver=selling.driver,
         cuda=selling.cuda,
-        problems=(*(sentence for answer in answers for sentence in answer.problems), *_refused(present)),
+        problems=tuple(sentence for answer in answers for sentence in answer.problems),
+        refused=(*map(_beside, beside), *_refused(present)),
     )
 
 
-def _refused(present: Sequence[PciDevice]) -> list[str]:
+def _beside(card: Card) -> str:
+    return f"{card.model} at {card.pci} is not sold beside another vendor's cards."
+
+
+def _refused(present: Sequence[PciDevice]) -> tuple[str, ...]:
     """A sentence for each vendor whose cards nobody here knows how to share out."""
     addresses: dict[int, list[str]] = {}
     for device in present:
         if device.vendor not in KNOWN:
             addresses.setdefault(device.vendor, []).append(device.address)
-    return [
+    return tuple(
         f"Cards of {OTHERS.get(vendor, f'vendor {vendor:04x}')} ({', '.join(where)}) are not sold: "
         "this agent knows NVIDIA's and AMD's."
         for vendor, where in sorted(addresses.items())
-    ]
+    )

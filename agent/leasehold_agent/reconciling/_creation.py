@@ -143,7 +143,8 @@ class Creation:
             ports=ports,
             settings=facts.settings,
         )
-        return replace(spec, mounts=[*mounts, *write_etc(self.folder.etc, spec.hostname, spec.dns)])
+        etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
+        return replace(spec, mounts=[*mounts, *etc], devices=facts.inventory.devices_of(share.gpu_uuids))
 
     async def _make(self, spec: ContainerSpec) -> None:
         self.notes.placement = self.desired.placement

@@ -113,9 +113,11 @@ class Join(Request["Joined"]):
         gas = self.operator_gas
         if gas is None:
             gas = await provider.operator_gas(described.operator)
-        cautions = () if client.other is None or not gas else (_send_it_yourself(described.operator, gas),)
+        cautions = [f"What its host found: {trouble}" for trouble in described.troubles]
+        if client.other is not None and gas:
+            cautions.append(_send_it_yourself(described.operator, gas))
         payment = Payment(quote.stake, quote.pulled, quote.approve)
-        return JoinPlan(client, self, described, share, terms, quote, version, gas, payment, cautions)
+        return JoinPlan(client, self, described, share, terms, quote, version, gas, payment, tuple(cautions))
 
 
 async def neighbours(client: PoolClient, operator: str) -> list[Neighbour]:

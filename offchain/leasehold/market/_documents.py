@@ -157,13 +157,12 @@ class DiskSpeed(_Document):
 
 
 class Measured(_Document):
-    """What the host measured of itself, and when. down, up: bits a second from and to `peer`, where it has one."""
+    """What the host measured of itself, and when. down, up: bits a second from and to a peer elsewhere."""
 
     at: int = 0
     disk: DiskSpeed | None = None
     down: Bytes | None = None
     up: Bytes | None = None
-    peer: Text = ""
 
 
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
@@ -205,6 +204,14 @@ class SignedConsent(_Document):
     proof: Annotated[str, StringConstraints(pattern=r"^0x([0-9a-f]{2}){1,4096}$")]
 
 
+class CheckedPart(_Document):
+    """What the host found when it tried a part of itself; `bad` is what costs leases or stake."""
+
+    name: Text
+    state: Literal["ok", "warning", "bad"]
+    text: Annotated[str, StringConstraints(max_length=1_024, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
 class MachineFile(_Document):
     """machine.json, as the agent on the host writes it.
 
@@ -216,6 +223,12 @@ class MachineFile(_Document):
     operator: Address
     suggested: Suggested
     consent: SignedConsent
+    check: Annotated[tuple[CheckedPart, ...], Field(max_length=256)] = ()
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What the host found to be bad when it described itself."""
+        return tuple(part.text for part in self.check if part.state == "bad")
 
     @classmethod
     def of(cls, described: MachineFile | Path | str) -> MachineFile:

@@ -2,9 +2,9 @@
  * that LEASEHOLD_NVML names, so that a test changes a card while it is watched. standin.py writes that file; each line is
  * `key value`, and what no line says is "not supported", as on a card that lacks it. Units are NVML's own.
  *
- *   init CODE                      what nvmlInit answers (18: driver and library differ; 9: no driver is loaded)
+ *   init CODE, init.hang 1         what nvmlInit answers (18: driver and library differ; 9: no driver is loaded), or not
  *   driver TEXT, nvml TEXT, cuda N 13040 is 13.4
- *   cards N                        below, I is a card from 0 and K a MIG device of it
+ *   cards N, cards.error CODE      how many, or what the question answers; below, I is a card from 0 and K a MIG device of it
  *   I.error CODE                   what every call about the card answers (15: it has fallen off the bus)
  *   I.error.KEY CODE               what the call that reads that key answers
  *   I.hang 1                       calls about the card do not return until this is gone
@@ -131,6 +131,7 @@ static nvmlReturn_t narrow(nvmlDevice_t unit, const char *key, unsigned *out) {
 nvmlReturn_t nvmlInitWithFlags(unsigned flags) {
     char value[TEXT];
     (void)flags;
+    while (find(value, "init.hang")) usleep(PAUSE_US);
     if (!getenv("LEASEHOLD_NVML")) return LIBRARY_NOT_FOUND; /* loaded by a test that is over */
     if (find(value, "init") && atoi(value)) return atoi(value);
     users++;
@@ -163,7 +164,9 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *out) { return nvmlSystemGetCuda
 /* ---- which card */
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *count) {
+    char value[TEXT];
     if (!users) return UNINITIALIZED;
+    if (find(value, "cards.error")) return atoi(value);
     *count = (unsigned)number(0, "cards", 0);
     return OK;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -34,6 +35,8 @@ from leasehold.market import (
     CardsTaken,
     ConsentUnfit,
     LeavesTooEarly,
+    MachineFile,
+    MachineFileInvalid,
     NeighbourUnknown,
     OperatorTaken,
     SomebodyElses,
@@ -69,6 +72,41 @@ async def test_a_machine_joins_step_by_step(chain: PoolChain, opened: Opening, m
     assert (machine.provider, machine.stake, machine.smallest_share) == (chain.address(2), 200 * UNIT, 2)
     with pytest.raises(PlanUsed):
         await pool.carry_out(plan, approve=True)
+
+
+def checked(machine_file: Path, *parts: object) -> None:
+    """Have the host have found that."""
+    document = json.loads(machine_file.read_text())
+    machine_file.write_text(json.dumps({**document, "check": parts}))
+
+
+async def test_what_the_host_found_bad_is_said_before_anything_is_asked(
+    opened: Opening, machine_file: Path
+) -> None:
+    checked(
+        machine_file,
+        {"name": "clock", "state": "bad", "text": "This host's clock is 90 s behind the chain."},
+        {"name": "dns", "state": "warning", "text": "Leases find few names."},
+        {"name": "ipfs", "state": "ok", "text": "The node answers."},
+    )
+    pool = await opened(2)
+    plan = await pool.plan(Join(machine_file, ASKED))
+    assert plan.cautions == ("What its host found: This host's clock is 90 s behind the chain.",)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"name": "clock", "state": "awful", "text": ""},
+        {"name": "clock", "state": "bad", "text": "two\nlines"},
+        {"name": "clock", "state": "bad", "text": "x" * 1_025},
+        "bad",
+    ],
+)
+async def test_what_the_host_found_is_held_to_its_form(machine_file: Path, part: object) -> None:
+    checked(machine_file, part)
+    with pytest.raises(MachineFileInvalid, match="check"):
+        MachineFile.load(machine_file)
 
 
 async def test_two_plans_of_one_machine_stake_once(
