@@ -296,15 +296,15 @@ async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> 
             if host.estranged is None and host.snapshot.current:
                 lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
             await host.sleep(_CARDS_SECONDS)
-            found = await asyncio.to_thread(take_inventory)
+            inventory = await asyncio.to_thread(take_inventory)
         except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
             _log.exception("cards")
             await host.sleep(_CARDS_SECONDS)
             continue
-        if found.gpus != host.facts.inventory.gpus:
-            _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
+        if inventory.gpus != host.facts.inventory.gpus:
+            _log.warning("cards", answer=len(inventory.gpus), before=len(host.facts.inventory.gpus))
             wake()
-        host.facts.inventory = found
+        host.facts.inventory = inventory
 
 
 async def _introduce(host: Host, introduction: Introduction) -> None:
