@@ -45,10 +45,10 @@ from leasehold.market.wire import (
     SignedReceipt,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent.access import Admission, StreetDoor, network
+from leasehold_agent.access import Admission
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
 from leasehold_agent.api._exec import serve_exec
-from leasehold_agent.api._gate import Gate, Ready
+from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._nonces import NonceStore
@@ -111,9 +111,8 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = StreetDoor(
-            limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
-        )
+        self.door = self.admission.street_door()
+        self.back_door = self.admission.back_door()
 
     @property
     def domain(self) -> Domain:
@@ -128,9 +127,8 @@ class Api:
             lease=_lease(lease),
         )
         assert grant.handle is not None  # for every operation but the upload
-        visitor = self.door.find(connection.scope.get("client"))
-        if visitor is not None:
-            self.door.know(visitor, grant.handle.lease)
+        if (visitor := visitor_of(connection.scope)) is not None:
+            visitor.know(grant.handle.lease)
         return grant, grant.handle
 
     async def until_revoked(self, grant: Grant) -> None:
@@ -169,7 +167,7 @@ def create_app(api: Api) -> FastAPI:
         },
     )
     app.add_middleware(LastResort)
-    app.add_middleware(Gate, door=api.door)
+    app.add_middleware(Gate, known=api.admission.known)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     _public_routes(app, api)
@@ -222,7 +220,7 @@ def _upload_route(app: FastAPI, api: Api) -> None:
     )
     async def put_workload(request: Request, digest: DigestText) -> SignedReceipt:
         """Keep a sealed workload until a lease opens with its digest. Any account may; `lease` is 0."""
-        address = request.client.host if request.client else ""
+        address = address_of(request)
         api.limits.call(address)
         _check_length(request)
         expected = bytes.fromhex(digest)
@@ -232,10 +230,10 @@ def _upload_route(app: FastAPI, api: Api) -> None:
         )
         api.limits.account(grant.request.account)
         sealed = await _body(request, MAX_UPLOAD)
-        api.limits.bytes(address, len(sealed))
+        api.limits.bytes(address, len(sealed), side_of(request))
         if hashlib.sha256(sealed).digest() != expected:
             raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
-        await api.context.runtime.workloads.put(expected, sealed, network(address))
+        await api.context.runtime.workloads.put(expected, sealed, address)
         receipt = Receipt(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
@@ -376,7 +374,7 @@ def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
         path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),
         body_digest=body_digest,
-        address=connection.client.host if connection.client else "",
+        address=address_of(connection),
     )
 
 

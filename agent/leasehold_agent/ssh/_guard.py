@@ -17,7 +17,7 @@ import asyncssh
 from asyncssh.packet import SSHPacket
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import READ_BYTES, Ration, Slots, StreetDoor, Visitor
+from leasehold_agent.access import READ_BYTES, Ration, Slots, Visitor
 
 MOST_PENDING: Final = 512 * 1024
 """Bytes that wait to be understood, while a key is looked up."""
@@ -70,7 +70,7 @@ class GuardedChannel(asyncssh.SSHServerChannel[bytes]):
 
 
 class GuardedConnection(asyncssh.SSHServerConnection):
-    """One client of `door`; `channels` counts those of a lease that are open."""
+    """One client; `channels` counts those of a lease that are open."""
 
     def __init__(
         self,
@@ -78,13 +78,11 @@ class GuardedConnection(asyncssh.SSHServerConnection):
         options: asyncssh.SSHServerConnectionOptions,
         *,
         visitor: Visitor,
-        door: StreetDoor,
         ration: Ration,
         channels: Slots,
     ) -> None:
         super().__init__(loop, options)
         self.visitor = visitor
-        self._door = door
         self._ration = ration
         self._open_channels = channels
         self._counted: dict[int, int] = {}
@@ -133,7 +131,7 @@ class GuardedConnection(asyncssh.SSHServerConnection):
             self._open_channels.release(lease)
         self._counted.clear()
         self._writable.set()
-        self._door.leave(self.visitor)
+        self.visitor.leave()
 
     def data_received(self, data: bytes, datatype: Any = None) -> None:
         lease = self.visitor.lease

@@ -14,7 +14,6 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, cast
 
@@ -26,7 +25,7 @@ from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._runtime import CommandStream, LeaseRuntime, ServeContext
-from leasehold_agent.access import Admission, RateLimit, StreetDoor, Visitor
+from leasehold_agent.access import Admission, RateLimit, Visitor
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
 
@@ -66,10 +65,8 @@ class SshServer:
         self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
         self.admission = admission or Admission()
-        limits = replace(self.admission.door, rate=LET_IN)
-        self.door = StreetDoor(
-            limits=limits, connections=self.admission.connections, known=self.admission.known
-        )
+        self.door = self.admission.street_door(LET_IN)
+        self.back_door = self.admission.back_door(LET_IN)
         self._options: asyncssh.SSHServerConnectionOptions | None = None
         self._connections: set[GuardedConnection] = set()
         self._live = 0
@@ -108,13 +105,18 @@ class SshServer:
         self._rechecking = asyncio.create_task(self._recheck_for_ever())
         return listening
 
+    def open_back_door(self, port: int) -> int:
+        """Listen for whom the IPFS node beside introduces; returns the port. Raises `OSError` when it is taken."""
+        return self.back_door.open("127.0.0.1", port, self._greet)
+
     async def close(self) -> None:
         """Stop listening and end every connection, which kills what runs over them."""
         if self._rechecking is not None:
             self._rechecking.cancel()
             await asyncio.gather(self._rechecking, return_exceptions=True)
         connections = list(self._connections)
-        await self.door.close()
+        for door in (self.door, self.back_door):
+            await door.close()
         for connection in connections:
             connection.abort()
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
@@ -128,7 +130,6 @@ class SshServer:
             asyncio.get_running_loop(),
             self._options,
             visitor=visitor,
-            door=self.door,
             ration=self.admission.ration,
             channels=self.admission.channels,
         )
@@ -183,7 +184,7 @@ class SshServer:
     def accept(self, connection: GuardedConnection) -> None:
         """It has shown a lease's key. Ends it when the lease has too many connections."""
         try:
-            self.door.know(connection.visitor, parse_lease(str(connection.get_extra_info("username"))))
+            connection.visitor.know(parse_lease(str(connection.get_extra_info("username"))))
         except TooManyRequests as error:
             _log.info("ssh.refused", lease=connection.get_extra_info("username"), problem=str(error))
             connection.disconnect(asyncssh.DISC_TOO_MANY_CONNECTIONS, str(error))

@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         resizing,
         standby_of,
     )
+    from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, peer_of
     from leasehold.market._placing import (
         fits,
         format_cells,
@@ -243,6 +244,7 @@ __all__ = [
     "Opening",
     "OperatorTaken",
     "Payment",
+    "PeerTunnel",
     "PenaltyNotCovered",
     "Power",
     "PriceAboveMaximum",
@@ -271,6 +273,7 @@ __all__ = [
     "TrialTooLong",
     "Wish",
     "accrued",
+    "agent_tunnel",
     "ascii_reason",
     "bill",
     "canonical",
@@ -288,7 +291,9 @@ __all__ = [
     "claimable",
     "declined",
     "delegate_json",
+    "dialled",
     "digests_of",
+    "direct_endpoints",
     "extension",
     "extension_cost",
     "fault_cost",
@@ -331,6 +336,7 @@ __all__ = [
     "parse_share",
     "parse_size",
     "parse_time",
+    "peer_of",
     "pool_json",
     "proposed_json",
     "quorum_json",
@@ -394,6 +400,7 @@ _PARTS = {
         "StakeNotCovered",
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
+    "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "peer_of"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
         "valid_share",

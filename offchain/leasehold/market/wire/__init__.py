@@ -13,7 +13,6 @@ from ._authorization import (
     MAX_SKEW,
     MAX_UPLOAD,
     OPS,
-    P2P_PROTOCOL,
     UPLOAD,
     decode_authorization,
     encode_authorization,
@@ -76,6 +75,7 @@ from ._frames import (
     parse_control,
     parse_start,
 )
+from ._streams import P2P_AGENT, P2P_SSH, agent_stream, ssh_stream
 
 __all__ = [
     "CHUNK",
@@ -89,7 +89,8 @@ __all__ = [
     "MAX_SKEW",
     "MAX_UPLOAD",
     "OPS",
-    "P2P_PROTOCOL",
+    "P2P_AGENT",
+    "P2P_SSH",
     "REFUSALS",
     "STDERR",
     "STDIN",
@@ -137,10 +138,12 @@ __all__ = [
     "UnknownLease",
     "WrongAudience",
     "WrongOperation",
+    "agent_stream",
     "decode_authorization",
     "encode_authorization",
     "params_hash",
     "parse_control",
     "parse_start",
     "refusal",
+    "ssh_stream",
 ]

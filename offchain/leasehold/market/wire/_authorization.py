@@ -34,7 +34,6 @@ MAX_UPLOAD: Final = 1024 * 1024
 """Largest sealed workload, in bytes."""
 EXEC_PROTOCOL: Final = "leasehold.exec.1"
 LOG_OFFSET: Final = "Leasehold-Log-Offset"
-P2P_PROTOCOL: Final = "/x/leasehold/agent/1"
 EMPTY_BODY: Final = hashlib.sha256(b"").digest()
 
 _SCHEME: Final = "Leasehold "
