@@ -17,7 +17,14 @@ from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._serve import disk_for_sale
 from leasehold_agent.chain import consent, remember_owner
 from leasehold_agent.cli._console import terminal
-from leasehold_agent.documents import canonical, concerns, contact_document, hardware_document, lacks
+from leasehold_agent.documents import (
+    canonical,
+    concerns,
+    contact_document,
+    hardware_document,
+    lacks,
+    reach_of,
+)
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import load_identity, take_inventory
 from leasehold_agent.store import DatasetCache
@@ -56,6 +63,7 @@ async def _describe(settings: AgentSettings) -> dict[str, object]:
             contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )
+            terminal(stderr=True).print((await reach_of(settings, ipfs)).sentence, markup=False)
             replace_file(settings.state_dir / "contact.json", canonical(contact))
             for document in (hardware, contact):
                 with contextlib.suppress(DatasetError):  # `leasehold provider join` pins them as well

@@ -4,6 +4,7 @@ Each file stands on none but those before it:
 
     _footing   settings that a host lacks
     _versions  parts that are too old to hold a container
+    _reach     by which ways renters come
     _machine   hardware, contact and endpoint
     _status    what the agent that runs sees
 """
@@ -15,6 +16,7 @@ from leasehold_agent.documents._machine import (
     endpoint_document,
     hardware_document,
 )
+from leasehold_agent.documents._reach import reach_of
 from leasehold_agent.documents._status import read_status, write_status
 from leasehold_agent.documents._versions import concerns
 
@@ -25,6 +27,7 @@ __all__ = [
     "endpoint_document",
     "hardware_document",
     "lacks",
+    "reach_of",
     "read_status",
     "write_status",
 ]

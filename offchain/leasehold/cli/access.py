@@ -86,7 +86,7 @@ async def ssh(
         call.out.answer({"command": list(spelled), "copy": list(copying), "known_hosts": known})
         if not call.out.as_json:
             call.out.say(shlex.join(spelled))
-            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.ssh.host}:/PATH")
+            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.host}:/PATH")
         return 0
     try:
         process = await asyncio.create_subprocess_exec(*spelled)

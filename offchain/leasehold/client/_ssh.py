@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import format_lease
 from leasehold.client._tenant_errors import NoSsh
+from leasehold.datasets import stream_address
 from leasehold.files import write_private
-from leasehold.market import Ssh
+from leasehold.market import near, peer_of
+from leasehold.market.stdio import proxy_command
+from leasehold.market.wire import ssh_stream
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
+
+DIRECT_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True)
 class SshDoor:
     """How OpenSSH gets to a lease. user: the lease as it is shown. known_hosts: a file with the machine's key alone.
 
-    identity: the private key, if not OpenSSH's own choice. forward: as its -L.
+    identity: the private key, if not OpenSSH's own choice. forward: as its -L. proxy: what carries it there, where the
+    host is no address.
     """
 
     user: str
-    ssh: Ssh
+    host: str
+    port: int
     known_hosts: Path
     identity: Path | None = None
     forward: tuple[str, ...] = ()
+    proxy: tuple[str, ...] = ()
 
     def copying(self) -> tuple[str, ...]:
         """What copies files, up to the names of these."""
@@ -38,12 +48,12 @@ class SshDoor:
         options = self._options()
         for forwarded in self.forward:
             options += ["-L", forwarded]
-        return ("ssh", *options, f"{self.user}@{self.ssh.host}", *(("--", *arguments) if arguments else ()))
+        return ("ssh", *options, f"{self.user}@{self.host}", *(("--", *arguments) if arguments else ()))
 
     def _options(self) -> list[str]:
         """Nothing but the pinned key is believed, whatever the user's own configuration says."""
         options = [
-            "-p", str(self.ssh.port),
+            "-p", str(self.port),
             "-o", f'UserKnownHostsFile="{self.known_hosts}"',
             "-o", "GlobalKnownHostsFile=/dev/null",
             "-o", "StrictHostKeyChecking=yes",
@@ -51,6 +61,8 @@ class SshDoor:
             "-o", "ForwardAgent=no",  # whoever owns the machine could sign with every key in it
             "-o", "ForwardX11=no",
         ]  # fmt: skip
+        if self.proxy:
+            options += ["-o", f"ProxyCommand={shlex.join(self.proxy).replace('%', '%%')}"]
         if self.identity is not None:
             options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]
         return options
@@ -61,6 +73,8 @@ async def ssh_door(
 ) -> SshDoor:
     """The way into a lease, by the key that its machine's contact document names. Needs no wallet.
 
+    At the machine's address if it answers there, else through its IPFS node and one's own.
+
     Raises:
         UnknownLease. MarketError: the document cannot be had. NoSsh: it names no SSH server.
     """
@@ -68,8 +82,28 @@ async def ssh_door(
     record, contact = await client.reach(lease)
     if contact.ssh is None:
         raise NoSsh(record.machine.id, lease)
-    host = contact.ssh
-    known_hosts = client.home.known_hosts / str(record.machine.id)
-    name = host.host if host.port == 22 else f"[{host.host}]:{host.port}"
-    write_private(known_hosts, f"{name} {host.host_key}\n")
-    return SshDoor(format_lease(lease), host, known_hosts, identity, tuple(forward))
+    machine, server = record.machine, contact.ssh
+    peer = peer_of(contact, machine.operator)
+    proxy: tuple[str, ...] = ()
+    host, port = server.host, server.port
+    if peer is not None and (host is None or not await _answers(host, port)):
+        address = stream_address(peer, ssh_stream(machine.operator))
+        proxy = proxy_command(client.ipfs_address, address, near(contact, peer))
+        host, port = f"machine-{machine.id}", 22
+    if host is None:
+        raise NoSsh(machine.id, lease)
+    known_hosts = client.home.known_hosts / str(machine.id)
+    name = host if port == 22 else f"[{host}]:{port}"
+    write_private(known_hosts, f"{name} {server.host_key}\n")
+    return SshDoor(format_lease(lease), host, port, known_hosts, identity, tuple(forward), proxy)
+
+
+async def _answers(host: str, port: int) -> bool:
+    """Whether anything does, before the other way is taken."""
+    try:
+        async with asyncio.timeout(DIRECT_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except OSError:  # and TimeoutError
+        return False
+    writer.close()
+    return True

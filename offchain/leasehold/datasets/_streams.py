@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LOOPBACK: Final = "/ip4/127.0.0.1/tcp/"
 _PEER: Final = re.compile(r"12D3KooW[1-9A-HJ-NP-Za-km-z]{44}|Qm[1-9A-HJ-NP-Za-km-z]{44}")
 _PROTOCOL: Final = re.compile(r"/x/[a-z0-9/]{1,120}")
+_FIELDS: Final = ("Protocol", "ListenAddress", "TargetAddress")
 _TRIES: Final = 5
 
 
@@ -80,7 +81,11 @@ class Streams:
         return any(entry["ListenAddress"] == f"{LOOPBACK}{port}" for entry in await self._listeners())
 
     async def _listeners(self) -> list[dict[str, str]]:
-        return (await self._call("p2p/ls"))[0].get("Listeners") or []
+        answers = await self._call("p2p/ls")
+        try:
+            return [{key: str(entry[key]) for key in _FIELDS} for entry in answers[0].get("Listeners") or ()]
+        except (LookupError, TypeError, AttributeError):
+            raise IpfsError("p2p/ls", "its answer is not understood") from None
 
     async def _call(self, name: str, *arguments: str, **options: str) -> list[dict[str, Any]]:
         if not _is_local(self._ipfs.api):

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         resizing,
         standby_of,
     )
-    from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, peer_of
+    from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, near, peer_of
     from leasehold.market._placing import (
         fits,
         format_cells,
@@ -320,6 +320,7 @@ __all__ = [
     "lists_image",
     "machine_json",
     "machine_state",
+    "near",
     "notice",
     "obstacle",
     "offer_json",
@@ -400,7 +401,7 @@ _PARTS = {
         "StakeNotCovered",
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
-    "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "peer_of"),
+    "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "near", "peer_of"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
         "valid_share",

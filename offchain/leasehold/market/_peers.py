@@ -47,6 +47,11 @@ def direct_endpoints(contact: Contact) -> tuple[str, ...]:
     return tuple(endpoint for endpoint in contact.endpoints if endpoint.startswith("https://"))
 
 
+def near(contact: Contact, peer: str) -> tuple[str, ...]:
+    """Where our node may look for `peer`."""
+    return dialled(contact) if contact.peer_id == peer else ()
+
+
 class PeerTunnel:
     """To what `peer` has mounted as `protocol`, through one's own node. That node sees nothing but ciphertext: whoever
     goes through checks the agent's certificate, or its SSH key, as on any other way.
@@ -83,7 +88,7 @@ class PeerTunnel:
 
     async def _bring_near(self) -> None:
         """Where it is not found at these addresses, the node looks for it itself."""
-        if self._contact.peer_id == self._peer and (addresses := dialled(self._contact)):
+        if addresses := near(self._contact, self._peer):
             with contextlib.suppress(DatasetError):
                 await self._ipfs.command("swarm/connect", *addresses, timeout=CONNECT)
 
