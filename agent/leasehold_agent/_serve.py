@@ -188,7 +188,7 @@ async def _servers(
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context, admission=admission)
+    ssh = SshServer(context, admission=admission, certificates=api.api.certificates)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
     if settings.reach != "direct":

@@ -130,11 +130,15 @@ def test_it_is_rented_used_and_closed(natted: Natted, tmp_path: Path) -> None:
 
     done = renter.run("ssh", lease, "-i", str(key), "--", "echo from inside; exit 9")
     assert (done.stdout, done.returncode) == ("from inside\n", 9), done.stderr
+    done = renter.run("ssh", lease, "--", "echo by the wallet")  # its key alone, which no workload names
+    assert (done.stdout, done.returncode) == ("by the wallet\n", 0), done.stderr
     copy_files(natted, lease, key, tmp_path)
     look_at_port(natted, lease, key)
 
     assert natted.near.call("p2p/ls")["Listeners"] is None  # every way is taken back
     renter("close", lease, "--yes")
+    done = renter.run("ssh", lease, "--", "true")
+    assert done.returncode == 255, done.stdout
     natted.until(lambda: not [c for c in natted.containers(lease) if c["State"] == "running"])
 
 

@@ -7,7 +7,7 @@ import hashlib
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -43,10 +43,11 @@ from leasehold.market.wire import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SshCertificate,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission
-from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Standing
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -54,6 +55,7 @@ from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
 from leasehold_agent.api._streams import HeldResponse, cut, until
+from leasehold_agent.ssh import Certificates, is_over
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -82,6 +84,10 @@ _SEALED_BODY: Final = {
 }
 DigestText = Annotated[
     str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the sealed bytes, in hex")
+]
+
+KeyText = Annotated[
+    str, Path(alias="key", pattern=r"^[0-9a-f]{64}$", description="an Ed25519 public key: 32 bytes in hex")
 ]
 
 _DESCRIPTION = """\
@@ -114,6 +120,11 @@ class Api:
         self.door = self.admission.street_door()
         self.back_door = self.admission.back_door()
 
+    @cached_property
+    def certificates(self) -> Certificates:
+        """What lets keys into leases by SSH."""
+        return Certificates(self.context.now)
+
     @property
     def domain(self) -> Domain:
         return Domain(self.context.chain_id, self.context.controller)
@@ -133,13 +144,12 @@ class Api:
 
     async def until_revoked(self, grant: Grant) -> None:
         """Returns once the caller may no longer: the lease changed hands, the session ended, the approval is gone."""
-        asked = time.monotonic()
-        while await self.authorizer.still(grant):
-            if time.monotonic() - asked >= self.approval_seconds:
-                asked = time.monotonic()
-                if not await self.authorizer.still_approved(grant):
-                    return
+        standing = self.standing(grant)
+        while await standing.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
             await asyncio.sleep(self.recheck_seconds)
+
+    def standing(self, grant: Grant) -> Standing:
+        return Standing(self.authorizer, grant, self.approval_seconds)
 
 
 def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
@@ -265,6 +275,19 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
         return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
+
+    @app.put("/v1/leases/{lease}/ssh/{key}", operation_id="lease_ssh", status_code=201)
+    async def ssh(request: Request, lease: LeaseText, key: KeyText) -> SshCertificate:
+        """Let an Ed25519 key into the lease by SSH for some minutes. It is shown together with the certificate."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.ssh")
+        if is_over(handle, api.context.now()):
+            raise NotRunning(f"The lease is {handle.phase}; nobody can enter it any more.")
+        certificate, until = api.certificates.mint(
+            bytes.fromhex(key), handle.lease, api.standing(grant).holds, ends_at=grant.ends_at
+        )
+        _log.info("ssh.certificate", lease=format_lease(handle.lease), until=until)
+        return SshCertificate(certificate=certificate, valid_until=until)
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:

@@ -354,6 +354,7 @@ if TYPE_CHECKING:
     )
     from leasehold.client._ssh import (
         SshDoor,
+        mint_key,
         ssh_door,
     )
     from leasehold.client._tenancy import (
@@ -717,6 +718,7 @@ __all__ = [
     "leases_of",
     "live_lease",
     "make_group",
+    "mint_key",
     "outages_of",
     "outflow",
     "own_leases",
@@ -847,7 +849,7 @@ _PARTS = {
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
-    "_ssh": ("SshDoor", "ssh_door"),
+    "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_tenancy": (
         "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
         "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 DIRECT_SECONDS: Final = 3.0
+_KEY_BYTES: Final = 32
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class SshDoor:
     """How OpenSSH gets to a lease. user: the lease as it is shown. known_hosts: a file with the machine's key alone.
 
     identity: the private key, if not OpenSSH's own choice. forward: as its -L. proxy: what carries it there, where the
-    host is no address.
+    host is no address. minted: a throw-away key beside its certificate, which is offered besides.
     """
 
     user: str
@@ -38,6 +39,7 @@ class SshDoor:
     identity: Path | None = None
     forward: tuple[str, ...] = ()
     proxy: tuple[str, ...] = ()
+    minted: Path | None = None
 
     def copying(self) -> tuple[str, ...]:
         """What copies files, up to the names of these."""
@@ -63,6 +65,8 @@ class SshDoor:
         ]  # fmt: skip
         if self.proxy:
             options += ["-o", f"ProxyCommand={shlex.join(self.proxy).replace('%', '%%')}"]
+        if self.minted is not None:
+            options += ["-i", str(self.minted), "-o", f'CertificateFile="{self.minted}-cert.pub"']
         if self.identity is not None:
             options += ["-i", str(self.identity), "-o", "IdentitiesOnly=yes"]
         return options
@@ -107,3 +111,21 @@ async def _answers(host: str, port: int) -> bool:
         return False
     writer.close()
     return True
+
+
+async def mint_key(client: PoolClient, door: SshDoor, lease: int, folder: Path) -> SshDoor:
+    """The same way in, with a key that the agent lets in for some minutes because the wallet, or a session of it, says
+    so. The key lies in `folder` and can be deleted as soon as one is in.
+
+    Raises:
+        AgentError: it cannot be reached, or lets nobody in. WalletError: nobody signs. CannotAct.
+    """
+    import asyncssh
+
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    async with client.agent_of(lease) as agent:
+        given = await agent.ssh_certificate(lease, key.public_data[-_KEY_BYTES:])
+    path = folder / "key"
+    write_private(path, key.export_private_key())
+    write_private(path.with_name("key-cert.pub"), given.certificate.encode() + b"\n")
+    return replace(door, minted=path)

@@ -60,6 +60,7 @@ from leasehold.market.wire import (
     LeaseStatus,
     MachineInfo,
     SignedReceipt,
+    SshCertificate,
     TooManyRequests,
     encode_authorization,
     params_hash,
@@ -182,6 +183,12 @@ class AgentClient:
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
+
+    async def ssh_certificate(self, lease: int, key: bytes) -> SshCertificate:
+        """Have an Ed25519 public key (32 bytes) let into the lease by SSH for some minutes. Raises `NotRunning`."""
+        path = f"/v1/leases/{format_lease(lease)}/ssh/{key.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.ssh", lease, EMPTY_BODY)
+        return await self._document(SshCertificate, "PUT", path, sign=sign)
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -36,9 +36,9 @@ def dialled(contact: Contact) -> tuple[str, ...]:
 def peer_of(contact: Contact, operator: str) -> str | None:
     """The peer through whose node `operator`'s agent is reached; None where the document names none."""
     for endpoint in contact.endpoints:
-        found = parse_stream_address(endpoint)
-        if found is not None and found[1] == agent_stream(operator):
-            return found[0]
+        stream = parse_stream_address(endpoint)
+        if stream is not None and stream[1] == agent_stream(operator):
+            return stream[0]
     return None
 
 

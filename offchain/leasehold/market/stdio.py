@@ -46,15 +46,15 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _connected(api: str, address: str, near: Sequence[str]) -> socket.socket:
     """Raises DatasetError, OSError."""
-    found = parse_stream_address(address)
-    if found is None:
+    stream = parse_stream_address(address)
+    if stream is None:
         raise DatasetError(f"`{address}` names no stream of a peer", "correct it.")
     async with Ipfs(api) as ipfs:
         streams = Streams(ipfs)
         if near:
             with contextlib.suppress(DatasetError):  # the node then looks for it itself
                 await ipfs.command("swarm/connect", *near, timeout=CONNECT)
-        port = await streams.forward(*found)
+        port = await streams.forward(*stream)
         try:
             return await asyncio.to_thread(socket.create_connection, ("127.0.0.1", port))
         finally:

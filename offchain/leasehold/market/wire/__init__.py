@@ -30,6 +30,7 @@ from ._documents import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SshCertificate,
 )
 from ._errors import (
     REFUSALS,
@@ -133,6 +134,7 @@ __all__ = [
     "SessionExpired",
     "SessionScope",
     "SignedReceipt",
+    "SshCertificate",
     "StoreFull",
     "TooManyRequests",
     "UnknownLease",

@@ -107,6 +107,13 @@ class LeaseStatus(WireDocument):
     kept: Kept | None = None
 
 
+class SshCertificate(WireDocument):
+    """An OpenSSH certificate, as a line of a file, that lets its key into one lease until then (unix seconds)."""
+
+    certificate: str
+    valid_until: int
+
+
 class AgentResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 
