@@ -288,6 +288,10 @@ if TYPE_CHECKING:
         SignOutage,
         SignOutagePlan,
     )
+    from leasehold.client._reach import (
+        ReachFound,
+        find_reach,
+    )
     from leasehold.client._reading import (
         ProposalText,
         proposal_json,
@@ -612,6 +616,7 @@ __all__ = [
     "Rate",
     "RatePlan",
     "Rated",
+    "ReachFound",
     "RecoverMachine",
     "RecoverPlan",
     "Recovered",
@@ -710,6 +715,7 @@ __all__ = [
     "executable",
     "faults_of",
     "fetch_lease_results",
+    "find_reach",
     "from_ledger",
     "full_of",
     "group_json",
@@ -829,6 +835,7 @@ _PARTS = {
         "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
+    "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
     "_results": (
