@@ -79,6 +79,15 @@ class AgentSettings(BaseSettings):
     """The engine's network namespace, where it is not the agent's own (rootless engines, the demo's)."""
     ipfs: str = "/ip4/127.0.0.1/tcp/5001"
 
+    reach: Literal["auto", "direct", "libp2p"] = "auto"
+    """How renters reach this host: at its address, or through its IPFS node, which needs no open port here and must be
+    on this host with `Experimental.Libp2pStreamMounting`. auto: both where they are there, but no address of a private
+    network that `public_host` does not name.
+    """
+    libp2p_api_port: Port = 8703
+    libp2p_ssh_port: Port = 8704
+    """Of the loopback, where the IPFS node leads its callers."""
+
     public_host: str = ""
     """Name or address under which renters reach this host; empty: the address of its default route."""
     ports_host: str = ""

@@ -11,19 +11,21 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import structlog
 
 from leasehold.chain import SCHEMA, Deployment, Indexer, Pool, Rpc, Sender
-from leasehold.datasets import Ipfs
-from leasehold.errors import AgentError, ChainError, SettingsError
+from leasehold.datasets import Ipfs, Streams
+from leasehold.errors import AgentError, ChainError, DatasetError, SettingsError
 from leasehold.files import replace_file
+from leasehold.market.wire import agent_stream, ssh_stream
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent.access import Admission, Line
+from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import (
@@ -228,9 +230,30 @@ async def _servers(
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context, admission=admission)
+    ssh = SshServer(context, admission=admission, certificates=api.api.certificates)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
+    if settings.reach != "direct":
+        await _mount(stack, settings, identity, api, ssh)
+
+
+async def _mount(
+    stack: contextlib.AsyncExitStack,
+    settings: AgentSettings,
+    identity: Identity,
+    api: ApiServer,
+    ssh: SshServer,
+) -> None:
+    # A client of its own: what else is asked of the node keeps no caller out.
+    streams = Streams(await stack.enter_async_context(Ipfs(settings.ipfs, timeout=ANSWER_SECONDS, threads=1)))
+    operator = identity.operator.address
+    doors = {
+        agent_stream(operator): partial(api.open_back_door, settings.libp2p_api_port),
+        ssh_stream(operator): partial(ssh.open_back_door, settings.libp2p_ssh_port),
+    }
+    mounts = Mounts(streams, doors)
+    stack.push_async_callback(mounts.close)
+    mounts.start()
 
 
 def introduction_of(host: Host, identity: Identity) -> Introduction:
@@ -314,7 +337,7 @@ async def _introduce(host: Host, introduction: Introduction) -> None:
         try:
             if await introduction.refresh():
                 _log.info("contact", bytes=len(introduction.document))
-        except (AgentError, *DISK_TROUBLE) as error:  # the engine or the disk will be back
+        except (AgentError, DatasetError, *DISK_TROUBLE) as error:  # engine, node and disk will be back
             _log.warning("contact", problem=str(error))
         except Exception:  # noqa: BLE001 - as above
             _log.exception("contact")

@@ -7,7 +7,7 @@ import hashlib
 import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -52,18 +52,20 @@ from leasehold.market.wire import (
     ReceiptMessage,
     SignedReceipt,
     SignedStatement,
+    SshCertificate,
     UnknownLease,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent.access import Admission, StreetDoor, network
-from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
+from leasehold_agent.access import Admission
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Standing
 from leasehold_agent.api._exec import serve_exec
-from leasehold_agent.api._gate import Gate, Ready
+from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
 from leasehold_agent.api._streams import HeldResponse, cut, until
+from leasehold_agent.ssh import Certificates, is_over
 
 _log = structlog.get_logger("leasehold_agent.api")
 
@@ -103,6 +105,10 @@ _ORDER_BODY: Final = {
     }
 }
 
+KeyText = Annotated[
+    str, Path(alias="key", pattern=r"^[0-9a-f]{64}$", description="an Ed25519 public key: 32 bytes in hex")
+]
+
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
 
@@ -130,9 +136,13 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = StreetDoor(
-            limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
-        )
+        self.door = self.admission.street_door()
+        self.back_door = self.admission.back_door()
+
+    @cached_property
+    def certificates(self) -> Certificates:
+        """What lets keys into leases by SSH."""
+        return Certificates(self.context.now)
 
     @property
     def domain(self) -> Domain:
@@ -147,20 +157,18 @@ class Api:
             lease=_lease(lease),
         )
         assert grant.handle is not None  # for every operation but the upload
-        visitor = self.door.find(connection.scope.get("client"))
-        if visitor is not None:
-            self.door.know(visitor, grant.handle.lease)
+        if (visitor := visitor_of(connection.scope)) is not None:
+            visitor.know(grant.handle.lease)
         return grant, grant.handle
 
     async def until_revoked(self, grant: Grant) -> None:
         """Returns once the caller may no longer: the lease changed hands, the session ended, the approval is gone."""
-        asked = time.monotonic()
-        while await self.authorizer.still(grant):
-            if time.monotonic() - asked >= self.approval_seconds:
-                asked = time.monotonic()
-                if not await self.authorizer.still_approved(grant):
-                    return
+        standing = self.standing(grant)
+        while await standing.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
             await asyncio.sleep(self.recheck_seconds)
+
+    def standing(self, grant: Grant) -> Standing:
+        return Standing(self.authorizer, grant, self.approval_seconds)
 
 
 def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
@@ -188,7 +196,7 @@ def create_app(api: Api) -> FastAPI:
         },
     )
     app.add_middleware(LastResort)
-    app.add_middleware(Gate, door=api.door)
+    app.add_middleware(Gate, known=api.admission.known)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     _public_routes(app, api)
@@ -290,10 +298,9 @@ def _upload_route(app: FastAPI, api: Api) -> None:
     )
     async def put_workload(request: Request, digest: DigestText) -> SignedReceipt:
         """Keep a sealed workload until a lease opens with its digest. Any account may; `lease` is 0."""
-        address = request.client.host if request.client else ""
         expected = bytes.fromhex(digest)
         grant, sealed = await _named_body(request, api, expected, UPLOAD, 0, MAX_UPLOAD)
-        await api.context.runtime.workloads.put(expected, sealed, network(address))
+        await api.context.runtime.workloads.put(expected, sealed, address_of(request))
         receipt = Receipt(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
@@ -342,6 +349,19 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
             )
         return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
 
+    @app.put("/v1/leases/{lease}/ssh/{key}", operation_id="lease_ssh", status_code=201)
+    async def ssh(request: Request, lease: LeaseText, key: KeyText) -> SshCertificate:
+        """Let an Ed25519 key into the lease by SSH for some minutes. It is shown together with the certificate."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.ssh")
+        if is_over(handle, api.context.now()):
+            raise NotRunning(f"The lease is {handle.phase}; nobody can enter it any more.")
+        certificate, until = api.certificates.mint(
+            bytes.fromhex(key), handle.lease, api.standing(grant).holds, ends_at=grant.ends_at
+        )
+        _log.info("ssh.certificate", lease=format_lease(handle.lease), until=until)
+        return SshCertificate(certificate=certificate, valid_until=until)
+
 
 def _order_route(app: FastAPI, api: Api) -> None:
     @app.put(
@@ -380,7 +400,7 @@ async def _named_body(
     """The caller's right to a call with a body, and the body, whose digest the path names: so the caller is known
     before a byte of it is read.
     """
-    address = request.client.host if request.client else ""
+    address = address_of(request)
     api.limits.call(address)
     _check_length(request, most)
     grant = await api.authorizer.check(
@@ -388,7 +408,7 @@ async def _named_body(
     )
     api.limits.account(grant.request.account)
     body = await _body(request, most)
-    api.limits.bytes(address, len(body))
+    api.limits.bytes(address, len(body), side_of(request))
     if hashlib.sha256(body).digest() != digest:
         raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
     return grant, body
@@ -505,7 +525,7 @@ def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
         path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),
         body_digest=body_digest,
-        address=connection.client.host if connection.client else "",
+        address=address_of(connection),
     )
 
 

@@ -299,6 +299,10 @@ if TYPE_CHECKING:
         SignOutage,
         SignOutagePlan,
     )
+    from leasehold.client._reach import (
+        ReachFound,
+        find_reach,
+    )
     from leasehold.client._reading import (
         ProposalText,
         proposal_json,
@@ -371,6 +375,7 @@ if TYPE_CHECKING:
     )
     from leasehold.client._ssh import (
         SshDoor,
+        mint_key,
         ssh_door,
     )
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
@@ -633,6 +638,7 @@ __all__ = [
     "Rate",
     "RatePlan",
     "Rated",
+    "ReachFound",
     "RecoverMachine",
     "RecoverPlan",
     "Recovered",
@@ -734,6 +740,7 @@ __all__ = [
     "exit_codes",
     "faults_of",
     "fetch_lease_results",
+    "find_reach",
     "finish_of",
     "from_ledger",
     "full_of",
@@ -744,6 +751,7 @@ __all__ = [
     "live_lease",
     "look_at",
     "make_group",
+    "mint_key",
     "outages_of",
     "outflow",
     "own_leases",
@@ -856,6 +864,7 @@ _PARTS = {
         "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
+    "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
     "_results": (
@@ -877,7 +886,7 @@ _PARTS = {
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
-    "_ssh": ("SshDoor", "ssh_door"),
+    "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",

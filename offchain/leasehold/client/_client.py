@@ -59,6 +59,7 @@ from leasehold.market import (
     Money,
     Provider,
     Renter,
+    agent_tunnel,
     bill,
     parse_search,
     sort,
@@ -422,7 +423,8 @@ class PoolClient:
         else:
             name = self.home.groups.name_of(self.group) if self.group else None
             raise NoGroupSession(self.other, name) if name else NoSession(self.other)
-        async with AgentClient(contact, self.domain, machine, operator, key) as client:
+        tunnel = agent_tunnel(self.ipfs, contact, operator)
+        async with AgentClient(contact, self.domain, machine, operator, key, tunnel=tunnel) as client:
             yield client
 
     @asynccontextmanager

@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         standby_of,
     )
     from leasehold.market._neighbours import Neighbour, check_apart_from
+    from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, near, peer_of
     from leasehold.market._placing import (
         fits,
         format_cells,
@@ -269,6 +270,7 @@ __all__ = [
     "Opening",
     "OperatorTaken",
     "Payment",
+    "PeerTunnel",
     "PenaltyNotCovered",
     "Power",
     "PriceAboveMaximum",
@@ -301,6 +303,7 @@ __all__ = [
     "UnitsTaken",
     "Wish",
     "accrued",
+    "agent_tunnel",
     "applicable",
     "ascii_reason",
     "bill",
@@ -323,7 +326,9 @@ __all__ = [
     "contradictions",
     "declined",
     "delegate_json",
+    "dialled",
     "digests_of",
+    "direct_endpoints",
     "extension",
     "extension_cost",
     "fault_cost",
@@ -351,6 +356,7 @@ __all__ = [
     "lists_image",
     "machine_json",
     "machine_state",
+    "near",
     "notice",
     "obstacle",
     "offer_json",
@@ -368,6 +374,7 @@ __all__ = [
     "parse_share",
     "parse_size",
     "parse_time",
+    "peer_of",
     "pool_json",
     "proposed_json",
     "quorum_json",
@@ -437,6 +444,7 @@ _PARTS = {
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
     "_neighbours": ("Neighbour", "check_apart_from"),
+    "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "near", "peer_of"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",
         "rentable_cells", "valid_share",

@@ -123,10 +123,14 @@ class Hardware(_Document):
 
 
 class Ssh(_Document):
-    """Where the agent's SSH server listens; `host_key` is an OpenSSH public key."""
+    """Where the agent's SSH server listens; without `host` it is only behind the machine's IPFS node. `host_key` is an
+    OpenSSH public key.
+    """
 
-    host: Annotated[str, StringConstraints(max_length=256, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$")]
-    port: Annotated[int, Field(ge=1, le=65_535)]
+    host: (
+        Annotated[str, StringConstraints(max_length=256, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$")] | None
+    ) = None
+    port: Annotated[int, Field(ge=1, le=65_535)] = 22
     host_key: Annotated[
         str, StringConstraints(max_length=1_024, pattern=r"^[a-z0-9@.-]+ [A-Za-z0-9+/=]+( \S+)?$")
     ]

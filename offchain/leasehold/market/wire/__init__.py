@@ -14,7 +14,6 @@ from ._authorization import (
     MAX_SKEW,
     MAX_UPLOAD,
     OPS,
-    P2P_PROTOCOL,
     UPLOAD,
     decode_authorization,
     encode_authorization,
@@ -34,6 +33,7 @@ from ._documents import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SshCertificate,
 )
 from ._errors import (
     REFUSALS,
@@ -81,6 +81,7 @@ from ._frames import (
     parse_start,
 )
 from ._statements import Heartbeat, LeaseStanding, SignedStatement
+from ._streams import P2P_AGENT, P2P_SSH, agent_stream, ssh_stream
 
 __all__ = [
     "CHUNK",
@@ -95,7 +96,8 @@ __all__ = [
     "MAX_SKEW",
     "MAX_UPLOAD",
     "OPS",
-    "P2P_PROTOCOL",
+    "P2P_AGENT",
+    "P2P_SSH",
     "REFUSALS",
     "STDERR",
     "STDIN",
@@ -144,15 +146,18 @@ __all__ = [
     "SessionScope",
     "SignedReceipt",
     "SignedStatement",
+    "SshCertificate",
     "StoreFull",
     "TooManyRequests",
     "UnknownLease",
     "WrongAudience",
     "WrongOperation",
+    "agent_stream",
     "decode_authorization",
     "encode_authorization",
     "params_hash",
     "parse_control",
     "parse_start",
     "refusal",
+    "ssh_stream",
 ]

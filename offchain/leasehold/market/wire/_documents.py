@@ -161,6 +161,13 @@ class ClosingOrderDocument(WireDocument):
         return ClosingOrder(account, controller, lease, int(self.nonce), self.deadline, proof)
 
 
+class SshCertificate(WireDocument):
+    """An OpenSSH certificate, as a line of a file, that lets its key into one lease until then (unix seconds)."""
+
+    certificate: str
+    valid_until: int
+
+
 class AgentResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 
