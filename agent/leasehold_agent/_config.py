@@ -27,7 +27,14 @@ from pydantic_settings import (
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
 from leasehold.market import InvalidInput, parse_cells
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
+from leasehold_agent.host import (
+    BLOCK_BITS,
+    LEASE_NETWORKS,
+    Hours,
+    MaintenanceWindow,
+    parse_hours,
+    parse_windows,
+)
 
 
 def _listed(value: object) -> object:
@@ -72,6 +79,15 @@ class AgentSettings(BaseSettings):
     """The engine's network namespace, where it is not the agent's own (rootless engines, the demo's)."""
     ipfs: str = "/ip4/127.0.0.1/tcp/5001"
 
+    reach: Literal["auto", "direct", "libp2p"] = "auto"
+    """How renters reach this host: at its address, or through its IPFS node, which needs no open port here and must be
+    on this host with `Experimental.Libp2pStreamMounting`. auto: both where they are there, but no address of a private
+    network that `public_host` does not name.
+    """
+    libp2p_api_port: Port = 8703
+    libp2p_ssh_port: Port = 8704
+    """Of the loopback, where the IPFS node leads its callers."""
+
     public_host: str = ""
     """Name or address under which renters reach this host; empty: the address of its default route."""
     ports_host: str = ""
@@ -83,6 +99,9 @@ class AgentSettings(BaseSettings):
     first_port: Port = 20_000
     last_port: Port = 20_999
     country: Annotated[str, Field(max_length=64)] | None = None
+
+    contact_every: Annotated[int, Field(ge=1)] = 300
+    """How often at most the contact document is made anew, where images, datasets or addresses have changed."""
 
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
@@ -131,6 +150,11 @@ class AgentSettings(BaseSettings):
     hours_lead: Seconds = 0
     """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
     extended.
+    """
+
+    maintenance: Texts = ()
+    """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
+    lease is started that would reach into it.
     """
 
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
@@ -221,6 +245,12 @@ class AgentSettings(BaseSettings):
         parse_hours((), zone)
         return zone
 
+    @field_validator("maintenance")
+    @classmethod
+    def _windows(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        parse_windows(windows)
+        return windows
+
     @field_validator("hours_cells")
     @classmethod
     def _named(cls, cells: str) -> str:
@@ -229,6 +259,11 @@ class AgentSettings(BaseSettings):
         except InvalidInput as error:
             raise ValueError(str(error)) from None
         return cells
+
+    @property
+    def maintenance_windows(self) -> tuple[MaintenanceWindow, ...]:
+        """The windows that are announced, in order."""
+        return parse_windows(self.maintenance)
 
     @property
     def sale_hours(self) -> Hours:

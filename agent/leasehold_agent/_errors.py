@@ -39,6 +39,7 @@ DeclineReason = Literal[
     "port-taken",
     "unsupported",
     "start-failed",
+    "maintenance",
 ]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import ClosingOrder, Signer
-    from leasehold_agent.store import EarlyEnd
+    from leasehold_agent.store import EarlyEnd, Hand
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -80,6 +80,25 @@ class LeaseHandle:
     renews: int | None = None
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How a lease's container stands, as the engine has it now. Times are unix seconds by the host's clock.
+
+    container: its id, or empty where there is none. state: the engine's word. started_at, ended_at: of its last start,
+    and of the last end before or after that; 0 if there was none. ended_by: whose end that was. ends, kills: how often
+    it ended, and how often by a hand on the host, since it was made.
+    """
+
+    container: str
+    state: str
+    started_at: int
+    ended_at: int
+    ended_by: Hand
+    exit_code: int | None
+    ends: int
+    kills: int
+
+
 class CommandStream(Protocol):
     """A command running in a lease's container. Iterating yields `(fd, data)`: fd 1 is stdout, 2 stderr.
 
@@ -130,6 +149,10 @@ class LeaseRuntime(Protocol):
         """
         ...
 
+    async def standing(self, lease: int) -> Standing:
+        """How its container stands, asked of the engine now. Raises EngineDown."""
+        ...
+
     def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         """Standard output and error, oldest first: `tail` lines, or all; with `follow`, until it stops."""
         ...
@@ -152,12 +175,23 @@ class LeaseRuntime(Protocol):
 
 
 @dataclass(frozen=True)
+class Seen:
+    """The head of the chain as the agent saw it last; whether the host could serve leases then, and how many run."""
+
+    block: int = 0
+    block_hash: str = ""
+    serves: bool = False
+    running: int = 0
+
+
+@dataclass(frozen=True)
 class ServeContext:
     """What the servers need to know of the agent they run in.
 
     `machines` and `contact` are asked anew at each request, since both change while the agent runs;
     `contact` is the canonical JSON of contact.json. `is_authorized(account, digest, proof)` asks the chain.
-    `state_dir` is the servers' own folder (mode 0700): nonces, sessions. `now` is unix seconds.
+    `state_dir` is the servers' own folder (mode 0700): nonces, sessions. `now` is unix seconds. `seen` is what the
+    agent looked at last.
     """
 
     runtime: LeaseRuntime
@@ -172,3 +206,4 @@ class ServeContext:
     tls_key: Path
     ssh_host_key: Path
     now: Callable[[], int]
+    seen: Callable[[], Seen] = lambda: Seen()

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CommandStream, LeaseHandle
+from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
 
 _PIECE = 65536
 
@@ -64,6 +64,7 @@ class LocalLeases:
         self.lookups = 0
         self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
         self.takes_orders = True
+        self.standings: dict[int, Standing] = {}
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -88,6 +89,12 @@ class LocalLeases:
     async def lookup(self, lease: int) -> LeaseHandle | None:
         self.lookups += 1
         return self.handles.get(lease)
+
+    async def standing(self, lease: int) -> Standing:
+        handle = self.handles[lease]
+        return self.standings.get(
+            lease, Standing(handle.container_id or "", handle.container_state or "none", 0, 0, "", None, 0, 0)
+        )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         log = self.logs_of[lease]

@@ -359,6 +359,8 @@ class World:
             "listen": "127.0.0.1",
             "api_port": free_port(),
             "ssh_port": free_port(),
+            "libp2p_api_port": free_port(),
+            "libp2p_ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 1.0,
             "close_after": 0,

@@ -299,6 +299,7 @@ async def test_it_is_taken_back_by_its_nonce_and_waits_for_no_other(rig: Rig) ->
         proof = await sign(message, domain_of(rig), rig.chain.signer(TENANT))
         await accounts_of(rig, ANYBODY).execute(order.account, (nothing,), nonce, order.deadline, proof)
 
+    assert not await rig.host.chain.close(replace(order, nonce=0), 10**18)  # of another row: it never will
     await spend(0)
     assert await rig.host.chain.stands(order)
     await spend(order.nonce)

@@ -17,8 +17,8 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts
-from leasehold_agent.engine._containers import device_request, options_of
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts
+from leasehold_agent.engine._containers import device_request, facts_of, options_of
 from leasehold_agent.engine._facts import cdi_folders
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
@@ -261,6 +261,28 @@ class TestDevices:
     def test_by_cdi(self) -> None:
         asked = device_request(self.spec(True, "GPU-1"))
         assert (asked["Driver"], asked["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=GPU-1"])
+
+    @pytest.mark.parametrize(
+        ("labels", "requests", "devices"),
+        [
+            ({DEVICES_LABEL: "GPU-1,MIG-2"}, None, ("GPU-1", "MIG-2")),
+            ({DEVICES_LABEL: ""}, None, ()),
+            ({}, [{"DeviceIDs": ["GPU-1"]}, {"DeviceIDs": None}], ("GPU-1",)),
+            (None, None, ()),
+        ],
+    )
+    def test_what_a_container_has(
+        self, labels: dict[str, str] | None, requests: object, devices: tuple[str, ...]
+    ) -> None:
+        state = {"Status": "exited", "ExitCode": 0, "Pid": 0}
+        raw = {
+            "Id": "1", "Name": "/a", "State": state, "NetworkSettings": {"Networks": {}},
+            "Config": {"Labels": labels}, "HostConfig": {"DeviceRequests": requests},
+        }  # fmt: skip
+        assert facts_of(raw).devices == devices
+        if devices:
+            spec = TestSpec().make(workload(), share=replace(SHARE, gpu_uuids=devices))
+            assert spec.labels[DEVICES_LABEL] == ",".join(devices)
 
     def test_where_the_engine_knows_all_of_them(self, tmp_path: Path) -> None:
         """A slice that was made since its toolkit wrote them down is not among them."""

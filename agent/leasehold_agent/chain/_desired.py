@@ -35,6 +35,11 @@ class Desired:
     result: bytes | None = None
     hardware: bytes = b""
 
+    @property
+    def duration(self) -> int:
+        """Seconds for which it was opened, while it is OPENED."""
+        return self.end - self.start
+
     def live_at(self, now: int) -> bool:
         """Whether it should be running: not started and still startable, or started and not past its end."""
         if self.state is LeaseState.OPENED:
@@ -69,8 +74,8 @@ class RunningOutage:
 class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
-    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
-    machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
+    `block` and `block_hash` are the head's, `now` the chain's time, `machines` those whose operator this agent is, and
+    by machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
     described as. `strangers` are machines that name this key
     and belong to another provider than this host's owner: they are not served.
     """
@@ -84,6 +89,7 @@ class ChainSnapshot:
     outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
     hardware: Mapping[int, bytes] = field(default_factory=dict)
+    block_hash: str = ""
 
 
 class ChainGate(Protocol):

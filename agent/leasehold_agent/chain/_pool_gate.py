@@ -111,6 +111,7 @@ class PoolGate:
         self._last = ChainSnapshot(
             current=abs(head.number - indexed.number) <= _BEHIND,
             block=head.number,
+            block_hash=head.hash,
             now=self._now(),
             machines=machines,
             leases=leases,
@@ -197,7 +198,9 @@ class PoolGate:
         return True
 
     async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
-        """Whether it will never pass again: it is late, used or taken back, or the lease is another's."""
+        """Whether it will never pass again: it is late, used, taken back, or of another lease or tenant."""
+        if not order.in_its_row:
+            return True
         spent = await self._pool.acting.nonce_of(order.account, order.nonce >> 64) > order.nonce
         return spent or lease.tenant != order.account or order.deadline < self._now()
 

@@ -15,6 +15,8 @@ from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent.engine._kept import as_before
 
+DEVICES_LABEL = "leasehold.devices"
+"""The cards, or slices of cards, that a container was made with, by their UUIDs: each vendor's are added otherwise."""
 _CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 
@@ -35,7 +37,7 @@ class ContainerFacts:
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
     mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
-    devices: tuple[str, ...] = ()  # of cards, as they were asked for when it was made
+    devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
 
     @property
     def running(self) -> bool:
@@ -126,7 +128,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
         mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
-        devices=tuple(_devices(raw["HostConfig"].get("DeviceRequests") or ())),
+        devices=tuple(_devices(raw)),
     )
 
 
@@ -139,10 +141,14 @@ def _seconds(text: str) -> float:
     return whole + float("0." + (parts[2] or "0"))
 
 
-def _devices(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for request in requests:
-        for device in request.get("DeviceIDs") or ():
-            yield device.removeprefix(_CDI_KIND)
+def _devices(raw: Mapping[str, Any]) -> Iterator[str]:
+    """By its label; of a container that was made before there was one, as its cards were asked for."""
+    label = (raw["Config"]["Labels"] or {}).get(DEVICES_LABEL)
+    if label is not None:
+        yield from filter(None, label.split(","))
+        return
+    for request in raw["HostConfig"].get("DeviceRequests") or ():
+        yield from request.get("DeviceIDs") or ()
 
 
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:

@@ -14,11 +14,12 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._results import Publishing
-from leasehold_agent.store import Notes, notice_of, write_notice
+from leasehold_agent.store import Notes, notice_of, write_notice, write_warning
 
 _log = structlog.get_logger("leasehold_agent")
 
@@ -72,13 +73,17 @@ class Changes:
         notes.tenant = desired.tenant
         folder.save(notes)
 
-    async def tell(self, desired: Desired) -> None:
-        """Let the container hear that its lease ends early, and when; or that it does not after all."""
+    async def tell(self, desired: Desired, window: MaintenanceWindow | None) -> None:
+        """Let the container hear that its lease ends early, and when; or that it does not after all. And when its host
+        will be worked on.
+        """
         notice = notice_of(desired)
         log_step(desired.lease, "tell")
         write_notice(self.leases.folder(desired.lease).told, notice)
+        write_warning(self.leases.folder(desired.lease).told, window)
         ends_at = None if notice is None else notice.ends_at
-        _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at)
+        maintenance = None if window is None else window.begins_at
+        _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at, maintenance=maintenance)
 
     async def resize(self, desired: Desired, before: LeaseShare, now: LeaseShare) -> None:
         """Give the container what the lease holds now: limits at once, other GPUs by making it anew

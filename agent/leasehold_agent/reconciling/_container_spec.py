@@ -11,7 +11,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts, Limits
 from leasehold_agent.host import LeasePolicy, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
@@ -128,7 +128,11 @@ def spec_of(
         name=names.container(desired.lease),
         image=image,
         network=names.network(desired.lease),
-        labels={**names.labels(desired.lease, desired.machine), WORKLOAD_LABEL: desired.workload.hex()},
+        labels={
+            **names.labels(desired.lease, desired.machine),
+            WORKLOAD_LABEL: desired.workload.hex(),
+            DEVICES_LABEL: ",".join(devices),
+        },
         command=workload.command,
         environment={
             **workload.env,

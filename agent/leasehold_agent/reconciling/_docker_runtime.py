@@ -10,7 +10,7 @@ from pathlib import Path
 from leasehold.chain import ClosingOrder, LeaseState
 from leasehold.workload import Restart
 from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -20,7 +20,15 @@ from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import Actual, ended_with, kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import HELPER_MOUNT, KeptOrder, Notes, UploadedWorkloads, keep_order, notice_of
+from leasehold_agent.store import (
+    HELPER_MOUNT,
+    KeptOrder,
+    Notes,
+    UploadedWorkloads,
+    keep_order,
+    notice_of,
+    read_ends,
+)
 
 _CONNECT_SECONDS = 10
 _NOT_RUNNING = "The lease's container is not running; its status says why."
@@ -101,6 +109,26 @@ class DockerRuntime:
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the order now; send it again.") from error
         self._reconciler.wake()
+
+    async def standing(self, lease: int) -> Standing:
+        engine, names = self._host.containers.engine, self._host.containers.names
+        container, ends = (
+            await engine.inspect(names.container(lease)),
+            read_ends(self._host.leases.folder(lease).path),
+        )
+        if container is None:
+            return Standing("", "none", 0, 0, ends.hand, None, ends.count, ends.kills)
+        counted = ends.last == f"{container.id}:{container.finished_at}"
+        return Standing(
+            container=container.id,
+            state=container.state,
+            started_at=max(0, int(container.started_at)),
+            ended_at=max(0, int(container.finished_at)),
+            ended_by=ends.hand if counted else "",
+            exit_code=container.exit_code if container.exited else None,
+            ends=ends.count,
+            kills=ends.kills,
+        )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)

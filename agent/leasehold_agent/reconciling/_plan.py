@@ -16,6 +16,7 @@ from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._renewed import renewed
 from leasehold_agent.store import EarlyEnd, Notes, notice_of
 
@@ -69,7 +70,11 @@ class FitContainer(Action):
 
 @dataclass(frozen=True)
 class Tell(Action):
-    """The provider has given notice, or it was reorganised away: the container hears of it."""
+    """The provider has given notice, or it was reorganised away: the container hears of it. And of maintenance that is
+    to come before its lease ends.
+    """
+
+    window: MaintenanceWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -101,16 +106,18 @@ class Clear(Action):
 
 @dataclass(frozen=True)
 class Actual:
-    """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
-    process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
-    somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
-    `resting` says that it is too early to start that again. `networked`: its network is here.
+    """What is here of a lease. `told` is the notice that its container has, `warned` the maintenance that it knows of.
+    `ready` and `waiting` are this process's own: what it has seen answer, and what a lease that is not ready yet would
+    be declined for. `killed`: somebody on the host ended its container. `restart` is the workload's word on a command
+    that has ended, and `resting` says that it is too early to start that again. `networked`: its network is here.
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
-    it runs. `overdue`: its results had their time to be published."""
+    it runs. `overdue`: its results had their time to be published.
+    """
 
     notes: Notes
     container: ContainerFacts | None = None
     told: EarlyEnd | None = None
+    warned: MaintenanceWindow | None = None
     ready: bool = False
     waiting: DeclineReason = "not-ready"
     killed: bool = False
@@ -134,7 +141,8 @@ class DiskRoom(IntEnum):
 class Rules:
     """The host's own part of the decision. Times in seconds, confirmations in blocks. `boot` is another once what ran
     has been ended by the host: after a reboot, or a restart of an engine that takes its containers with it.
-    `close_after`: how long a lease is billed at least before this host pays for its close.
+    `close_after`: how long a lease is billed at least before this host pays for its close. `windows` are when it will
+    be worked on.
     """
 
     boot: str
@@ -144,6 +152,7 @@ class Rules:
     retention_max: int
     room: DiskRoom = DiskRoom.ENOUGH
     close_after: int = 0
+    windows: tuple[MaintenanceWindow, ...] = ()
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -242,11 +251,13 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
         return HandOver(lease)
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
+    if opened and any(window.meets(chain.now, chain.now + desired.duration) for window in rules.windows):
+        return Decline(lease, "maintenance")
     if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
         return _when_finished(desired, actual, chain, rules)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
-            return _while_billed(desired, actual) if actual.notes.launched else BringUp(lease)
+            return _while_billed(desired, actual, chain, rules) if actual.notes.launched else BringUp(lease)
         if actual.ready:
             return SendStart(lease)
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
@@ -264,11 +275,14 @@ def _may_begin(desired: Desired, actual: Actual) -> bool:
     )
 
 
-def _while_billed(desired: Desired, actual: Actual) -> Action | None:
+def _while_billed(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
     """What a container that runs as it should may still have to be told or given."""
     if actual.notes.placement not in (0, desired.placement):
         return FitContainer(desired.lease)
-    return None if actual.told == notice_of(desired) else Tell(desired.lease)
+    window = next((window for window in rules.windows if window.meets(chain.now, desired.end)), None)
+    return (
+        None if (actual.told, actual.warned) == (notice_of(desired), window) else Tell(desired.lease, window)
+    )
 
 
 def _former_workload(actual: Actual) -> str:

@@ -18,8 +18,10 @@ from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold.workload import Restart
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import Declined, EngineDown, LimitNotHeld
+from leasehold_agent._runtime import Seen
 from leasehold_agent.chain import Desired, Duties, Told
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import DISK_TROUBLE
 from leasehold_agent.reconciling._bring_up import bring_up
 from leasehold_agent.reconciling._changes import Changes
 from leasehold_agent.reconciling._closing import Closing, standing_order
@@ -48,7 +50,7 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import read_notice
+from leasehold_agent.store import Hand, count_end, read_notice, read_warning
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -159,6 +161,12 @@ class Reconciler:
         await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
 
+    def seen(self) -> Seen:
+        """What the last look was at, for whoever is told of it."""
+        snapshot, running = self.host.snapshot, sum(c.running for c in self.containers.values())
+        serves = self.told.serves and not self._engine_down and self.host.estranged is None
+        return Seen(snapshot.block, snapshot.block_hash, serves, running)
+
     async def settle(self) -> None:
         """Wait until the actions that are in progress have ended."""
         await asyncio.gather(*(w.task for w in self._work.values() if w.task), return_exceptions=True)
@@ -213,6 +221,9 @@ class Reconciler:
                 record.again.reset()
             record.again.failed(host.clock())
             record.end, record.ends, record.ended_at = end, record.ends + 1, host.clock()
+            hand: Hand = "hand" if record.killed else "host" if notes.boot != boot else "command"
+            with contextlib.suppress(*DISK_TROUBLE):  # a count is no reason to fall silent
+                count_end(folder.path, f"{container.id}:{container.finished_at}", hand)
             self._count_crash(
                 lease, container, finished(Actual(notes, container, killed=record.killed), boot)
             )
@@ -240,6 +251,7 @@ class Reconciler:
                 notes=notes,
                 container=self.containers.get(lease),
                 told=read_notice(self.host.leases.folder(lease).told),
+                warned=read_warning(self.host.leases.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
                 killed=record.killed,
@@ -273,6 +285,7 @@ class Reconciler:
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
             close_after=settings.close_after,
+            windows=settings.maintenance_windows,
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:
@@ -404,7 +417,7 @@ class Reconciler:
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await self._changes.tell(desired)
+                await self._changes.tell(desired, action.window)
 
     def _used(self, lease: int) -> None:
         """What it ran on is what others of its tenant may want next: it is the last to make room."""

@@ -2,6 +2,7 @@
 
 Each file stands on none but those before it:
 
+    _ends           how often a container ended, and by whose hand
     _lease_dir      a lease's folder, and what must be remembered of it
     _reading        for how long its files have been read since it was over
     _closing_order  its tenant's order to close it when its job is done
@@ -15,6 +16,7 @@ Each file stands on none but those before it:
 
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._datasets import DatasetCache
+from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._helper import HELPER_MOUNT, lend_helper
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
@@ -23,8 +25,10 @@ from leasehold_agent.store._notice import (
     EarlyEnd,
     notice_of,
     read_notice,
+    read_warning,
     readable_folder,
     write_notice,
+    write_warning,
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._reading import ReadingTime
@@ -35,6 +39,8 @@ __all__ = [
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
+    "Ends",
+    "Hand",
     "KeptOrder",
     "LeaseDir",
     "Notes",
@@ -42,14 +48,18 @@ __all__ = [
     "ReadingTime",
     "UploadedWorkloads",
     "collect",
+    "count_end",
     "keep_order",
     "lease_dirs",
     "lend_helper",
     "notice_of",
     "packer",
+    "read_ends",
     "read_notice",
     "read_order",
+    "read_warning",
     "readable_folder",
     "write_etc",
     "write_notice",
+    "write_warning",
 ]

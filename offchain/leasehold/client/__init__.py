@@ -299,6 +299,10 @@ if TYPE_CHECKING:
         SignOutage,
         SignOutagePlan,
     )
+    from leasehold.client._reach import (
+        ReachFound,
+        find_reach,
+    )
     from leasehold.client._reading import (
         ProposalText,
         proposal_json,
@@ -371,8 +375,10 @@ if TYPE_CHECKING:
     )
     from leasehold.client._ssh import (
         SshDoor,
+        mint_key,
         ssh_door,
     )
+    from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -632,6 +638,7 @@ __all__ = [
     "Rate",
     "RatePlan",
     "Rated",
+    "ReachFound",
     "RecoverMachine",
     "RecoverPlan",
     "Recovered",
@@ -694,6 +701,8 @@ __all__ = [
     "StakeSeatPlan",
     "StakeStillLocked",
     "Started",
+    "StatementSeen",
+    "StatementsView",
     "Step",
     "TenantLease",
     "TopUpPlan",
@@ -718,6 +727,7 @@ __all__ = [
     "agents_word",
     "alone",
     "arbiter_of",
+    "ask_statement",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -730,6 +740,7 @@ __all__ = [
     "exit_codes",
     "faults_of",
     "fetch_lease_results",
+    "find_reach",
     "finish_of",
     "from_ledger",
     "full_of",
@@ -738,7 +749,9 @@ __all__ = [
     "hand_over",
     "leases_of",
     "live_lease",
+    "look_at",
     "make_group",
+    "mint_key",
     "outages_of",
     "outflow",
     "own_leases",
@@ -851,6 +864,7 @@ _PARTS = {
         "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
+    "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
     "_results": (
@@ -872,7 +886,8 @@ _PARTS = {
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
-    "_ssh": ("SshDoor", "ssh_door"),
+    "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
         "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",

@@ -37,6 +37,7 @@ from leasehold.market import (
     InvalidInput,
     Json,
     Listing,
+    MaintenanceNear,
     MarketError,
     Money,
     Opened,
@@ -355,7 +356,8 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
     index = await client.index()
     records = await _asked_records(asked, await index.machines())
     with client.observer.working("Looking at the machines"):
-        listings = await client.machines().listings(records, parse_search(asked.search).matches)
+        local = asked.workload is not None and asked.workload.image.startswith("sha256:")
+        listings = await client.listings(records, parse_search(asked.search), at_hand=local)
         if not asked.machines:
             listings = [listing for listing in listings if listing.contact is not None] or listings
         now = await client.now()
@@ -365,11 +367,42 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
             for listing in listings
         ]
         version = await client.pool.params_version()
-        able = capable(roomy, asked.workload, wish.share)
-        has = [listing for listing in able if asked.workload is None or lists_image(listing, asked.workload)]
-        with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
-            return choose_gang(has, wish, version, now, asked.gang), ()
-        chosen = choose_gang(able, wish, version, now, asked.gang)
+        return await _undisturbed(
+            client, capable(roomy, asked.workload, wish.share), asked, wish, version, now
+        )
+
+
+async def _undisturbed(
+    client: PoolClient, able: list[Listing], asked: Rent, wish: Wish, version: int, now: int
+) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
+    """Of those that are able, the best that nobody will work on before the lease ends: those that would be taken are
+    asked, since their documents on the chain are as old as they are.
+    """
+    while True:
+        chosen, cautions = _best(able, asked, wish, version, now)
+        fresh = await client.contacts().refreshed(chosen)
+        near = {listing.id: why for listing in fresh if (why := _maintenance(listing, wish, now))}
+        if not near:
+            return tuple(fresh), cautions
+        able = [listing for listing in able if listing.id not in near]
+        if not able:
+            raise next(iter(near.values()))
+
+
+def _maintenance(listing: Listing, wish: Wish, now: int) -> MaintenanceNear | None:
+    """Why its agent would decline the lease, if it says that somebody will work on it."""
+    window = listing.contact.maintenance_in(now, now + wish.duration) if listing.contact else None
+    return None if window is None else MaintenanceNear(listing.id, *window)
+
+
+def _best(
+    able: Sequence[Listing], asked: Rent, wish: Wish, version: int, now: int
+) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
+    """The machines that are taken of those that are able, and what speaks against them."""
+    has = [listing for listing in able if asked.workload is None or lists_image(listing, asked.workload)]
+    with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
+        return choose_gang(has, wish, version, now, asked.gang), ()
+    chosen = choose_gang(able, wish, version, now, asked.gang)
     return chosen, tuple(
         f"Machine {listing.id} does not list that image: unless it was added since, it declines the lease, and all "
         "but the gas comes back."

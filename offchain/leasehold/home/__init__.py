@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._statements import Statements
     from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "OfferBook",
     "PendingSessions",
     "SealedWorkloads",
+    "Statements",
     "Vote",
     "Votes",
     "revealable",
@@ -50,6 +52,7 @@ _PARTS = {
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_sealed_workloads": ("SealedWorkloads",),
+    "_statements": ("Statements",),
     "_votes": ("Vote", "Votes", "revealable"),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -29,6 +29,11 @@ class Home:
         return self.path / "documents"
 
     @property
+    def contacts(self) -> Path:
+        """The folder of what machines' agents said last of themselves."""
+        return self.path / "contacts"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"
@@ -82,6 +87,10 @@ class Home:
     def sealed_workloads(self) -> home.SealedWorkloads:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
+
+    def statements(self, deployment: chain.Deployment) -> home.Statements:
+        """What operators have signed of that pool's leases."""
+        return home.Statements(self.path, deployment)
 
     @cached_property
     def lease_names(self) -> home.LeaseNames:

@@ -23,8 +23,12 @@ from leasehold_agent.api import Api, Authorizer, create_app
 
 from .conftest import DOMAIN, LEASE, OTHER, World, key
 
-PUBLIC = frozenset({"health", "machine"})
-RIGHTS = {"put_workload": UPLOAD, "put_closing_order": "lease.closing-order"}
+PUBLIC = frozenset({"health", "machine", "heartbeat"})
+RIGHTS = {
+    "put_workload": UPLOAD,
+    "put_closing_order": "lease.closing-order",
+    "lease_statement": "lease.status",
+}
 """What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {
     "connection": "Upgrade",
@@ -32,7 +36,7 @@ UPGRADE = {
     "sec-websocket-version": "13",
     "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
-VALUES = {"lease": "12", "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
+VALUES = {"lease": "12", "key": "11" * 32, "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
 """What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""
 
 

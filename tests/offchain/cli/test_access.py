@@ -109,7 +109,8 @@ def agent(pool: Pool, host: Host, tmp_path: Path) -> Iterator[Agent]:
     running = Agent(loop, leases, context)
 
     async def start() -> tuple[ApiServer, SshServer, int, int]:
-        api, ssh = await ApiServer.open(context), SshServer(context)
+        api = await ApiServer.open(context)
+        ssh = SshServer(context, certificates=api.api.certificates)
         return api, ssh, await api.start("127.0.0.1", 0), await ssh.start("127.0.0.1", 0)
 
     async def stop() -> None:
@@ -398,6 +399,48 @@ def test_ssh_pins_the_key_of_the_contact_document(
     assert served("ssh", "1", *key, "--", "exit 9", wallet=RENTER, ok=False).code == 9
     document = served("ssh", "1", "--json", wallet=RENTER).json
     assert Path(document["known_hosts"]).read_text().startswith("[127.0.0.1]:")
+
+
+def test_ssh_without_a_key_of_the_workload(
+    served: Cli, agent: Agent, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The wallet's session lets a throw-away key in, without a password; nothing of it is left behind."""
+    agent.leases.change(1 << 16, ssh_keys=())
+    served.env |= {"LEASEHOLD_PASSWORD": "", "TMPDIR": str(served.home)}
+    capfd.readouterr()
+    served("ssh", "1", "--", "echo from inside", wallet=RENTER)
+    assert "from inside" in capfd.readouterr().out
+    assert served("ssh", "1", "--", "exit 9", wallet=RENTER, ok=False).code == 9
+    assert not list(served.home.glob("leasehold-ssh-*"))
+
+
+def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> None:
+    """A stranger's wallet; and a lease that is over. Plain keys are tried all the same, and do not do."""
+    agent.leases.change(1 << 16, ssh_keys=())
+    refused = served("ssh", "1", "--", "true", wallet="provider", ok=False)
+    assert refused.code == 255
+    assert "No certificate was offered: The lease belongs to another account" in refused.err
+    agent.leases.change(1 << 16, phase="stopping")
+    refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
+    assert "nobody can enter it any more" in refused.err
+
+
+def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, tmp_path: Path) -> None:
+    for session in (served.home / "sessions").iterdir():
+        session.unlink()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    del environment["LEASEHOLD_PASSWORD"]
+    command = [str(Path(sys.executable).with_name("leasehold")), "ssh", "1", "--", "cat"]
+    done = subprocess.run(
+        command,
+        input=b"no password\n",
+        capture_output=True,
+        env=environment,
+        timeout=patient(60),
+        check=False,
+    )
+    assert done.returncode == 255
+    assert b"There is nobody to ask for the password" in done.stderr
 
 
 def test_closing_warns_of_results_that_nobody_has(served: Cli) -> None:

@@ -317,6 +317,28 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
+def test_a_machine_that_will_be_worked_on_is_passed_over(market: Cli, host: Host, pool: Pool) -> None:
+    """For leases that would reach into that; alone, it says when, and a shorter one is taken."""
+    begin = pool.anvil.timestamp + 5_400
+    described = json.loads(host.path.read_text())
+    described["contact"]["maintenance"] = [[begin, begin + 3_600]]
+    host.path.write_text(json.dumps(described))
+    market("provider", "update", "1", str(host.path), "--yes", wallet="provider")
+    refused = market(*RENT, "--dry-run", wallet="renter", ok=False)
+    assert refused.code == 9
+    assert "Machine 1 will be worked on from" in refused.err
+    short = [argument if argument != "2h" else "1h" for argument in RENT]
+    assert short != list(RENT)
+    assert market(*short, "--dry-run", "--json", wallet="renter").json["machine"] == 1
+    assert market("machines", "maintenance:no", "--json").json == []
+    assert "maintenance 20" in " ".join(market("machines", "maintenance:yes").out.split())
+    market("provider", "terms", "1", "--price", "0.1", "--yes", wallet="provider")
+    described["contact"]["maintenance"] = []
+    host.path.write_text(json.dumps(described))
+    dearer = join_another(market, host, operator=8)
+    assert market(*RENT, "--dry-run", "--json", wallet="renter").json["machine"] == dearer
+
+
 def test_nothing_is_opened_while_the_agent_cannot_be_reached(market: Cli, host: Host, tmp_path: Path) -> None:
     market.without_agent = False
     unknown = market(*RENT, wallet="renter", ok=False)

@@ -14,7 +14,6 @@ from ._authorization import (
     MAX_SKEW,
     MAX_UPLOAD,
     OPS,
-    P2P_PROTOCOL,
     UPLOAD,
     decode_authorization,
     encode_authorization,
@@ -23,6 +22,7 @@ from ._authorization import (
 from ._documents import (
     AgentResults,
     ClosingOrderDocument,
+    ContactSignature,
     Container,
     Health,
     Kept,
@@ -33,6 +33,7 @@ from ._documents import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SshCertificate,
 )
 from ._errors import (
     REFUSALS,
@@ -79,6 +80,8 @@ from ._frames import (
     parse_control,
     parse_start,
 )
+from ._statements import Heartbeat, LeaseStanding, SignedStatement
+from ._streams import P2P_AGENT, P2P_SSH, agent_stream, ssh_stream
 
 __all__ = [
     "CHUNK",
@@ -93,7 +96,8 @@ __all__ = [
     "MAX_SKEW",
     "MAX_UPLOAD",
     "OPS",
-    "P2P_PROTOCOL",
+    "P2P_AGENT",
+    "P2P_SSH",
     "REFUSALS",
     "STDERR",
     "STDIN",
@@ -107,15 +111,18 @@ __all__ = [
     "BodyTooLarge",
     "ChainUnreachable",
     "ClosingOrderDocument",
+    "ContactSignature",
     "Container",
     "DigestMismatch",
     "EngineUnavailable",
     "ExecControl",
     "ExecStart",
     "Health",
+    "Heartbeat",
     "InvalidRequestProof",
     "Kept",
     "LeaseNotice",
+    "LeaseStanding",
     "LeaseStatus",
     "MachineInfo",
     "MalformedAuthorization",
@@ -138,15 +145,19 @@ __all__ = [
     "SessionExpired",
     "SessionScope",
     "SignedReceipt",
+    "SignedStatement",
+    "SshCertificate",
     "StoreFull",
     "TooManyRequests",
     "UnknownLease",
     "WrongAudience",
     "WrongOperation",
+    "agent_stream",
     "decode_authorization",
     "encode_authorization",
     "params_hash",
     "parse_control",
     "parse_start",
     "refusal",
+    "ssh_stream",
 ]

@@ -26,6 +26,7 @@ OPS: Final = (
     "lease.exec",
     "lease.results",
     "lease.closing-order",
+    "lease.ssh",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"
@@ -43,7 +44,6 @@ MAX_ORDER: Final = 40 * 1024
 """Largest closing order, in bytes: a proof has 16 KiB at most, and is written in hex."""
 EXEC_PROTOCOL: Final = "leasehold.exec.1"
 LOG_OFFSET: Final = "Leasehold-Log-Offset"
-P2P_PROTOCOL: Final = "/x/leasehold/agent/1"
 EMPTY_BODY: Final = hashlib.sha256(b"").digest()
 
 _SCHEME: Final = "Leasehold "

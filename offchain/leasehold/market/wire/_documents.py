@@ -36,14 +36,27 @@ class Health(WireDocument):
     time: Whole
 
 
+class ContactSignature(WireDocument):
+    """The operator's EIP-712 `Contact{machine, digest, issuedAt}`, r, s, v. The digest is the SHA-256 of the contact's
+    canonical JSON.
+    """
+
+    machine: Whole
+    issuedAt: Whole  # noqa: N815  # EIP-712's own name
+    signature: str
+
+
 class MachineInfo(WireDocument):
-    """Which machines this agent runs, and its contact document as the chain's digest names it."""
+    """Which machines this agent runs, and its contact document as it stands now, signed for each of them: it counts
+    beside the one that the chain names, from `issued_at` on.
+    """
 
     chain: Whole
     controller: str
     operator: str
     machines: list[int]
     contact: dict[str, JsonValue]
+    signatures: list[ContactSignature] = []
 
 
 class ReceiptMessage(WireDocument):
@@ -146,6 +159,13 @@ class ClosingOrderDocument(WireDocument):
         """The order that it is, of that account's lease in that pool; whose proof holds is for `verify` to say."""
         proof = bytes.fromhex(self.proof[2:])
         return ClosingOrder(account, controller, lease, int(self.nonce), self.deadline, proof)
+
+
+class SshCertificate(WireDocument):
+    """An OpenSSH certificate, as a line of a file, that lets its key into one lease until then (unix seconds)."""
+
+    certificate: str
+    valid_until: int
 
 
 class AgentResults(WireDocument):
