@@ -6,7 +6,9 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     _errors      what goes wrong here
     _backoff     pauses between attempts
     host         the machine beneath the engine: files, disk, networks, keys
+    _config_file  which settings file is read
     _config      the settings
+    _config_text  the settings as texts: in force, sample, reference
     engine       the Docker engine
     chain        what the chain wants of this host, and what is said to it
     store        what lies on the disk for leases

@@ -365,6 +365,9 @@ class World:
             "memory_reserve": 1 << 28,
         } | settings
         environment = self._environment(folder) | {
+            "LEASEHOLD_AGENT_CONFIG": os.devnull,  # whatever file the machine has that this runs on
+        }
+        environment |= {
             f"LEASEHOLD_AGENT_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
             for key, value in chosen.items()
         }

@@ -8,13 +8,15 @@ import sys
 import typer
 
 from leasehold.errors import LeaseholdError
-from leasehold_agent._config import config_file
+from leasehold_agent._config_file import config_file
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._describe import describe
 from leasehold_agent.cli._drain import drain
+from leasehold_agent.cli._logs import configure_logs
 from leasehold_agent.cli._pause import pause
 from leasehold_agent.cli._report import report
 from leasehold_agent.cli._run import run
+from leasehold_agent.cli._settings import settings
 from leasehold_agent.cli._status import status
 
 app = typer.Typer(
@@ -22,12 +24,15 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (describe, run, status, drain, pause, report):
+for verb in (describe, run, status, settings, drain, pause, report):
     app.command()(verb)
 
 
 def main() -> None:
     """The console script. Errors are one sentence and an exit code, never a traceback."""
+    configure_logs(
+        sys.stderr
+    )  # standard output has a command's answer; the agent that runs says where its lines go
     try:
         app(standalone_mode=True)
     except LeaseholdError as error:
