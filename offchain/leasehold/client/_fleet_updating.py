@@ -1,0 +1,158 @@
+"""A fleet is brought up to its file and to what its hosts are: documents that changed, terms that are others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_utils.address import to_checksum_address
+
+from leasehold.chain import Machine
+from leasehold.client._errors import CannotAct, NothingToDo
+from leasehold.client._fleet import Fleet, FleetHost
+from leasehold.client._fleet_joining import HostLeft, described, own_by_key
+from leasehold.client._own_machines import PublishDocuments, PublishPlan, SetTerms, SetTermsPlan
+from leasehold.client._plan import Plan, Request, Step
+from leasehold.client._shells import Shells
+from leasehold.errors import LeaseholdError
+from leasehold.market import Json, MachineFile, Money
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+
+@dataclass(frozen=True)
+class HostUpdated(Step):
+    """What was changed of a host's machine, in words."""
+
+    host: str
+    machine: int
+    changed: tuple[str, ...]
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"host": self.host, "machine": self.machine, "changed": list(self.changed)}
+
+
+@dataclass(frozen=True)
+class FleetUpdated(Step):
+    """All hosts have had their turn."""
+
+    updated: tuple[HostUpdated, ...]
+    left: tuple[HostLeft, ...]
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "updated": [host.to_json(money) for host in self.updated],
+            "left": [host.to_json(money) for host in self.left],
+        }
+
+
+@dataclass(frozen=True)
+class ChangingHost:
+    """A host whose machine would change. documents, terms: `None` where they are as they should be."""
+
+    name: str
+    machine: Machine
+    documents: PublishPlan | None
+    terms: SetTermsPlan | None
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What would change, in words."""
+        documents = () if self.documents is None else self.documents.changed
+        return (*documents, *(("terms",) if self.terms is not None else ()))
+
+
+@dataclass(frozen=True)
+class FleetUpdate(Request["FleetUpdated"]):
+    """Publish what has changed of a fleet's hosts, and give their machines the terms that the file names."""
+
+    fleet: Fleet
+    shells: Shells
+
+    async def plan(self, client: PoolClient) -> FleetUpdatePlan:
+        """Raises CannotAct: it acts for another account."""
+        if client.other is not None:
+            raise CannotAct("A fleet is the wallet's own", "use the provider's wallet.")
+        with client.observer.working("Asking the hosts what they are"):
+            found = await described(self.fleet, self.shells, client.account)
+        mine = await own_by_key(client)
+        parts = [await _part(client, host, found[host.name], mine) for host in self.fleet.hosts]
+        return FleetUpdatePlan(
+            client,
+            tuple(part for part in parts if isinstance(part, ChangingHost)),
+            tuple(part for part in parts if isinstance(part, HostLeft)),
+        )
+
+
+async def _part(
+    client: PoolClient, host: FleetHost, said: MachineFile | HostLeft, mine: dict[str, Machine]
+) -> ChangingHost | HostLeft:
+    if isinstance(said, HostLeft):
+        return said
+    machine = mine.get(to_checksum_address(said.operator))
+    if machine is None:
+        return HostLeft(host.name, f"no machine of yours has the operator {said.operator}")
+    try:
+        documents = await PublishDocuments(machine.id, said).plan(client)
+        terms = None
+        if host.asked.over(machine.terms, client.money) != machine.terms:
+            terms = await SetTerms(machine.id, host.asked).plan(client)
+    except LeaseholdError as error:
+        return HostLeft(host.name, str(error))
+    part = ChangingHost(host.name, machine, documents if documents.changed else None, terms)
+    return part if part.changes else HostLeft(host.name, "nothing has changed", problem=False)
+
+
+@dataclass(frozen=True)
+class FleetUpdatePlan(Plan["FleetUpdated"]):
+    """Hosts that would change, and those that are left."""
+
+    client: PoolClient
+    changing: tuple[ChangingHost, ...]
+    left: tuple[HostLeft, ...]
+
+    @property
+    def cautions(self) -> tuple[str, ...]:  # type: ignore[override]  # by what the hosts said
+        """What is wrong with hosts that are left out, and which would have to be measured anew."""
+        anew = [
+            f"{host.name}: machine {host.machine.id} will be unverified until a committee has measured it."
+            for host in self.changing
+            if host.documents is not None and host.documents.hardware is not None
+        ]
+        return (*(f"{host.host}: {host.why}" for host in self.left if host.problem), *anew)
+
+    def to_json(self) -> dict[str, Json]:
+        money = self.client.money
+        return {
+            "changing": [
+                {"host": host.name, "machine": host.machine.id, "changes": list(host.changes)}
+                for host in self.changing
+            ],
+            "left": [host.to_json(money) for host in self.left],
+        }
+
+    async def check(self) -> None:
+        """Raises NothingToDo."""
+        if not self.changing:
+            raise NothingToDo()
+
+    async def steps(self) -> AsyncIterator[Step]:
+        """One host after the other. What one is refused the others are not."""
+        updated: list[HostUpdated] = []
+        left = list(self.left)
+        for host in self.changing:
+            try:
+                for plan in (host.documents, host.terms):
+                    if plan is not None:
+                        await plan.check()
+                        async for _ in plan.steps():
+                            pass
+            except LeaseholdError as error:
+                left.append(HostLeft(host.name, str(error)))
+                yield left[-1]
+                continue
+            updated.append(HostUpdated(host.name, host.machine.id, host.changes))
+            yield updated[-1]
+        yield FleetUpdated(tuple(updated), tuple(left))
