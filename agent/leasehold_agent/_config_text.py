@@ -8,6 +8,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
@@ -15,7 +16,8 @@ from pydantic_core import to_jsonable_python
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._config_file import settings_file
 
-_WIDTH = 110
+DEFAULT: Final = "default"
+_WIDTH: Final = 110
 _ABOUT = (
     "The settings of the Leasehold agent: all there are, each as it is until you say otherwise. Take the # away in "
     "front of what you change. Sizes are bytes, times are seconds.",
@@ -36,13 +38,13 @@ class Setting:
 
 
 def in_force(settings: AgentSettings) -> list[Setting]:
-    """Every setting, with the variable or the file that says so, or "default"."""
+    """Every setting, with the variable or the file that says so, or DEFAULT."""
     file = settings_file()
     written = tomllib.loads(file.read_text(encoding="utf-8")) if file is not None else {}
     variables = {name.upper(): name for name in os.environ}
     found = []
     for name, value in settings.model_dump(mode="json").items():
-        origin = str(file) if name in written else "default"
+        origin = str(file) if name in written else DEFAULT
         origin = variables.get(variable(name), origin)
         found.append(Setting(name, _toml(value), origin))
     return found

@@ -40,8 +40,8 @@ class BareHost:
     def __init__(self, folder: Path, *shared: Path, environment: Mapping[str, str] | None = None) -> None:
         self.root = folder / "root"
         self._shared = shared
-        self._environment = {"PATH": PATH, "HOME": "/root", "LANG": "C.UTF-8", **(environment or {})}
-        self._environment[service.PLACE] = f"/{_UNITS}"
+        self.environment = {"PATH": PATH, "HOME": "/root", "LANG": "C.UTF-8", **(environment or {})}
+        self.environment[service.PLACE] = f"/{_UNITS}"
         self._holder: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -78,12 +78,17 @@ class BareHost:
             with self._holder:
                 pass
 
+    @property
+    def around(self) -> tuple[str, ...]:
+        """What runs a command in there."""
+        assert self._holder is not None
+        return ("nsenter", f"--target={self._holder.pid}", "--mount", "--root", "--wd")
+
     def run(self, *command: str, timeout: float = patient(120)) -> subprocess.CompletedProcess[str]:
         """Run a command in there as root, whatever its exit code."""
-        assert self._holder is not None
         return subprocess.run(
-            ["nsenter", f"--target={self._holder.pid}", "--mount", "--root", "--wd", *command],
-            env=self._environment,
+            [*self.around, *command],
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -96,6 +101,12 @@ class BareHost:
         done = self.run(*command)
         assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
+
+    def answer(self, *command: str) -> str:
+        """What the command prints, in there. Raises AssertionError unless it exits with 0."""
+        done = self.run(*command)
+        assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+        return done.stdout
 
     def start(self, unit: str) -> None:
         """`systemctl enable --now`, and what was started ends with this process."""

@@ -15,15 +15,16 @@ exec sh "$SSH_STAND_IN/$target/answer" "$command"
 
 
 class Hosts:
-    """Hosts below a folder. `path` is what PATH has to be, `environment` what the stand-in has to find."""
+    """Hosts below a folder. program: the stand-in; environment: what it has to find, and who is to find it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "hosts"
         programs = folder / "programs"
         for made in (self._folder, programs):
             made.mkdir()
-        (programs / "ssh").write_text(_SSH)
-        (programs / "ssh").chmod(0o755)
+        self.program = programs / "ssh"
+        self.program.write_text(_SSH)
+        self.program.chmod(0o755)
         self.environment = {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "SSH_STAND_IN": str(self._folder),

@@ -5,9 +5,10 @@ There is no systemd: `systemctl` is a stand-in that starts what the unit's `Exec
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ import pytest
 import package
 from devnet.bare_host import BareHost
 from devnet.patience import patient
+from devnet.relay import Relay
 from devnet.site import Site
 from devnet.world import Host, World, free_port
+from shipping.container import build_image
 from shipping.environment import VERSION
 
 pytestmark = [
@@ -29,6 +32,7 @@ pytestmark = [
 UNIT = "leasehold-agent"
 MADE_AT = "1800000000"
 CACHED = f"opt/leasehold/lib/python{VERSION}/site-packages/leasehold_agent/__pycache__"
+CAPABILITIES = ["NET_ADMIN", "SYS_ADMIN", "SYS_PTRACE"]
 TICKS = ["sh", "-c", "n=0; while true; do n=$((n+1)); echo tick $n; sleep 1; done"]
 
 
@@ -48,10 +52,11 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 class Lent:
-    """A bare host whose owner lends it in a world."""
+    """A host whose owner lends it in a world."""
 
-    def __init__(self, world: World, bare: BareHost, name: str) -> None:
-        self.bare, self.state = bare, world.folder / name / "state"
+    def __init__(self, world: World, name: str) -> None:
+        self.state = world.folder / name / "state"
+        self.state.mkdir(parents=True, mode=0o700)
         self.provider = world.party(f"{name}-owner", world.provider_ipfs)
         self.renter = world.party(f"{name}-renter")
         self.address = self.provider.wallet("owner")
@@ -61,41 +66,36 @@ class Lent:
         self.host = Host(name, self.state.parent, {})
         self.site = Site(world, self.provider, self.renter, self.host, 0, world.engine)
 
-    def write_settings(self) -> None:
-        """As its owner does, into the file that the package has put there."""
+    def settings(self, **others: object) -> str:
+        """What its owner writes into agent.toml."""
         world = self.site.world
         settings = {
             "state_dir": str(self.state),
             "deployment": str(world.deployment),
             "rpc": [world.anvil.url],
             "docker": world.engine.url,
-            "engine_netns": str(world.engine.netns),
             "ipfs": world.provider_ipfs.api,
             "public_host": "127.0.0.1",
             "ports_host": world.engine.address,
-            "listen": "127.0.0.1",
             "api_port": free_port(),
             "ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 0.5,
             "disk_reserve": 1 << 28,
             "memory_reserve": 1 << 28,
-        }
-        with (self.bare.root / "etc/leasehold/agent.toml").open("a") as file:
-            file.writelines(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+        } | others
+        return "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
 
-    def join(self) -> None:
-        """Describe the host there, and stake it from where the wallet is."""
-        described = self.state.parent / "machine.json"
-        said = self.bare.run("leasehold-agent", "describe", "--owner", self.address)
-        assert said.returncode == 0, said.stderr
-        described.write_text(said.stdout)
-        joined = self.provider("provider", "join", str(described), "--price", "1", "--approve", "--yes")
+    def join(self, described: str) -> None:
+        """Stake the host from where the wallet is."""
+        file = self.state.parent / "machine.json"
+        file.write_text(described)
+        joined = self.provider("provider", "join", str(file), "--price", "1", "--approve", "--yes")
         self.site.machine = joined["machine"]
 
-    def serving(self, times: int) -> None:
+    def serving(self, log: Callable[[], str], times: int = 1) -> None:
         """Waits until the agent has begun to serve so often."""
-        self.site.until(lambda: self.bare.journal(UNIT).count('"event": "serving"') >= times, patient(120))
+        self.site.until(lambda: log().count('"event": "serving"') >= times, patient(120))
 
     def process_of(self, lease: str) -> tuple[str, int, str]:
         """The lease's container, its first process, and since when it runs."""
@@ -111,31 +111,38 @@ class Lent:
 
 
 @pytest.fixture
-def lent(world: World, tmp_path: Path, packages: tuple[Path, Path]) -> Iterator[Lent]:
-    name = f"lent-{tmp_path.name}"
-    (world.folder / name / "state").mkdir(parents=True, mode=0o700)
-    with BareHost(tmp_path, world.folder, Path("/run/netns"), packages[0].parent) as bare:
-        made = Lent(world, bare, name)
-        try:
-            yield made
-        finally:
-            with world.engine.client() as client:
-                for container in made.site.containers():
-                    client.containers.get(container["Id"]).remove(force=True)
+def lent(world: World, tmp_path: Path) -> Iterator[Lent]:
+    made = Lent(world, f"lent-{tmp_path.name}")
+    yield made
+    with world.engine.client() as client:
+        for container in made.site.containers():
+            client.containers.get(container["Id"]).remove(force=True)
 
 
-def test_a_lease_lives_through_upgrade_and_removal(lent: Lent, packages: tuple[Path, Path]) -> None:
-    bare, (first, second) = lent.bare, packages
+@pytest.fixture
+def bare(world: World, tmp_path: Path, packages: tuple[Path, Path], lent: Lent) -> Iterator[BareHost]:
+    with BareHost(tmp_path, world.folder, Path("/run/netns"), packages[0].parent) as made:
+        yield made
+
+
+def test_a_lease_lives_through_upgrade_and_removal(
+    lent: Lent, bare: BareHost, packages: tuple[Path, Path]
+) -> None:
+    first, second = packages
+
+    def log() -> str:
+        return bare.journal(UNIT)
 
     said = bare("dpkg", "--install", str(first))
     assert "write /etc/leasehold/agent.toml, then" in said
     assert (bare.root / "etc/leasehold/agent.toml").stat().st_mode & 0o777 == 0o600
     assert bare.run("systemctl", "is-active", UNIT).returncode == 3, "it has no settings yet"
-    lent.write_settings()
-    lent.join()
+    with (bare.root / "etc/leasehold/agent.toml").open("a") as file:
+        file.write(lent.settings(engine_netns=str(lent.site.world.engine.netns), listen="127.0.0.1"))
+    lent.join(bare.answer("leasehold-agent", "describe", "--owner", lent.address))
     bare.start(UNIT)
-    lent.serving(1)
-    shown = json.loads(bare.run("leasehold-agent", "settings", "--json").stdout)
+    lent.serving(log)
+    shown = json.loads(bare.answer("leasehold-agent", "settings", "--json"))
     assert shown["rpc"]["from"] == "/etc/leasehold/agent.toml"
 
     lease = lent.site.rent(command=TICKS)
@@ -149,7 +156,7 @@ def test_a_lease_lives_through_upgrade_and_removal(lent: Lent, packages: tuple[P
     compiled.write_bytes(b"of the version before")
     bare("dpkg", "--install", str(second))
     assert bare.entrust(UNIT) != agent
-    lent.serving(2)
+    lent.serving(log, 2)
     assert "1.1" in bare("dpkg-query", "--show", UNIT)
     assert not compiled.exists() or compiled.read_bytes() != b"of the version before"
     assert lent.process_of(lease) == before, "the container's process is the one it was"
@@ -166,7 +173,7 @@ def test_a_lease_lives_through_upgrade_and_removal(lent: Lent, packages: tuple[P
 
     bare("dpkg", "--install", str(first))
     bare.start(UNIT)
-    lent.serving(3)
+    lent.serving(log, 3)
     assert lent.process_of(lease) == before
     lent.renter("close", lease, "--yes")
     lent.site.until(lambda: not any(each["State"]["Running"] for each in lent.site.containers(lease)))
@@ -200,3 +207,52 @@ def test_two_builds_are_one_and_tell_nothing_of_their_builder(
         path for path in contents if path.suffix != ".so" and any(home in path.read_bytes() for home in homes)
     ]
     assert told == []
+
+
+def test_the_image_serves_a_lease_beside_the_engine_that_runs_it(
+    world: World, lent: Lent, packages: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """In the engine's own network, as on a host; replaced by another container under the lease."""
+    engine, place = world.engine, tmp_path / "etc"
+    place.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", MADE_AT)
+        image = build_image(packages[0], "1.0", tmp_path)
+    node, kubo = int(world.anvil.url.rsplit(":", 1)[1]), int(world.provider_ipfs.api.rsplit("/", 1)[1])
+    with (
+        Relay(node, engine.gateway) as chain,
+        Relay(kubo, engine.gateway) as ipfs,
+        engine.client() as client,
+        contextlib.ExitStack() as undo,
+    ):
+        (loaded,) = client.images.load(image.read_bytes())
+        undo.callback(client.images.remove, loaded.id, force=True)
+        (place / "agent.toml").write_text(
+            lent.settings(
+                rpc=[chain.url],
+                ipfs=f"/ip4/{ipfs.host}/tcp/{ipfs.port}",
+                docker="unix:///var/run/docker.sock",
+                public_host=engine.address,
+            )
+        )
+        folders = {str(place): "/etc/leasehold", str(world.deployment.parent): str(world.deployment.parent)}
+        folders |= {
+            engine.url.removeprefix("unix://"): "/var/run/docker.sock",
+            str(lent.state): str(lent.state),
+        }
+        volumes = [f"{here}:{there}" for here, there in folders.items()]
+        host = {"network_mode": "host", "pid_mode": "host", "cap_add": CAPABILITIES, "volumes": volumes}
+
+        said = client.containers.run(loaded, ["describe", "--owner", lent.address], remove=True, **host)
+        lent.join(said.decode())
+        agent = client.containers.run(loaded, detach=True, **host)
+        undo.callback(agent.remove, force=True)
+        lent.serving(lambda: agent.logs().decode())
+        lease = lent.site.rent(command=TICKS)
+        before, ticks = lent.process_of(lease), lent.ticks(lease)
+        agent.remove(force=True)
+        second = client.containers.run(loaded, detach=True, **host)
+        undo.callback(second.remove, force=True)
+        lent.serving(lambda: second.logs().decode())
+        assert lent.process_of(lease) == before
+        lent.site.until(lambda: lent.ticks(lease) > ticks)

@@ -6,11 +6,10 @@ import json
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from leasehold_agent._config import load_settings
 from leasehold_agent._config_file import another_owns, config_file, places, settings_file
-from leasehold_agent._config_text import in_force, sample
+from leasehold_agent._config_text import DEFAULT, in_force, sample
 from leasehold_agent.cli._console import Json, terminal
 
 
@@ -28,10 +27,11 @@ def settings(
     if as_json:
         print(json.dumps({each.name: {"value": each.value, "from": each.origin} for each in found}))
         return
-    table = Table("setting", "value", "from", box=None, pad_edge=False)
-    for each in found:
-        table.add_row(each.name, each.value, each.origin, style=None if each.origin != "default" else "dim")
-    terminal().print(table, markup=False)
+    width = max(len(each.name) for each in found)
+    for each in found:  # whole lines: what is folded in two cannot be copied
+        style = "dim" if each.origin == DEFAULT else None
+        line = f"{each.name.ljust(width)}  {each.value or 'not set'}  ({each.origin})"
+        terminal().print(line, style=style, markup=False)
     terminal().print(_read(), markup=False)
 
 

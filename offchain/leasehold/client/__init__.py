@@ -809,7 +809,7 @@ _PARTS = {
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
-        "NotItsKeeper", "NothingToDo", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
+        "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
         "StakeStillLocked",
     ),
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),

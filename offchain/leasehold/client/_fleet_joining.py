@@ -20,10 +20,22 @@ from leasehold.client._joining import Join, Joined, JoinPlan, Registered
 from leasehold.client._plan import Plan, Request, Step
 from leasehold.client._shells import HostAnswer, Shells, ask_hosts
 from leasehold.errors import LeaseholdError
-from leasehold.market import Json, MachineFile, Money, Payment, format_amount, stake_shortfall
+from leasehold.market import (
+    Hardware,
+    Json,
+    MachineFile,
+    Money,
+    Payment,
+    canonical,
+    format_amount,
+    parse_document,
+    stake_shortfall,
+)
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
+
+_MODEL = 32  # letters of it that are shown
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,12 @@ class JoiningHost:
 
     name: str
     plan: JoinPlan
+
+    @property
+    def model(self) -> str:
+        """What it says that it has: the model of its first card, or of its CPU."""
+        hardware = parse_document(Hardware, canonical(self.plan.described.hardware), self.name)
+        return (hardware.gpus[0].model if hardware.gpus else hardware.cpu.model)[:_MODEL]
 
 
 @dataclass(frozen=True)
@@ -199,7 +217,12 @@ class FleetJoinPlan(Plan["FleetJoined"]):
             "operator_gas": format_amount(self.gas, 18),
             "token": money.symbol,
             "joining": [
-                {"host": host.name, "operator": host.plan.described.operator, **host.plan.to_json()}
+                {
+                    "host": host.name,
+                    "model": host.model,
+                    "operator": host.plan.described.operator,
+                    **host.plan.to_json(),
+                }
                 for host in self.joining
             ],
             "unfunded": [{"host": host.name, "machine": host.machine.id} for host in self.unfunded],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eth_utils.address import to_checksum_address
@@ -16,7 +16,7 @@ from leasehold.client._own_machines import PublishDocuments, PublishPlan, SetTer
 from leasehold.client._plan import Plan, Request, Step
 from leasehold.client._shells import Shells
 from leasehold.errors import LeaseholdError
-from leasehold.market import Json, MachineFile, Money
+from leasehold.market import Contact, Json, MachineFile, Money, canonical, parse_document
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -95,7 +95,7 @@ async def _part(
     if machine is None:
         return HostLeft(host.name, f"no machine of yours has the operator {said.operator}")
     try:
-        documents = await PublishDocuments(machine.id, said).plan(client)
+        documents = await _newer(client, said, await PublishDocuments(machine.id, said).plan(client))
         terms = None
         if host.asked.over(machine.terms, client.money) != machine.terms:
             terms = await SetTerms(machine.id, host.asked).plan(client)
@@ -103,6 +103,21 @@ async def _part(
         return HostLeft(host.name, str(error))
     part = ChangingHost(host.name, machine, documents if documents.changed else None, terms)
     return part if part.changes else HostLeft(host.name, "nothing has changed", problem=False)
+
+
+async def _newer(client: PoolClient, said: MachineFile, plan: PublishPlan) -> PublishPlan:
+    """The plan without a contact document that is as the one before but for when it was written."""
+    record = await (await client.index()).machine(plan.machine.id)
+    if plan.contact is None or record is None:
+        return plan
+    try:
+        before = await client.machines().contact(record)
+        now = parse_document(Contact, canonical(said.contact), "the contact document")
+    except LeaseholdError:  # what was published cannot be had: it is published anew
+        return plan
+    if now.model_copy(update={"issued_at": before.issued_at}) != before:
+        return plan
+    return replace(plan, contact=None)
 
 
 @dataclass(frozen=True)

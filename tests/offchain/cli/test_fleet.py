@@ -52,8 +52,11 @@ def fleet(cli: Cli, hosts: Hosts, *words: str, ok: bool = True, typed: str = "")
 def test_it_is_shown_asked_once_and_done(cli: Cli, hosts: Hosts) -> None:
     code, out, err = fleet(cli, hosts, "join", "--dry-run", ok=False)
     assert code == 8, "one host does not answer"
-    rows = {line.split()[0]: line.split()[2:] for line in out.splitlines() if line.startswith(("one", "two"))}
+    rows = {
+        line.split()[0]: line.split()[-5:] for line in out.splitlines() if line.startswith(("one", "two"))
+    }
     assert rows == {"one": ["2", "2.5", "200", "TUSD", "1/8"], "two": ["1", "3", "100", "TUSD", "1/8"]}
+    assert "one   NVIDIA H100 80GB HBM3 " in out
     assert "All together, 2 of 3 hosts" in out
     assert "300 TUSD, of which 300 TUSD from the wallet" in out
     assert "gone: ssh: connect to host gone port 22: No route to host" in err
@@ -67,8 +70,20 @@ def test_it_is_shown_asked_once_and_done(cli: Cli, hosts: Hosts) -> None:
 
     code, out, _ = fleet(cli, hosts, "join", "--only", "rack", "--only", "two")
     assert (code, "one: it is machine 1 already" in out, "No host has to join." in out) == (0, True, True)
+
+
+def test_a_contact_that_is_only_younger_is_not_published(cli: Cli, hosts: Hosts, tmp_path: Path) -> None:
+    """Each time that a host describes itself it says when."""
+    fleet(cli, hosts, "join", "--approve", "--yes", "--only", "rack")
+    document = json.loads((tmp_path / "one.json").read_text())
+    document["contact"]["issued_at"] += 100
+    (tmp_path / "one.json").write_text(json.dumps(document))
     code, out, _ = fleet(cli, hosts, "update", "--only", "rack")
     assert "Nothing has changed." in out
+    document["contact"]["location"] = {"country": "IS"}
+    (tmp_path / "one.json").write_text(json.dumps(document))
+    code, out, _ = fleet(cli, hosts, "update", "--only", "rack", "--yes")
+    assert (code, [line.split() for line in out.splitlines()][1]) == (0, ["one", "1", "contact"])
 
 
 def test_nobody_said_yes(cli: Cli, hosts: Hosts) -> None:

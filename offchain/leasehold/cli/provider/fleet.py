@@ -164,7 +164,7 @@ def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
     rows = [
         (
             host.name,
-            host.plan.described.operator,
+            host.model,
             str(host.plan.quote.gpus),
             format_amount(host.plan.terms.price, money.decimals),
             money.show(host.plan.quote.stake),
@@ -173,7 +173,7 @@ def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
         for host in plan.joining
     ]
     call.out.table(
-        ("host", "operator", ">GPUs or units", ">price", ">stake", ">smallest share"),
+        ("host", "model", ">GPUs or units", ">price", ">stake", ">smallest share"),
         rows,
         empty="No host joins.",
     )
