@@ -79,7 +79,8 @@ def main(command: str, *arguments: str) -> int:
         return 0
     verb, *units = words
     if verb == "is-active":
-        return 0 if all(_runs(place, unit) for unit in units) else 3
+        print("active" if (well := all(_runs(place, unit) for unit in units)) else "inactive")
+        return 0 if well else 3
     for unit in units:
         if verb in ("disable", "stop", "restart"):
             stop(place, unit)

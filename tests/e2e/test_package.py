@@ -11,7 +11,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import docker
 import pytest
+from docker.models.containers import Container
 
 import package
 from devnet.bare_host import BareHost
@@ -246,13 +248,18 @@ def test_the_image_serves_a_lease_beside_the_engine_that_runs_it(
         said = client.containers.run(loaded, ["describe", "--owner", lent.address], remove=True, **host)
         lent.join(said.decode())
         agent = client.containers.run(loaded, detach=True, **host)
-        undo.callback(agent.remove, force=True)
+        undo.callback(_end, agent)
         lent.serving(lambda: agent.logs().decode())
         lease = lent.site.rent(command=TICKS)
         before, ticks = lent.process_of(lease), lent.ticks(lease)
         agent.remove(force=True)
         second = client.containers.run(loaded, detach=True, **host)
-        undo.callback(second.remove, force=True)
+        undo.callback(_end, second)
         lent.serving(lambda: second.logs().decode())
         assert lent.process_of(lease) == before
         lent.site.until(lambda: lent.ticks(lease) > ticks)
+
+
+def _end(container: Container) -> None:
+    with contextlib.suppress(docker.errors.NotFound):
+        container.remove(force=True)
