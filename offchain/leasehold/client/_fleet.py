@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -68,19 +68,22 @@ class _Asked(BaseModel):
 
 class _Entry(_Asked):
     ssh: Target | None = None
+    machine: Annotated[int, Field(ge=1)] | None = None
     labels: Annotated[tuple[Label, ...], Field(max_length=32)] = ()
 
 
 class _File(_Asked):
     ssh_config: Path | None = None
     at_once: Annotated[int, Field(ge=1, le=64)] = 8
-    seconds: Annotated[int, Field(ge=1, le=3_600)] = 180
+    seconds: Annotated[int, Field(ge=1, le=3_600)] = 300
     hosts: Annotated[dict[Name, _Entry], Field(min_length=1, max_length=MOST_HOSTS)]
 
 
 @dataclass(frozen=True)
 class FleetHost:
-    """One host. target: as ssh takes it. sudo: whether the account there is another than root."""
+    """One host. target: as ssh takes it. sudo: whether the account there is another than root. machine: its number,
+    where the file says which one it is, as for a host that joined by itself.
+    """
 
     name: str
     target: str
@@ -89,6 +92,7 @@ class FleetHost:
     asked: AskedTerms
     gpus: int | None = None
     smallest_share: int | None = None
+    machine: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Fleet:
 
     hosts: tuple[FleetHost, ...]
     at_once: int = 8
-    seconds: int = 180
+    seconds: int = 300
     ssh_config: Path | None = None
 
     @classmethod
@@ -126,7 +130,7 @@ class Fleet:
         known = {word for host in chosen for word in (host.name, *host.labels)}
         if unknown := [word for word in wanted if word not in known]:
             raise NoSuchHost(unknown[0])
-        return Fleet(chosen, self.at_once, self.seconds, self.ssh_config)
+        return replace(self, hosts=chosen)
 
 
 def _hosts(file: _File) -> Iterator[FleetHost]:
@@ -142,5 +146,5 @@ def _hosts(file: _File) -> Iterator[FleetHost]:
             trial=said["trial"],
             until=said["until"],
         )
-        target, sudo = entry.ssh or name, bool(said["sudo"])
-        yield FleetHost(name, target, entry.labels, sudo, asked, said["gpus"], said["smallest_share"])
+        gpus, share, sudo = said["gpus"], said["smallest_share"], bool(said["sudo"])
+        yield FleetHost(name, entry.ssh or name, entry.labels, sudo, asked, gpus, share, entry.machine)

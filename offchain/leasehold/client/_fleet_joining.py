@@ -106,22 +106,33 @@ def machine_file(answer: HostAnswer) -> MachineFile | HostLeft:
         return HostLeft(name, error.problem)
 
 
-async def own_by_key(client: PoolClient) -> dict[str, Machine]:
-    """The account's machines that are not retired, by their operator's key."""
+async def own_in_service(client: PoolClient) -> list[Machine]:
+    """The account's machines that are not retired."""
     records = await (await client.index(again=True)).machines(provider=client.account)
-    return {
-        record.machine.operator: record.machine
-        for record in records
-        if record.machine.status is not MachineStatus.RETIRED
-    }
+    machines = [record.machine for record in records]
+    return [machine for machine in machines if machine.status is not MachineStatus.RETIRED]
+
+
+def machines_of(client: PoolClient, host: FleetHost, mine: Iterable[Machine]) -> list[Machine]:
+    """Those of the account's machines that the host serves, by what the file says, or by the key that it showed when
+    it joined from here; none where neither is known.
+    """
+    known = client.home.fleet(client.deployment).operators().get(host.target)
+    if host.machine is not None:
+        known = next((machine.operator for machine in mine if machine.id == host.machine), None)
+    return [machine for machine in mine if machine.operator == known]
 
 
 @dataclass(frozen=True)
 class JoiningHost:
     """A host that would join: what it asks and what that takes, as of one machine."""
 
-    name: str
+    host: FleetHost
     plan: JoinPlan
+
+    @property
+    def name(self) -> str:
+        return self.host.name
 
     @property
     def model(self) -> str:
@@ -150,10 +161,19 @@ class FleetJoin(Request["FleetJoined"]):
         """Raises NotEnoughFunds: the account cannot stake for all. CannotAct: it acts for another account."""
         if client.other is not None:
             raise CannotAct("A fleet joins for the wallet's own account", "use the provider's wallet.")
+        mine = await own_in_service(client)
+        known = {host.name: machines_of(client, host, mine) for host in self.fleet.hosts}
+        asked = replace(self.fleet, hosts=tuple(host for host in self.fleet.hosts if not known[host.name]))
         with client.observer.working("Asking the hosts what they are"):
-            found = await described(self.fleet, self.shells, client.account)
-        mine = await own_by_key(client)
-        parts = [await _part(client, host, found[host.name], mine) for host in self.fleet.hosts]
+            found = await described(asked, self.shells, client.account)
+        parts = [
+            await (
+                _joined(client, host, known[host.name][0])
+                if known[host.name]
+                else _part(client, host, found[host.name], mine)
+            )
+            for host in self.fleet.hosts
+        ]
         joining = tuple(part for part in parts if isinstance(part, JoiningHost))
         return FleetJoinPlan(
             client,
@@ -165,20 +185,30 @@ class FleetJoin(Request["FleetJoined"]):
 
 
 async def _part(
-    client: PoolClient, host: FleetHost, said: MachineFile | HostLeft, mine: dict[str, Machine]
+    client: PoolClient, host: FleetHost, said: MachineFile | HostLeft, mine: Iterable[Machine]
 ) -> JoiningHost | UnfundedHost | HostLeft:
     if isinstance(said, HostLeft):
         return said
-    if (machine := mine.get(to_checksum_address(said.operator))) is not None:
-        if await client.rpc.balance(machine.operator):
-            return HostLeft(host.name, f"it is machine {machine.id} already", problem=False)
-        return UnfundedHost(host.name, machine, await client.provider().operator_gas(machine.operator))
-    try:
-        return JoiningHost(
-            host.name, await Join(said, host.asked, host.gpus, host.smallest_share).plan(client)
+    operator = to_checksum_address(said.operator)
+    noted = client.home.fleet(client.deployment).operators()
+    if others := [target for target, key in noted.items() if key == operator and target != host.target]:
+        return HostLeft(
+            host.name, f"it shows the operator's key {operator}, and {others[0]} joined with that"
         )
+    for machine in mine:
+        if machine.operator == operator:
+            return await _joined(client, host, machine)
+    try:
+        plan = await Join(said, host.asked, host.gpus, host.smallest_share).plan(client)
     except LeaseholdError as error:
         return HostLeft(host.name, str(error))
+    return JoiningHost(host, plan)
+
+
+async def _joined(client: PoolClient, host: FleetHost, machine: Machine) -> UnfundedHost | HostLeft:
+    if await client.rpc.balance(machine.operator):
+        return HostLeft(host.name, f"it is machine {machine.id} already", problem=False)
+    return UnfundedHost(host.name, machine, await client.provider().operator_gas(machine.operator))
 
 
 async def _payment(client: PoolClient, joining: Iterable[JoiningHost]) -> Payment | None:
@@ -271,6 +301,10 @@ async def _join(host: JoiningHost) -> HostJoined:
     """Raises LeaseholdError: it has not joined. If its agent alone could not be sent gas, a second run sends it."""
     async for _ in host.plan.prepare():
         pass
+    client, operator = host.plan.client, to_checksum_address(host.plan.described.operator)
+    client.home.fleet(client.deployment).note(
+        host.host.target, operator
+    )  # before the act, which may not be heard of
     done = None
     try:
         async for step in host.plan.steps():

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from eth_utils.address import to_checksum_address
 
 from leasehold.chain import Machine
 from leasehold.client._errors import CannotAct, NothingToDo
 from leasehold.client._fleet import Fleet, FleetHost
-from leasehold.client._fleet_joining import HostLeft, described, own_by_key
+from leasehold.client._fleet_joining import HostLeft, machine_file, machines_of, own_in_service
 from leasehold.client._own_machines import PublishDocuments, PublishPlan, SetTerms, SetTermsPlan
 from leasehold.client._plan import Plan, Request, Step
-from leasehold.client._shells import Shells
+from leasehold.client._shells import HostAnswer, Shells, ask_each
 from leasehold.errors import LeaseholdError
 from leasehold.market import Contact, Json, MachineFile, Money, canonical, parse_document
 
@@ -75,10 +73,14 @@ class FleetUpdate(Request["FleetUpdated"]):
         """Raises CannotAct: it acts for another account."""
         if client.other is not None:
             raise CannotAct("A fleet is the wallet's own", "use the provider's wallet.")
+        mine = await own_in_service(client)
+        known = {host.name: machines_of(client, host, mine) for host in self.fleet.hosts}
+        errands = [(host, machine) for host in self.fleet.hosts for machine in known[host.name]]
         with client.observer.working("Asking the hosts what they are"):
-            found = await described(self.fleet, self.shells, client.account)
-        mine = await own_by_key(client)
-        parts = [await _part(client, host, found[host.name], mine) for host in self.fleet.hosts]
+            answers = await _described_again(errands, self.shells, self.fleet.at_once, client.account)
+        parts = [_unknown(host) for host in self.fleet.hosts if not known[host.name]]
+        for (host, machine), answer in zip(errands, answers, strict=True):
+            parts.append(await _part(client, host, machine, machine_file(answer)))
         return FleetUpdatePlan(
             client,
             tuple(part for part in parts if isinstance(part, ChangingHost)),
@@ -86,14 +88,26 @@ class FleetUpdate(Request["FleetUpdated"]):
         )
 
 
+async def _described_again(
+    errands: Sequence[tuple[FleetHost, Machine]], shells: Shells, at_once: int, account: str
+) -> list[HostAnswer]:
+    """Each host is asked about its own machines: what it says of others is never asked for."""
+    describe = ("leasehold-agent", "describe", "--owner", account, "--machine")
+    commands = [(host, (*describe, str(machine.id))) for host, machine in errands]
+    found = {place: answer async for place, answer in ask_each(commands, shells, at_once)}
+    return [found[place] for place in range(len(errands))]
+
+
+def _unknown(host: FleetHost) -> ChangingHost | HostLeft:
+    why = "which machine it is is not known here: it has not joined from here, and the file does not say"
+    return HostLeft(host.name, why)
+
+
 async def _part(
-    client: PoolClient, host: FleetHost, said: MachineFile | HostLeft, mine: dict[str, Machine]
+    client: PoolClient, host: FleetHost, machine: Machine, said: MachineFile | HostLeft
 ) -> ChangingHost | HostLeft:
     if isinstance(said, HostLeft):
         return said
-    machine = mine.get(to_checksum_address(said.operator))
-    if machine is None:
-        return HostLeft(host.name, f"no machine of yours has the operator {said.operator}")
     try:
         documents = await _newer(client, said, await PublishDocuments(machine.id, said).plan(client))
         terms = None
@@ -106,7 +120,9 @@ async def _part(
 
 
 async def _newer(client: PoolClient, said: MachineFile, plan: PublishPlan) -> PublishPlan:
-    """The plan without a contact document that is as the one before but for when it was written."""
+    """The plan without a contact document that is as the one before, but for when it was written and what was
+    measured then: each time that a host describes itself both are others.
+    """
     record = await (await client.index()).machine(plan.machine.id)
     if plan.contact is None or record is None:
         return plan
@@ -115,7 +131,8 @@ async def _newer(client: PoolClient, said: MachineFile, plan: PublishPlan) -> Pu
         now = parse_document(Contact, canonical(said.contact), "the contact document")
     except LeaseholdError:  # what was published cannot be had: it is published anew
         return plan
-    if now.model_copy(update={"issued_at": before.issued_at}) != before:
+    passing = {"issued_at": before.issued_at, "measured": before.measured}
+    if now.model_copy(update=passing) != before:
         return plan
     return replace(plan, contact=None)
 

@@ -60,7 +60,7 @@ class OpenSsh:
     command may take.
     """
 
-    seconds: float = 180
+    seconds: float = 300
     config: Path | None = None
 
     @classmethod
@@ -98,13 +98,21 @@ class OpenSsh:
 
 async def ask_hosts(fleet: Fleet, shells: Shells, command: Sequence[str]) -> AsyncIterator[HostAnswer]:
     """What the command came to on each host, as the answers come in. No host keeps another from being asked."""
-    room = asyncio.Semaphore(fleet.at_once)
+    async for _, answer in ask_each([(host, command) for host in fleet.hosts], shells, fleet.at_once):
+        yield answer
 
-    async def ask(host: FleetHost) -> HostAnswer:
+
+async def ask_each(
+    errands: Sequence[tuple[FleetHost, Sequence[str]]], shells: Shells, at_once: int
+) -> AsyncIterator[tuple[int, HostAnswer]]:
+    """What each command came to on its host, with its place in `errands`, as the answers come in."""
+    room = asyncio.Semaphore(at_once)
+
+    async def ask(place: int) -> tuple[int, HostAnswer]:
         async with room:
-            return await shells.run(host, command)
+            return place, await shells.run(*errands[place])
 
-    tasks = [asyncio.create_task(ask(host)) for host in fleet.hosts]
+    tasks = [asyncio.create_task(ask(place)) for place in range(len(errands))]
     try:
         for answered in asyncio.as_completed(tasks):
             yield await answered

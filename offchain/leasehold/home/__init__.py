@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
+    from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._offer_book import OfferBook
@@ -25,6 +26,7 @@ __all__ = [
     "AgeKeys",
     "DatasetKeys",
     "FetchedResults",
+    "FleetBook",
     "Groups",
     "Home",
     "OfferBook",
@@ -39,6 +41,7 @@ _PARTS = {
     "_age_keys": ("AgeKeys",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
+    "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_offer_book": ("OfferBook",),

@@ -28,6 +28,7 @@ from leasehold.provider import (
     HostJoined,
     HostLeft,
     HostStatus,
+    Join,
     OpenSsh,
     ask_hosts,
     host_status,
@@ -344,7 +345,10 @@ async def test_what_has_changed_is_published_and_the_file_says_the_terms(
     await pool.carry_out(FleetJoin(few, OpenSsh()), approve=True)
     same = await pool.plan(FleetUpdate(forty.only(["h00", "h01", "h02", "h03"]), OpenSsh()))
     assert same.changing == ()
-    assert same.cautions == (f"h03: no machine of yours has the operator {key_of(3).address}",)
+    (unknown,) = same.cautions
+    assert unknown.startswith("h03: which machine it is is not known here")
+    assert hosts.asked("h03") == []
+    assert hosts.asked("h01")[-1].endswith(f"describe --owner {chain.address(2)} --machine 2")
     changed = json.loads((tmp_path / "h01.json").read_text())
     changed["hardware"] = {**HARDWARE, "driver": "580.1"}
     (tmp_path / "h01.json").write_text(json.dumps(changed))
@@ -359,3 +363,40 @@ async def test_what_has_changed_is_published_and_the_file_says_the_terms(
     assert [host.host for host in done.updated] == ["h01", "h02"]
     assert (await pool.pool.machine_of(3)).terms.price == 2 * UNIT
     assert (await pool.plan(FleetUpdate(dearer, OpenSsh()))).changing == ()
+
+
+async def test_a_host_does_not_describe_anothers_machine(
+    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts, tmp_path: Path
+) -> None:
+    """Operator and consent of h00 are on the chain for everybody; false hardware would cost its owner the stake."""
+    two, pool = Fleet(forty.hosts[:2]), await opened(2)
+    await pool.carry_out(FleetJoin(two, OpenSsh()), approve=True)
+    forged = json.loads((tmp_path / "h00.json").read_text())
+    forged["hardware"] = {**HARDWARE, "memory_bytes": 1}
+    (tmp_path / "h01.json").write_text(json.dumps(forged))
+    hosts.answer("h00", "exit 255")
+    plan = await pool.plan(FleetUpdate(two, OpenSsh()))
+    assert plan.changing == ()
+    assert [left.host for left in plan.left if left.problem] == ["h00", "h01"]
+    assert f"describes a machine of the operator {key_of(0).address}" in plan.left[1].why
+    hosts.describes("h02", tmp_path / "h01.json")
+    again = await pool.plan(FleetJoin(Fleet(forty.hosts[:3]), OpenSsh()))
+    assert [left.why for left in again.left] == [
+        "it is machine 1 already",
+        "it is machine 2 already",
+        f"it shows the operator's key {key_of(0).address}, and h00 joined with that",
+    ]
+
+
+async def test_a_host_that_joined_by_itself_is_named_in_the_file(
+    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts, tmp_path: Path
+) -> None:
+    pool = await opened(2)
+    await pool.carry_out(Join(tmp_path / "h00.json", AskedTerms("1")), approve=True)
+    named = Fleet((replace(forty.hosts[0], machine=1, asked=AskedTerms("2")),))
+    plan = await pool.plan(FleetUpdate(named, OpenSsh()))
+    assert [part.changes for part in plan.changing] == [("terms",)]
+    joining = await pool.plan(FleetJoin(named, OpenSsh()))
+    assert (joining.joining, joining.left[0].why) == ((), "it is machine 1 already")
+    elsewhere = Fleet((replace(forty.hosts[1], machine=9),))
+    assert (await pool.plan(FleetUpdate(elsewhere, OpenSsh()))).changing == ()
