@@ -6,8 +6,8 @@
     async for step in pool.steps(plan, approve=True):
         print(step)
 
-`docs/guides/join-from-python.md` is the whole of it. What renters do as well (deposit, withdraw, settle) is in
-`leasehold`.
+`docs/guides/join-from-python.md` is the whole of it; a `FleetJoin` does it for every host of a file. What renters do as
+well (deposit, withdraw, settle) is in `leasehold`.
 """
 
 from leasehold.client import (
@@ -21,12 +21,25 @@ from leasehold.client import (
     Claim,
     Claimed,
     Delist,
+    Errand,
+    Fleet,
+    FleetHost,
+    FleetJoin,
+    FleetJoined,
+    FleetUpdate,
+    FleetUpdated,
     GiveNotice,
+    HostAnswer,
+    HostJoined,
+    HostLeft,
+    HostStatus,
+    HostUpdated,
     Join,
     Joined,
     MachineChanged,
     MachineStaked,
     NoticeGiven,
+    OpenSsh,
     OperatorChanged,
     OutageReported,
     ProviderDuty,
@@ -40,10 +53,14 @@ from leasehold.client import (
     RequestVerification,
     Retire,
     SetTerms,
+    Shells,
     Unstake,
     VerificationAsked,
     Withhold,
+    ask_hosts,
     find_reach,
+    host_status,
+    machine_file,
     provider_status,
 )
 
@@ -58,12 +75,25 @@ __all__ = [
     "Claim",
     "Claimed",
     "Delist",
+    "Errand",
+    "Fleet",
+    "FleetHost",
+    "FleetJoin",
+    "FleetJoined",
+    "FleetUpdate",
+    "FleetUpdated",
     "GiveNotice",
+    "HostAnswer",
+    "HostJoined",
+    "HostLeft",
+    "HostStatus",
+    "HostUpdated",
     "Join",
     "Joined",
     "MachineChanged",
     "MachineStaked",
     "NoticeGiven",
+    "OpenSsh",
     "OperatorChanged",
     "OutageReported",
     "ProviderDuty",
@@ -77,9 +107,13 @@ __all__ = [
     "RequestVerification",
     "Retire",
     "SetTerms",
+    "Shells",
     "Unstake",
     "VerificationAsked",
     "Withhold",
+    "ask_hosts",
     "find_reach",
+    "host_status",
+    "machine_file",
     "provider_status",
 ]

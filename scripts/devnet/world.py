@@ -369,6 +369,9 @@ class World:
             "dns": ["127.0.0.1"],  # nobody on the internet is asked
         } | settings
         environment = self._environment(folder) | {
+            "LEASEHOLD_AGENT_CONFIG": os.devnull,  # whatever file the machine has that this runs on
+        }
+        environment |= {
             f"LEASEHOLD_AGENT_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
             for key, value in chosen.items()
         }

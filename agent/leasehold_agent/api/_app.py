@@ -57,7 +57,7 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission
-from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Standing
+from leasehold_agent.api._auth import Admittance, Authorizer, Grant, SignedCall
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -167,8 +167,8 @@ class Api:
         while await standing.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
             await asyncio.sleep(self.recheck_seconds)
 
-    def standing(self, grant: Grant) -> Standing:
-        return Standing(self.authorizer, grant, self.approval_seconds)
+    def standing(self, grant: Grant) -> Admittance:
+        return Admittance(self.authorizer, grant, self.approval_seconds)
 
 
 def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:

@@ -43,6 +43,10 @@ GROUPS = {
         "Offer machines: join, set terms, collect, leave.",
         _of("provider", "join machines host money status duties"),
     ),
+    "provider fleet": GroupHelp(
+        "Join, update, drain and look after all hosts of a file, over ssh, with your key here.",
+        ("provider.fleet",),
+    ),
     "validator": GroupHelp(
         "Stake a seat, measure machines as one of a committee, attest outages.",
         _of("validator", "seats status rounds votes quorums statements"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
+    from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
@@ -29,6 +30,7 @@ __all__ = [
     "ClosingOrders",
     "DatasetKeys",
     "FetchedResults",
+    "FleetBook",
     "Groups",
     "Home",
     "LeaseNames",
@@ -46,6 +48,7 @@ _PARTS = {
     "_closing_orders": ("ClosingOrders",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
+    "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),

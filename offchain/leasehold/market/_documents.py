@@ -260,9 +260,18 @@ class MachineFile(_Document):
         except OSError as error:
             reason = error.strerror or "it cannot be read"
             raise MachineFileUnreadable(str(path), reason) from error
-        loaded = parse_document(cls, raw, str(path), MachineFileInvalid)
-        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
-        parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
+        return cls.read(raw, str(path))
+
+    @classmethod
+    def read(cls, raw: bytes, what: str) -> MachineFile:
+        """Check what a host has written, its two documents included. what: where it came from, for sentences.
+
+        Raises:
+            DocumentInvalid: it has another form.
+        """
+        loaded = parse_document(cls, raw, what, MachineFileInvalid)
+        parse_document(Hardware, canonical(loaded.hardware), f"{what}, hardware", MachineFileInvalid)
+        parse_document(Contact, canonical(loaded.contact), f"{what}, contact", MachineFileInvalid)
         return loaded
 
     @property
