@@ -32,6 +32,7 @@ from leasehold.client import (
     ProviderDuty,
     ProviderStatus,
     PublishDocuments,
+    ReachFound,
     Recovered,
     RecoverMachine,
     Relist,
@@ -42,6 +43,7 @@ from leasehold.client import (
     Unstake,
     VerificationAsked,
     Withhold,
+    find_reach,
     provider_status,
 )
 
@@ -67,6 +69,7 @@ __all__ = [
     "ProviderDuty",
     "ProviderStatus",
     "PublishDocuments",
+    "ReachFound",
     "RecoverMachine",
     "Recovered",
     "Relist",
@@ -77,5 +80,6 @@ __all__ = [
     "Unstake",
     "VerificationAsked",
     "Withhold",
+    "find_reach",
     "provider_status",
 ]

@@ -182,6 +182,35 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
+    @pytest.mark.parametrize(("asked", "given"), [(None, 2 << 30), ("1GiB", 1 << 30), ("4GiB", 4 << 30)])
+    def test_shared_memory_is_half_of_the_leases_unless_asked(self, asked: str | None, given: int) -> None:
+        assert self.make(workload(**{"shm": asked} if asked else {})).shm_bytes == given
+
+    def test_shared_memory_of_less_memory_is_less(self) -> None:
+        assert self.make(workload(memory="1GiB")).shm_bytes == 512 << 20
+        assert (
+            self.make(workload(shm="3GiB"), share=replace(SHARE, memory_bytes=2 << 30)).shm_bytes == 2 << 30
+        )
+
+    def test_what_the_image_says_where_the_workload_says_nothing(self) -> None:
+        spec = self.make(workload())
+        assert (spec.entrypoint, spec.workdir, spec.user, spec.ulimits) == (None, None, None, {})
+
+    def test_what_the_workload_says_in_its_place(self) -> None:
+        said = {"entrypoint": ["/init"], "workdir": "/srv", "user": "1000:100", "hostname": "trainer"}
+        spec = self.make(workload(**said))
+        assert (list(spec.entrypoint or ()), spec.workdir, spec.user) == (["/init"], "/srv", "1000:100")
+        assert spec.hostname == "trainer"
+
+    def test_no_more_is_locked_than_the_lease_has_memory(self) -> None:
+        limits = {"nofile": 1 << 20, "memlock": "unlimited", "stack": "8GiB"}
+        assert self.make(workload(ulimits=limits)).ulimits == {
+            "nofile": 1 << 20,
+            "memlock": 4 << 30,
+            "stack": 4 << 30,
+        }
+        assert self.make(workload(ulimits={"memlock": "1MiB"})).ulimits == {"memlock": 1 << 20}
+
     @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
     def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
         assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids
