@@ -333,7 +333,6 @@ async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> 
 async def _introduce(host: Host, introduction: Introduction) -> None:
     """Keep the contact document fresh."""
     while True:
-        await host.sleep(host.facts.settings.contact_every)
         try:
             if await introduction.refresh():
                 _log.info("contact", bytes=len(introduction.document))
@@ -341,6 +340,7 @@ async def _introduce(host: Host, introduction: Introduction) -> None:
             _log.warning("contact", problem=str(error))
         except Exception:  # noqa: BLE001 - as above
             _log.exception("contact")
+        await host.sleep(host.facts.settings.contact_every)
 
 
 async def _sell(host: Host, sale: Sale) -> None:

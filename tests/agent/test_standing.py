@@ -6,10 +6,15 @@ import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING
+from unittest.mock import AsyncMock
+
+import pytest
 
 from devnet.engine import Engine
 from leasehold.chain import LeaseState
+from leasehold_agent._errors import EngineDown
 from leasehold_agent._runtime import Standing
+from leasehold_agent.reconciling import Reconciler
 from leasehold_agent.store import Ends
 
 if TYPE_CHECKING:
@@ -88,3 +93,20 @@ def test_an_end_counts_once() -> None:
     once = Ends().with_one("a:1", "hand")
     assert once.with_one("a:1", "command") == once
     assert once.with_one("a:2", "command") == Ends("a:2", "command", 2, 1)
+
+
+async def test_a_heartbeat_says_that_it_serves_only_where_it_has_looked(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before the first look, nor where the engine does not answer or this may be a copy of a host."""
+    await rig.until(lambda: rig.reconciler.seen().serves)
+    seen = rig.reconciler.seen()
+    assert (seen.block, seen.running) == (rig.host.snapshot.block, 0)
+    assert seen.block_hash == (await rig.chain.rpc.header(seen.block)).hash
+    assert not Reconciler(rig.host).seen().serves
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.host.containers.engine, "containers", AsyncMock(side_effect=EngineDown("gone")))
+        await rig.until(lambda: not rig.reconciler.seen().serves)
+    await rig.until(lambda: rig.reconciler.seen().serves)
+    rig.host.estranged = "this may be a copy"
+    await rig.until(lambda: not rig.reconciler.seen().serves)

@@ -87,6 +87,7 @@ class Reconciler:
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _engine_down: bool = False
+    _serves: bool = False
     _clearing_until: float = float("-inf")
     _forgetting: asyncio.Task[bool] | None = None
     _duties: Duties = field(init=False)
@@ -137,7 +138,7 @@ class Reconciler:
         except AgentError as error:
             if not self._engine_down:
                 _log.warning("engine", problem=str(error))
-            self._engine_down = True
+            self._engine_down, self._serves = True, False
             return []
         if self._engine_down:
             _log.info("engine", problem=None)
@@ -157,6 +158,7 @@ class Reconciler:
             self._begin(action)
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
+        self._serves = serves and host.estranged is None and host.snapshot.current
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
         await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
@@ -164,8 +166,7 @@ class Reconciler:
     def seen(self) -> Seen:
         """What the last look was at, for whoever is told of it."""
         snapshot, running = self.host.snapshot, sum(c.running for c in self.containers.values())
-        serves = self.told.serves and not self._engine_down and self.host.estranged is None
-        return Seen(snapshot.block, snapshot.block_hash, serves, running)
+        return Seen(snapshot.block, snapshot.block_hash, self._serves and self.told.serves, running)
 
     async def settle(self) -> None:
         """Wait until the actions that are in progress have ended."""
