@@ -6,6 +6,7 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     _errors      what goes wrong here
     _backoff     pauses between attempts
     host         the machine beneath the engine: files, disk, networks, keys
+    cards        who has which cells of which cards, and what keeps them apart
     _config      the settings
     engine       the Docker engine
     chain        what the chain wants of this host, and what is said to it
@@ -17,6 +18,7 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     ssh          SSH and SFTP
     api          the HTTPS API
     documents    what the host says of itself
+    checks       whether it can serve: each part tried, and measured
     _serve       everything in one process
     cli          the command line, one verb a file
     __main__     where `leasehold-agent` begins

@@ -12,6 +12,7 @@ import tomllib
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import pydantic_settings
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
@@ -25,7 +26,8 @@ from pydantic_settings import (
 
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
+from leasehold.market import InvalidInput, parse_cells
+from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
 
 
 def _listed(value: object) -> object:
@@ -84,6 +86,10 @@ class AgentSettings(BaseSettings):
 
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
+    isolation: Literal["auto", "whole", "mig"] = "auto"
+    """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
+    where all cards of the machine have it.
+    """
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB
@@ -108,6 +114,17 @@ class AgentSettings(BaseSettings):
     of one's own network must stand here just so.
     """
 
+    hours: Texts = ()
+    """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
+    hours_zone: str = "UTC"
+    """The time zone of `hours`, such as `Europe/Berlin`."""
+    hours_cells: str = "all"
+    """What the hours are for: GPUs, or cells of them, such as `0` or `1:0-3`."""
+    hours_lead: Seconds = 0
+    """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
+    extended.
+    """
+
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
 
@@ -120,6 +137,10 @@ class AgentSettings(BaseSettings):
     lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = LEASE_NETWORKS
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
+
+    speed_peer: str = ""
+    """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
+    its ports can be reached; nothing is measured without one."""
 
     answer_cost: Annotated[int, Field(ge=1)] = 10**17
     """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
@@ -139,12 +160,25 @@ class AgentSettings(BaseSettings):
     reading_limit: ByteCount = 16 * GIB
     """The most that a lease may have written for its files to be read so once it is over: a copy is made of it."""
 
+    @property
+    def hardware_dir(self) -> Path:
+        """Where what machines were described as is kept."""
+        return self.state_dir / "hardware"
+
     @field_validator("dns")
     @classmethod
     def _addresses(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
         for server in servers:
             ip_address(server)
         return servers
+
+    @field_validator("speed_peer")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0):
+            raise ValueError("it is no address such as http://203.0.113.5:8703")
+        return url
 
     @field_validator("lease_networks")
     @classmethod
@@ -157,6 +191,32 @@ class AgentSettings(BaseSettings):
         if not networks:
             raise ValueError("name at least one range")
         return networks
+
+    @field_validator("hours")
+    @classmethod
+    def _spans(cls, hours: tuple[str, ...]) -> tuple[str, ...]:
+        parse_hours(hours, "UTC")
+        return hours
+
+    @field_validator("hours_zone")
+    @classmethod
+    def _zone(cls, zone: str) -> str:
+        parse_hours((), zone)
+        return zone
+
+    @field_validator("hours_cells")
+    @classmethod
+    def _named(cls, cells: str) -> str:
+        try:
+            parse_cells(cells, 8)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+        return cells
+
+    @property
+    def sale_hours(self) -> Hours:
+        """The hours in which cells are sold."""
+        return parse_hours(self.hours, self.hours_zone)
 
     @model_validator(mode="after")
     def _ranges(self) -> AgentSettings:

@@ -32,6 +32,7 @@ DeclineReason = Literal[
     "image-unknown",
     "dataset-missing",
     "not-ready",
+    "no-card",
     "no-disk",
     "port-taken",
     "unsupported",

@@ -25,7 +25,18 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
 from leasehold_agent.api import ApiServer
-from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
+from leasehold_agent.cards import HardwareFiles
+from leasehold_agent.chain import (
+    GasState,
+    PoolGate,
+    Sale,
+    Told,
+    Withholdings,
+    Witnesses,
+    authorizer,
+    follow,
+    owner_of,
+)
 from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
 from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
@@ -45,6 +56,7 @@ from leasehold_agent.reconciling import (
     Host,
     HostFacts,
     LeaseBook,
+    LostCells,
     Names,
     Reconciler,
     Supplies,
@@ -57,6 +69,7 @@ T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
+_CARDS_SECONDS = 10.0
 _THREADS = 32
 
 
@@ -91,6 +104,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
+        kept = Withholdings.of(settings.state_dir, deployment)
         await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
@@ -99,6 +113,8 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
+            tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
 
 
 async def make_host(
@@ -115,8 +131,10 @@ async def make_host(
     facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
-    inventory = take_inventory()
-    for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
+    inventory = await asyncio.to_thread(take_inventory)
+    for problem in (*inventory.problems, *inventory.refused):
+        _log.warning("cards", problem=problem)
+    for concern in await asyncio.to_thread(concerns, facts, gpus=inventory.needs_toolkit):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     cache = DatasetCache(
@@ -138,7 +156,14 @@ async def make_host(
         disk=facts.root,
     )
     host = Host(
-        facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
+        facts=HostFacts(
+            settings,
+            inventory,
+            facts,
+            disk_for_sale(facts, settings),
+            boot_id(),
+            HardwareFiles(settings.hardware_dir),
+        ),
         leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
         containers=Containers(
             names,
@@ -248,6 +273,36 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             _log.warning("status", problem=str(error))
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
+        await host.sleep(host.facts.settings.tick_seconds)
+
+
+async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> None:
+    """Look again and again which cards answer, and note what nobody could be given. A driver that hangs holds up this
+    task alone.
+    """
+    while True:
+        try:
+            if host.estranged is None and host.snapshot.current:
+                lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
+            await host.sleep(_CARDS_SECONDS)
+            found = await asyncio.to_thread(take_inventory)
+        except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
+            _log.exception("cards")
+            await host.sleep(_CARDS_SECONDS)
+            continue
+        if found.gpus != host.facts.inventory.gpus:
+            _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
+            wake()
+        host.facts.inventory = found
+
+
+async def _sell(host: Host, sale: Sale) -> None:
+    """Keep out of sale what is to be."""
+    while True:
+        try:
+            await sale.look(host.snapshot)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("withhold")
         await host.sleep(host.facts.settings.tick_seconds)
 
 

@@ -297,6 +297,24 @@ async def test_containers_of_another_agent_s_machine_are_left_alone(rig: Rig) ->
         await rig.host.containers.engine.remove(names.container(theirs))
 
 
+async def test_a_container_has_the_files_of_its_cards_and_no_others(rig: Rig) -> None:
+    """It may open the one (EPERM would say that its control group forbids that), and does not see the other."""
+    engine, name = rig.host.containers.engine, "leasehold-cards-files"
+    spec = _spec(name, rig.image, {})
+    look = "exec 3<>/dev/loop-control && test ! -e /dev/net/tun && exit 7"
+    await engine.create(replace(spec, command=["sh", "-c", look], devices=("/dev/loop-control",)))
+    try:
+        await engine.start(name)
+
+        async def ended() -> bool:
+            container = await engine.inspect(name)
+            return container is not None and container.exit_code == 7
+
+        await rig.until(ended)
+    finally:
+        await engine.remove(name)
+
+
 def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
     return ContainerSpec(
         name=name,
@@ -313,6 +331,7 @@ def _spec(name: str, image: str, labels: dict[str, str]) -> ContainerSpec:
         disk_bytes=None,
         runtime=None,
         gpu_uuids=(),
+        cdi=False,
         mounts=(),
         ports={},
         dns=(),

@@ -17,6 +17,7 @@ class Desired:
     While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
     `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`: the
     provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary form.
+    `hardware` is the digest of what the machine was described as when the lease was sold.
     """
 
     lease: int
@@ -32,6 +33,7 @@ class Desired:
     spot: bool = False
     noticed: bool = False
     result: bytes | None = None
+    hardware: bytes = b""
 
     def live_at(self, now: int) -> bool:
         """Whether it should be running: not started and still startable, or started and not past its end."""
@@ -68,7 +70,8 @@ class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
     `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
-    machine `asked` the challenges that stand and `outages` those that run. `strangers` are machines that name this key
+    machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
+    described as. `strangers` are machines that name this key
     and belong to another provider than this host's owner: they are not served.
     """
 
@@ -80,6 +83,7 @@ class ChainSnapshot:
     asked: Mapping[int, StandingChallenge] = field(default_factory=dict)
     outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
+    hardware: Mapping[int, bytes] = field(default_factory=dict)
 
 
 class ChainGate(Protocol):

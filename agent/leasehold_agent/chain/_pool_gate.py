@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 
 import structlog
@@ -31,6 +31,7 @@ from leasehold_agent._errors import DeclineReason, GasKept
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._standbys import standby_digests
+from leasehold_agent.chain._withholding import Withholdings, send_withheld
 from leasehold_agent.chain._witnesses import Witnesses
 from leasehold_agent.host import DISK_TROUBLE
 
@@ -86,7 +87,10 @@ class PoolGate:
             named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             machines = {number: machine for number, machine in named.items() if self._owned(machine)}
             self._tell_strangers(named.keys() - machines.keys())
-            leases = await self._leases(machines, known)
+            hardware = {
+                record.machine.id: record.hardware for record in records if record.machine.id in machines
+            }
+            leases = await self._leases(machines, known, hardware)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
         except (ChainError, *DISK_TROUBLE):
             return self._as_of_before()
@@ -101,6 +105,7 @@ class PoolGate:
             asked=asked,
             outages=outages,
             strangers=tuple(sorted(self._strangers)),
+            hardware=hardware,
         )
         return self._last
 
@@ -161,6 +166,10 @@ class PoolGate:
             await self._spare()
             await self._pool.recover(machine)
 
+    async def withhold(self, kept: Withholdings, machine: int, confirmations: int) -> None:
+        """Have the chain withhold what is kept, and nothing where it does. Raises ChainError, GasKept, OSError."""
+        await send_withheld(self._pool, kept, machine, self._last.block, confirmations, spare=self._spare)
+
     async def answer(self, asked: StandingChallenge) -> None:
         faults = await self._pool.faults()
         if (await faults.challenge_of(asked.machine)).id == asked.challenge:
@@ -202,13 +211,29 @@ class PoolGate:
             return (await self._pool.lease_of(lease)).state
         return LeaseState.NONE
 
-    async def _leases(self, machines: Collection[int], known: Collection[int]) -> dict[int, Desired]:
+    async def _leases(
+        self, machines: Mapping[int, Machine], known: Collection[int], hardware: Mapping[int, bytes]
+    ) -> dict[int, Desired]:
         records = [r for machine in machines for r in await self._index.leases(machine=machine, live=True)]
         live = {record.lease.id for record in records}
         for lease in set(known) - live:
             if (record := await self._index.lease(lease)) is not None:
                 records.append(record)
-        return {record.lease.id: await self._desired(record) for record in records}
+        return {
+            record.lease.id: replace(
+                await self._desired(record), hardware=await self._sold(record.lease, machines, hardware)
+            )
+            for record in records
+        }
+
+    async def _sold(
+        self, lease: Lease, machines: Mapping[int, Machine], hardware: Mapping[int, bytes]
+    ) -> bytes:
+        """The digest of what the machine was described as when the lease was sold: it may be another by now."""
+        machine = machines.get(lease.machine)
+        if machine is not None and machine.revision == lease.revision:
+            return hardware[lease.machine]
+        return await self._index.hardware_of(lease.machine, lease.revision) or b""
 
     async def _asked(self, machines: Iterable[int]) -> dict[int, StandingChallenge]:
         return {

@@ -4,6 +4,7 @@ Each file stands on none but those before it:
 
     _footing   settings that a host lacks
     _versions  parts that are too old to hold a container
+    _measured  what was measured last
     _machine   hardware, contact and endpoint
     _status    what the agent that runs sees
 """
@@ -15,16 +16,21 @@ from leasehold_agent.documents._machine import (
     endpoint_document,
     hardware_document,
 )
+from leasehold_agent.documents._measured import Measurements, Pace, keep_measured, last_measured
 from leasehold_agent.documents._status import read_status, write_status
 from leasehold_agent.documents._versions import concerns
 
 __all__ = [
+    "Measurements",
+    "Pace",
     "canonical",
     "concerns",
     "contact_document",
     "endpoint_document",
     "hardware_document",
+    "keep_measured",
     "lacks",
+    "last_measured",
     "read_status",
     "write_status",
 ]

@@ -15,6 +15,7 @@ from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent.engine._kept import as_before
 
+_CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 
 
@@ -33,6 +34,7 @@ class ContainerFacts:
     out_of_memory: bool = False
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
+    devices: tuple[str, ...] = ()  # of cards, as they were asked for when it was made
 
     @property
     def running(self) -> bool:
@@ -60,7 +62,9 @@ class Limits:
 class ContainerSpec:
     """All that a container is made of. Sizes in bytes; `ports` maps (container port, protocol) to a host port.
 
-    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it.
+    `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `gpu_uuids` are cards or
+    slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does. `devices` are the files of its
+    cards, where no runtime finds these by their UUIDs.
     """
 
     name: str
@@ -77,12 +81,14 @@ class ContainerSpec:
     disk_bytes: int | None
     runtime: str | None
     gpu_uuids: Sequence[str]
+    cdi: bool
     mounts: Sequence[tuple[Path, str]]
     ports: Mapping[tuple[int, str], int]
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
     base: str | None = None  # where `image` was kept of a container: what that one had been made of
+    devices: Sequence[str] = ()
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -113,6 +119,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         out_of_memory=bool(state.get("OOMKilled")),
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
+        devices=tuple(_devices(raw["HostConfig"].get("DeviceRequests") or ())),
     )
 
 
@@ -125,6 +132,12 @@ def _seconds(text: str) -> float:
     return whole + float("0." + (parts[2] or "0"))
 
 
+def _devices(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for request in requests:
+        for device in request.get("DeviceIDs") or ():
+            yield device.removeprefix(_CDI_KIND)
+
+
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
     for key, bound in sorted(raw.items()):
         port, _, protocol = key.partition("/")
@@ -134,7 +147,6 @@ def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[
 
 def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
     """What `docker.APIClient.create_container` is given; its stubs leave half of its methods untyped."""
-    gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpu_uuids), capabilities=[["gpu"]])
     size = None
     if spec.disk_bytes is not None:  # the engine's limit counts the image as well
         size = {"size": str(spec.disk_bytes + _size(client, spec))}
@@ -151,7 +163,8 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         ulimits=[Ulimit(name="core", soft=1, hard=1)],
         storage_opt=size,
         runtime=spec.runtime,
-        device_requests=[gpus] if spec.gpu_uuids else None,
+        device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
+        devices=[f"{path}:{path}:rwm" for path in spec.devices] or None,
         mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
@@ -182,6 +195,13 @@ def _size(client: Any, spec: ContainerSpec) -> int:
     with contextlib.suppress(ImageNotFound):
         return int(client.inspect_image(spec.base or spec.image)["Size"])
     return int(client.inspect_image(spec.image)["Size"])
+
+
+def device_request(spec: ContainerSpec) -> DeviceRequest:
+    """How the engine is asked for the container's cards."""
+    if spec.cdi:
+        return DeviceRequest(driver="cdi", device_ids=[_CDI_KIND + uuid for uuid in spec.gpu_uuids])
+    return DeviceRequest(driver="nvidia", device_ids=list(spec.gpu_uuids), capabilities=[["gpu"]])
 
 
 def nano(cpus: float) -> int:

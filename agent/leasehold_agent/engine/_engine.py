@@ -77,11 +77,14 @@ class Engine:
     it answers that something cannot be done.
 
     blocks: finds addresses for networks. `streams` are commands inside containers and their logs, which
-    nobody's thread waits for.
+    nobody's thread waits for. call_seconds: the longest that one answer is waited for.
     """
 
-    def __init__(self, url: str, blocks: AddressBlocks | None = None) -> None:
+    def __init__(
+        self, url: str, blocks: AddressBlocks | None = None, *, call_seconds: int = CALL_SECONDS
+    ) -> None:
         self.url = url
+        self._call_seconds = call_seconds
         self.streams = EngineStreams(url)
         self._client: Client | None = None
         self._blocks = blocks or AddressBlocks()
@@ -421,7 +424,7 @@ class Engine:
         self._knock()
         try:
             if self._client is None:
-                self._client = docker.APIClient(base_url=self.url, version="auto", timeout=CALL_SECONDS)
+                self._client = docker.APIClient(base_url=self.url, version="auto", timeout=self._call_seconds)
             return work(self._client)
         except APIError as error:
             status = error.response.status_code if error.response is not None else 500

@@ -20,6 +20,7 @@ Each file stands on none but those before it:
     _results           outputs, packed and published
     _changes           another workload, tenant, size or end
     _ending            stopped, cleared away, deleted
+    _lost_cells        cells that nobody could be given, out of sale
     _reconciler        the one loop
     _phases            how far a lease is
     _docker_runtime    leases as the API and SSH see them
@@ -30,6 +31,7 @@ from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._host_facts import HostFacts, boot_id
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
+from leasehold_agent.reconciling._lost_cells import LostCells
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
@@ -40,6 +42,7 @@ __all__ = [
     "Host",
     "HostFacts",
     "LeaseBook",
+    "LostCells",
     "Names",
     "Reconciler",
     "Supplies",

@@ -12,8 +12,8 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import LeaseShare
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -95,7 +95,7 @@ class Changes:
         if workload is None:
             return
         log_step(desired.lease, "resize")
-        if before.gpu_uuids == now.gpu_uuids:
+        if before.devices == now.devices:
             await engine.update(name, limits_of(workload, now))
             notes.placement = desired.placement
             folder.save(notes)

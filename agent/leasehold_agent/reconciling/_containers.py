@@ -48,6 +48,13 @@ class Containers:
         """The host has so many networks, and no more."""
         await self.engine.remove_network(self.names.network(lease))
 
+    async def devices_held(self, *, but: int) -> set[str]:
+        """Cards and slices of cards that containers of other leases have and have not let go of."""
+        others = await self.engine.containers(self.names.filter)
+        mine = self.names.container(but)
+        held = (c.devices for c in others if c.name != mine and (c.running or c.paused))
+        return {device for devices in held for device in devices}
+
     async def ports_taken(self) -> set[int]:
         """The host's ports that leases have."""
         all_of_them: Iterable[ContainerFacts] = await self.engine.containers(self.names.filter)

@@ -70,8 +70,15 @@ class Creation:
     async def _create(self, refused: Collection[int]) -> None:
         """The container as it should be, whether it was there or not; on none of the ports that were `refused`."""
         engine, existing = self.host.containers.engine, await self.host.containers.engine.inspect(self.name)
+        if existing is None and self.notes.image is None:  # what ran before has what its cells come to now
+            facts, share = self.host.facts, self.host.share(self.desired)
+            check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
+        devices = await self._devices()
+        if existing is not None and set(existing.devices) != set(devices):
+            await self._keep()
+            existing = None
         if existing is None:
-            spec = await self._spec(refused)
+            spec = await self._spec(devices, refused)
             await self._network()
             await self._make(spec)
         else:
@@ -81,12 +88,38 @@ class Creation:
         if existing is None or existing.state == "created":
             await engine.make_folders(self.name, output_folders(self.workload))
 
-    async def _spec(self, refused: Collection[int]) -> ContainerSpec:
+    async def _devices(self) -> tuple[str, ...]:
+        """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
+        share = self.host.share(self.desired)
+        if share.problem is not None:  # it gets no card instead of one that it has not paid for
+            raise Declined("no-card", f"cards: {share.problem}")
+        if not share.gpu_uuids:
+            return ()
+        self.record.waiting, self.record.progress = "no-card", "waiting for its cards"
+        held = await self.host.containers.devices_held(but=self.desired.lease)
+        given = await self.host.devices.give(self.desired.lease, share, mine=self.notes.devices, held=held)
+        if (before := self.notes.devices) != given:
+            self.notes.devices = given
+            self.folder.save(self.notes)
+            left = {device: card for device, card in before.items() if device not in given}
+            await self.host.devices.take_back(self.desired.lease, left)
+        return tuple(given)
+
+    async def _keep(self) -> None:
+        """A container that was made with other devices is made anew, out of what it had written."""
+        log_step(self.desired.lease, "keep")
+        containers = self.host.containers
+        async with containers.limits.held():
+            self.notes.image = await containers.engine.keep(
+                self.name, containers.names.kept(self.desired.lease)
+            )
+        self.folder.save(self.notes)
+        await containers.engine.remove(self.name)
+
+    async def _spec(self, devices: tuple[str, ...], refused: Collection[int]) -> ContainerSpec:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
-        if self.notes.image is None:  # what ran before a resize has what its cells come to now
-            check_fits(workload, self.desired.placement, share, facts.engine, facts.settings)
         self.record.waiting, self.record.progress = "image-unknown", "fetching the image"
         self._check_disk()
         log_step(self.desired.lease, "image")
@@ -105,13 +138,15 @@ class Creation:
             host.containers.names,
             image=image,
             share=share,
+            devices=devices,
             facts=facts.engine,
             mounts=mounts,
             ports=ports,
             settings=facts.settings,
         )
         spec = replace(spec, base=self.notes.base if self.notes.image else None)
-        return replace(spec, mounts=[*mounts, *write_etc(self.folder.etc, spec.hostname, spec.dns)])
+        etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
+        return replace(spec, mounts=[*mounts, *etc], devices=facts.inventory.devices_of(share.gpu_uuids))
 
     async def _make(self, spec: ContainerSpec) -> None:
         self.notes.placement = self.desired.placement

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from leasehold_agent._runtime import CommandStream
+from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
-from leasehold_agent.host import HostPolicy, LeasePolicy, LeaseShare
+from leasehold_agent.host import HostPolicy, LeasePolicy
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
@@ -67,6 +68,7 @@ class Host:
     supplies: Supplies
     chain: ChainGate
     endpoint: Endpoint
+    devices: Devices = field(default_factory=Devices)
     estranged: str | None = None
     reachable: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
@@ -77,7 +79,7 @@ class Host:
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""
-        return self.facts.share(desired, self.snapshot.machines.values())
+        return self.facts.share(desired, self.snapshot)
 
     def datasets_in_use(self) -> set[str]:
         """Those of leases that run, or that a reorganisation may bring back."""

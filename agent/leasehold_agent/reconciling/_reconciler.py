@@ -91,7 +91,7 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results, host.readers)
+        self._ending = Ending(chain, containers, leases, self._results, host.readers, host.devices)
 
     def wake(self) -> None:
         """Look again now."""

@@ -7,7 +7,7 @@ note is written before the act that it is about, so that an agent killed between
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from leasehold.files import replace_file
@@ -33,7 +33,8 @@ class Notes:
     published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
-    exit_code: with which its command had ended by then.
+    exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
+    container has, the UUID of the card.
     """
 
     tenant: str = ""
@@ -59,6 +60,7 @@ class Notes:
     gone_at: int | None = None
     gone_block: int | None = None
     billed: int = 0
+    devices: dict[str, str] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.market import Listing, format_amount, format_share, format_size, machine_state, rentable_cells
+from leasehold.market import Listing, format_amount, format_share, format_size, free_cells, machine_state
 
 MACHINE_COLUMNS = (
     "id", "model", ">free", ">least", ">mem", ">cores", ">ram", ">disk", "in", "state", ">price",
@@ -12,7 +12,7 @@ MACHINE_COLUMNS = (
 def machine_row(listing: Listing) -> tuple[str, ...]:
     """A line of `leasehold machines`."""
     machine, hardware = listing.machine, listing.hardware
-    cells = rentable_cells(machine.busy, machine.gpus)
+    cells = free_cells(machine)
     free = format_share(cells) if cells in (1, 2, 4) else f"{cells / 8:g}"
     return (
         str(machine.id),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
+    from leasehold.market._card_class import card_class
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
     from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         AllowanceTooLow,
         AlreadyJoined,
         CancelledUnstarted,
+        CardsTaken,
         ConsentUnfit,
         DeclinedUnstarted,
         DocumentInvalid,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         MachineFileUnreadable,
         MachineUnavailable,
         MarketError,
+        NeighbourUnknown,
         NoMachineMatches,
         NoneMatches,
         NoneTakesIt,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         StartFailed,
         TooFewMatch,
         TrialTooLong,
+        UnitsTaken,
     )
     from leasehold.market._explain import ascii_reason, declined
     from leasehold.market._json import (
@@ -107,10 +111,12 @@ if TYPE_CHECKING:
         resizing,
         standby_of,
     )
+    from leasehold.market._neighbours import Neighbour, check_apart_from
     from leasehold.market._placing import (
         fits,
         format_cells,
         format_share,
+        free_cells,
         free_gpus,
         parse_cells,
         parse_share,
@@ -194,6 +200,7 @@ __all__ = [
     "Bill",
     "Blocks",
     "CancelledUnstarted",
+    "CardsTaken",
     "Change",
     "ConsentUnfit",
     "Contact",
@@ -230,6 +237,8 @@ __all__ = [
     "Machines",
     "MarketError",
     "Money",
+    "Neighbour",
+    "NeighbourUnknown",
     "NoMachineMatches",
     "NoSpotPrice",
     "NoSuchSpan",
@@ -269,17 +278,20 @@ __all__ = [
     "StartFailed",
     "TooFewMatch",
     "TrialTooLong",
+    "UnitsTaken",
     "Wish",
     "accrued",
     "ascii_reason",
     "bill",
     "canonical",
     "capable",
+    "card_class",
     "cells_of",
     "changed_params",
     "changes",
     "changes_json",
     "changes_rows",
+    "check_apart_from",
     "check_params",
     "check_resizing",
     "check_terms",
@@ -302,6 +314,7 @@ __all__ = [
     "format_share",
     "format_size",
     "format_time",
+    "free_cells",
     "free_gpus",
     "funds_after_closing",
     "funds_of",
@@ -362,6 +375,7 @@ _PARTS = {
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
+    "_card_class": ("card_class",),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
     "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (
@@ -369,12 +383,13 @@ _PARTS = {
         "stake_shortfall", "unstakable_at",
     ),
     "_errors": (
-        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "ConsentUnfit",
-        "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount", "InvalidDuration",
-        "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid", "MachineFileUnreadable",
-        "MachineUnavailable", "MarketError", "NoMachineMatches", "NoneMatches", "NoneTakesIt", "NoSuchSpan",
-        "NotEnoughFunds", "NotStartedInTime", "OperatorTaken", "PriceNotPositive", "QueryError",
-        "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch", "TrialTooLong",
+        "AllowanceMissing", "AllowanceTooLow", "AlreadyJoined", "CancelledUnstarted", "CardsTaken",
+        "ConsentUnfit", "DeclinedUnstarted", "DocumentInvalid", "DocumentUnavailable", "InvalidAmount",
+        "InvalidDuration", "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid",
+        "MachineFileUnreadable", "MachineUnavailable", "MarketError", "NeighbourUnknown", "NoMachineMatches",
+        "NoneMatches", "NoneTakesIt", "NoSuchSpan", "NotEnoughFunds", "NotStartedInTime", "OperatorTaken",
+        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch",
+        "TrialTooLong", "UnitsTaken",
     ),
     "_explain": ("ascii_reason", "declined"),
     "_json": (
@@ -394,9 +409,10 @@ _PARTS = {
         "StakeNotCovered",
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
+    "_neighbours": ("Neighbour", "check_apart_from"),
     "_placing": (
-        "fits", "format_cells", "format_share", "free_gpus", "parse_cells", "parse_share", "rentable_cells",
-        "valid_share",
+        "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",
+        "rentable_cells", "valid_share",
     ),
     "_powers": (
         "QUORUM_VALIDATORS", "Power", "pool_json", "proposed_json", "quorum_json", "quorum_of", "quorum_said",

@@ -26,6 +26,9 @@
         │   └── AllowanceTooLow
         ├── AlreadyJoined
         │   └── OperatorTaken
+        │       ├── CardsTaken
+        │       ├── UnitsTaken
+        │       └── NeighbourUnknown
         ├── RulesChange
         └── StartFailed                 a lease was opened and did not start; says what came back
             ├── NotStartedInTime
@@ -240,10 +243,47 @@ class AlreadyJoined(MarketError):
     advice="change its terms, or describe the machine with a new key.",
 )
 class OperatorTaken(AlreadyJoined):
-    """Joining, with the key of a machine that is there."""
+    """Joining, with the key of a machine that is there and has what is described."""
 
     operator: str
     machine: int
+
+
+@error_type(
+    "cards-taken",
+    problem="The operator {operator} already serves machine {machine}, which has {cards} of the cards described here",
+    advice="change its terms, or describe the cards that no machine has.",
+)
+class CardsTaken(OperatorTaken):
+    """A second machine on one host, with a card of the first."""
+
+    cards: int
+
+
+@error_type(
+    "units-taken",
+    problem=(
+        "The operator {operator} already serves machine {machine}: of the host's {units} CPU units {left} are left"
+    ),
+    advice="change its terms, or describe a machine of what is left.",
+)
+class UnitsTaken(OperatorTaken):
+    """A second machine on one host without cards, with more than the first has left."""
+
+    units: int
+    left: int
+
+
+@error_type(
+    "neighbour-unknown",
+    problem=(
+        "The operator {operator} already serves machine {machine}, and what that one has cannot be told from its "
+        "hardware document"
+    ),
+    advice="see that your IPFS node runs, or describe that machine anew and publish its documents.",
+)
+class NeighbourUnknown(OperatorTaken):
+    """A second machine on one host, where nobody knows which cards the first has."""
 
 
 @error_type(

@@ -37,7 +37,7 @@ UNSERVED_FIELDS: Final = ("registry", "volumes", "checkpoint", "cluster", "tasks
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
-    "share": ("mig", "mps", "time-slice"),
+    "share": ("mps", "time-slice"),
 }
 _UNITS: Final = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _UNITS_DECIMAL: Final = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -202,10 +202,11 @@ class WorkloadKind(StrEnum):
 
 
 class Share(StrEnum):
-    """How the workload must hold its GPUs: whole ones, or cells of one."""
+    """How the workload must hold its GPUs: whole ones, cells of one, or slices that the hardware keeps apart."""
 
     WHOLE = "whole"
     CELLS = "cells"
+    MIG = "mig"
 
 
 class Restart(StrEnum):
