@@ -67,6 +67,9 @@ def test_data_outlives_its_lease_and_goes_on_in_the_next(site: Site) -> None:
     assert renter.run("ssh", lease, "-i", str(key), "--", "true").returncode != 0
     site.until(lambda: not any(each["State"]["Running"] for each in site.containers(again)))
     assert renter.run("exec", again, "--", "cat", "/state").stdout == "kept\nmore\n"
+    site.host.stop()  # and with the agent its readers
+    with site.engine.client() as client:
+        assert client.containers.list(all=True, filters={"label": "leasehold.reader"}) == []
 
 
 def test_an_agent_that_is_killed_as_it_copies_leaves_nothing_and_loses_nothing(site: Site) -> None:
@@ -84,7 +87,7 @@ def test_an_agent_that_is_killed_as_it_copies_leaves_nothing_and_loses_nothing(s
         host.kill()
     reading.communicate()
     host.start()
-    site.until(lambda: readers(site) == (0, 0))
+    site.until(lambda: readers(site, lease) == (0, 0))
     site.until(lambda: renter.run("exec", lease, "--", "cat", "/state").stdout == "kept\n")
 
     since = len(host.steps)
@@ -115,9 +118,10 @@ def kept(site: Site, lease: str) -> int:
     return sum(image.labels["leasehold.kept"].startswith(f"leasehold-{lease}-") for image in images)
 
 
-def readers(site: Site) -> tuple[int, int]:
-    """Containers and images in which leases are read."""
+def readers(site: Site, lease: str) -> tuple[int, int]:
+    """Containers in which the lease is read, and images that they are made of."""
+    (container,) = site.containers(lease)
+    label = {"label": f"leasehold.reader={container['Name'].removeprefix('/')}"}
     with site.engine.client() as client:
-        label = {"label": "leasehold.reader"}
         found = client.containers.list(all=True, filters=label, ignore_removed=True)
         return len(found), len(client.images.list(all=True, filters=label))

@@ -61,14 +61,16 @@ class Renewal:
 
     async def _stopped(self, former: int) -> ContainerFacts | None:
         """Its container, which has come to rest. Raises StillStopping."""
+        record, shown = self.host.leases.record(self.desired.lease), format_lease(former)
+        record.waiting, record.progress = "not-ready", f"waiting until lease {shown} has stopped"
         if await self.host.chain.is_live(former):
-            raise StillStopping(f"Lease {format_lease(former)}, which this one renews, is not over yet.")
+            raise StillStopping(f"Lease {shown}, which this one renews, is not over yet.")
         container = await self.host.containers.inspect(former)
         if container is None:
             return None
         over = self.host.leases.folder(former).load().gone_at is not None
         if not over or container.running or container.paused:
-            raise StillStopping(f"Lease {format_lease(former)}, which this one renews, has not stopped yet.")
+            raise StillStopping(f"Lease {shown}, which this one renews, has not stopped yet.")
         return container
 
     def _alike(self, former: int) -> bool:
@@ -107,7 +109,9 @@ class Renewal:
         )
 
     async def _copy(self, former: int, container: ContainerFacts) -> str:
-        host, lease = self.host, self.desired.lease
+        host, lease, shown = self.host, self.desired.lease, format_lease(former)
+        record = host.leases.record(lease)
+        record.waiting, record.progress = "start-failed", f"carrying over what lease {shown} left"
         engine, label = host.containers.engine, host.containers.names.kept(lease)
         log_step(lease, "renew")
         await engine.forget(label)  # what an agent made that died before it could note it
@@ -115,7 +119,5 @@ class Renewal:
             async with host.containers.limits.held():
                 return await engine.keep(container.name, label)
         except EngineRefused as error:
-            shown = format_lease(former)
-            raise Declined(
-                "start-failed", f"What lease {shown} left cannot be carried over: {error}"
-            ) from error
+            _log.warning("renewal", lease=format_lease(lease), problem=str(error))
+            raise Declined("start-failed", f"This host cannot carry over what lease {shown} left.") from error
