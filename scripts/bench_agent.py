@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from leasehold.chain import (
     Token,
 )
 from leasehold.datasets import Ipfs
+from leasehold.market import canonical
 from leasehold.workload import Workload, digest, load_workload, seal
 
 GOAL = 1.5
@@ -71,7 +73,7 @@ async def _run(folder: Path) -> list[dict[str, Any]]:
         world.fund(operator["operator"])
         async with Rpc([world.anvil.url]) as rpc, Ipfs(world.provider_ipfs.api) as ipfs:
             bench = _Bench(world, host, rpc, operator["contact"]["age_recipient"], tiny.id)
-            await bench.join(operator["operator"], consent)
+            await bench.join(operator, consent)
             data = folder / "data"
             data.mkdir()
             (data / "file").write_bytes(os.urandom(1 << 20))
@@ -116,14 +118,17 @@ class _Bench:
         self._machine = 0
         self._round = 0
 
-    async def join(self, operator: str, consent: Consent) -> None:
+    async def join(self, described: Mapping[str, Any], consent: Consent) -> None:
         provider = Sender(self._rpc, LocalSigner(self._world.anvil.accounts[1].key), poll=0.02)
         for sender in (provider, Sender(self._rpc, self._tenant, poll=0.02)):
             await Token(self._rpc, self._deployment.token, sender).approve(
                 self._deployment.controller, 10**30
             )
         pool = Pool(self._rpc, self._deployment, provider)
-        self._machine, _ = await pool.register(_TERMS, 1, 1, bytes(32), bytes(32), operator, consent)
+        hardware = sha256(canonical(described["hardware"])).digest()
+        self._machine, _ = await pool.register(
+            _TERMS, 1, 1, hardware, bytes(32), described["operator"], consent
+        )
 
     async def lease(self) -> float:
         """Seconds from handing in the transaction to the container's start."""

@@ -26,3 +26,5 @@ go_new_enough() {
 tool_home() {
   printf '%s/%s-%s' "$LEASEHOLD_CACHE" "$1" "$(sha256sum "scripts/toolchain/python/$1.lock" | cut -c1-12)"
 }
+LEASEHOLD_SCHEMATHESIS=$(tool_home schemathesis)/bin/schemathesis
+export LEASEHOLD_SCHEMATHESIS

@@ -12,6 +12,7 @@ import tomllib
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import pydantic_settings
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
@@ -25,7 +26,15 @@ from pydantic_settings import (
 
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS
+from leasehold.market import InvalidInput, parse_cells
+from leasehold_agent.host import (
+    BLOCK_BITS,
+    LEASE_NETWORKS,
+    Hours,
+    MaintenanceWindow,
+    parse_hours,
+    parse_windows,
+)
 
 
 def _listed(value: object) -> object:
@@ -91,8 +100,15 @@ class AgentSettings(BaseSettings):
     last_port: Port = 20_999
     country: Annotated[str, Field(max_length=64)] | None = None
 
+    contact_every: Annotated[int, Field(ge=1)] = 300
+    """How often at most the contact document is made anew, where images, datasets or addresses have changed."""
+
     cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
+    isolation: Literal["auto", "whole", "mig"] = "auto"
+    """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
+    where all cards of the machine have it.
+    """
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB
@@ -116,6 +132,30 @@ class AgentSettings(BaseSettings):
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
     """
+    registry_logins: Texts = ()
+    """Those of them whose images come by the engine owner's own `docker login`, for every tenant. It is used for no
+    other: a tenant chose the name, and what lies there for its owner alone would be anybody's who knows it."""
+    images_allow: Texts = ()
+    """Patterns (`*`, `?`) of the images that run here, such as `docker.io/library/*`, `ipfs:*`, `sha256:*` (those that
+    the host has); empty: all that are not denied."""
+    images_deny: Texts = ()
+    """Patterns of those that do not, whatever is allowed: `ghcr.io/acme/miner`, `*@sha256:…`."""
+
+    hours: Texts = ()
+    """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
+    hours_zone: str = "UTC"
+    """The time zone of `hours`, such as `Europe/Berlin`."""
+    hours_cells: str = "all"
+    """What the hours are for: GPUs, or cells of them, such as `0` or `1:0-3`."""
+    hours_lead: Seconds = 0
+    """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
+    extended.
+    """
+
+    maintenance: Texts = ()
+    """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
+    lease is started that would reach into it.
+    """
 
     lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
@@ -130,10 +170,23 @@ class AgentSettings(BaseSettings):
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
+    speed_peer: str = ""
+    """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
+    its ports can be reached; nothing is measured without one."""
+
     answer_cost: Annotated[int, Field(ge=1)] = 10**17
     """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
     """
+
+    close_for_tenant: bool = True
+    """Whether a lease whose job is done is closed for its tenant, who has signed that beforehand. The operator pays the
+    gas, once for each lease.
+    """
+    close_after: Seconds = 60
+    """How long a lease is billed at least before it is: so much rent pays for the gas."""
+    close_cost: Annotated[int, Field(ge=0)] = 10**15
+    """Wei of the chain's coin that closing a lease for its tenant may cost at most; where gas is dearer, it waits."""
 
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
@@ -141,6 +194,17 @@ class AgentSettings(BaseSettings):
     """How long before the start window closes a lease that is not ready is declined."""
     retention_min: Seconds = DAY
     retention_max: Seconds = 10 * DAY
+    reading_seconds: Seconds = 3_600
+    """For how long in all the files of one lease that is over can be read by SSH, SFTP and exec, which nobody pays for
+    any more; 0: not at all. Its log and its results are given as long as it is kept.
+    """
+    reading_limit: ByteCount = 16 * GIB
+    """The most that a lease may have written for its files to be read so once it is over: a copy is made of it."""
+
+    @property
+    def hardware_dir(self) -> Path:
+        """Where what machines were described as is kept."""
+        return self.state_dir / "hardware"
 
     @field_validator("dns")
     @classmethod
@@ -148,6 +212,14 @@ class AgentSettings(BaseSettings):
         for server in servers:
             ip_address(server)
         return servers
+
+    @field_validator("speed_peer")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0):
+            raise ValueError("it is no address such as http://203.0.113.5:8703")
+        return url
 
     @field_validator("lease_networks")
     @classmethod
@@ -160,6 +232,43 @@ class AgentSettings(BaseSettings):
         if not networks:
             raise ValueError("name at least one range")
         return networks
+
+    @field_validator("hours")
+    @classmethod
+    def _spans(cls, hours: tuple[str, ...]) -> tuple[str, ...]:
+        parse_hours(hours, "UTC")
+        return hours
+
+    @field_validator("hours_zone")
+    @classmethod
+    def _zone(cls, zone: str) -> str:
+        parse_hours((), zone)
+        return zone
+
+    @field_validator("maintenance")
+    @classmethod
+    def _windows(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        parse_windows(windows)
+        return windows
+
+    @field_validator("hours_cells")
+    @classmethod
+    def _named(cls, cells: str) -> str:
+        try:
+            parse_cells(cells, 8)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+        return cells
+
+    @property
+    def maintenance_windows(self) -> tuple[MaintenanceWindow, ...]:
+        """The windows that are announced, in order."""
+        return parse_windows(self.maintenance)
+
+    @property
+    def sale_hours(self) -> Hours:
+        """The hours in which cells are sold."""
+        return parse_hours(self.hours, self.hours_zone)
 
     @model_validator(mode="after")
     def _ranges(self) -> AgentSettings:

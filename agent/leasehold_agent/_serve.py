@@ -19,7 +19,7 @@ import structlog
 
 from leasehold.chain import SCHEMA, Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs, Streams
-from leasehold.errors import ChainError, SettingsError
+from leasehold.errors import AgentError, ChainError, SettingsError
 from leasehold.files import replace_file
 from leasehold.market.wire import agent_stream, ssh_stream
 from leasehold_agent._config import AgentSettings
@@ -27,9 +27,26 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
 from leasehold_agent.api import ApiServer
-from leasehold_agent.chain import GasState, PoolGate, Told, Witnesses, authorizer, follow, owner_of
-from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
-from leasehold_agent.engine import Engine, EngineFacts, Images
+from leasehold_agent.cards import HardwareFiles
+from leasehold_agent.chain import (
+    GasState,
+    PoolGate,
+    Sale,
+    Told,
+    Withholdings,
+    Witnesses,
+    authorizer,
+    follow,
+    owner_of,
+)
+from leasehold_agent.documents import (
+    Introduction,
+    concerns,
+    contact_document,
+    endpoint_document,
+    write_status,
+)
+from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
@@ -40,24 +57,27 @@ from leasehold_agent.host import (
     load_identity,
     take_inventory,
 )
+from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     Containers,
     DockerRuntime,
     Host,
     HostFacts,
     LeaseBook,
+    LostCells,
     Names,
     Reconciler,
     Supplies,
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import HELPER_MOUNT, DatasetCache, UploadedWorkloads, lend_helper, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
+_CARDS_SECONDS = 10.0
 _THREADS = 32
 
 
@@ -92,7 +112,10 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         # Before anybody can ask: without it, a restarted agent would refuse the tenants of its own machines.
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
-        await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
+        kept = Withholdings.of(settings.state_dir, deployment)
+        introduction = introduction_of(host, identity)
+        await _patiently("engine", introduction.open, (EngineDown, *DISK_TROUBLE))
+        await _servers(stack, host, reconciler, identity, deployment, rpc, introduction)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
         )
@@ -100,6 +123,9 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
+            tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
+            tasks.create_task(_introduce(host, introduction))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
 
 
 async def make_host(
@@ -116,8 +142,10 @@ async def make_host(
     facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
-    inventory = take_inventory()
-    for concern in await asyncio.to_thread(concerns, facts, gpus=bool(inventory.gpus)):
+    inventory = await asyncio.to_thread(take_inventory)
+    for problem in (*inventory.problems, *inventory.refused):
+        _log.warning("cards", problem=problem)
+    for concern in await asyncio.to_thread(concerns, facts, gpus=inventory.needs_toolkit):
         _log.warning("version", problem=concern)
     layers = facts.root / "btrfs"  # where the engine's driver of that name keeps its containers
     cache = DatasetCache(
@@ -137,9 +165,19 @@ async def make_host(
         registries=settings.registries,
         limit=settings.image_limit,
         disk=facts.root,
+        netns=settings.engine_netns,
+        logins=settings.registry_logins,
+        rules=ImageRules(settings.images_allow, settings.images_deny),
     )
-    return Host(
-        facts=HostFacts(settings, inventory, facts, disk_for_sale(facts, settings), boot_id()),
+    host = Host(
+        facts=HostFacts(
+            settings,
+            inventory,
+            facts,
+            disk_for_sale(facts, settings),
+            boot_id(),
+            HardwareFiles(settings.hardware_dir),
+        ),
         leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
         containers=Containers(
             names,
@@ -153,7 +191,11 @@ async def make_host(
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
+        helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
+    lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
+    host.readers = Readers(host.containers, host.leases, host.facts, lent)
+    return host
 
 
 async def _servers(
@@ -163,10 +205,9 @@ async def _servers(
     identity: Identity,
     deployment: Deployment,
     rpc: Rpc,
-    ipfs: Ipfs,
+    introduction: Introduction,
 ) -> None:
     settings = host.facts.settings
-    document = await contact_bytes(settings, identity, host.containers.engine, host.supplies.datasets, ipfs)
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
@@ -174,7 +215,7 @@ async def _servers(
         chain_id=deployment.chain_id,
         controller=deployment.controller,
         machines=lambda: sorted(host.snapshot.machines),
-        contact=lambda: document,
+        contact=lambda: introduction.document,
         operator=identity.operator,
         is_authorized=authorizer(rpc, deployment),
         state_dir=folder,
@@ -182,6 +223,7 @@ async def _servers(
         tls_key=identity.tls_key,
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
+        seen=reconciler.seen,
     )
     admission = Admission(line=Line(settings.lease_bandwidth))
     api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
@@ -214,19 +256,16 @@ async def _mount(
     mounts.start()
 
 
-async def contact_bytes(
-    settings: AgentSettings, identity: Identity, engine: Engine, cache: DatasetCache, ipfs: Ipfs
-) -> bytes:
-    """The contact document that `describe` wrote last, which is the one on the chain; else a new one."""
-    kept = settings.state_dir / "contact.json"
-    if kept.exists():
-        return kept.read_bytes()
-    made = await contact_document(
-        settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
-    )
-    document = canonical(made)
-    replace_file(kept, document)
-    return document
+def introduction_of(host: Host, identity: Identity) -> Introduction:
+    """The host's contact document, with the images and datasets that it has at hand."""
+    settings, ipfs = host.facts.settings, host.supplies.ipfs
+
+    async def made() -> dict[str, object]:
+        images = await host.containers.engine.images()
+        datasets = await asyncio.to_thread(host.supplies.datasets.public)
+        return await contact_document(settings, identity, ipfs, images=images, datasets=datasets)
+
+    return Introduction(settings.state_dir, ipfs, made)
 
 
 def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
@@ -268,6 +307,49 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
             _log.warning("status", problem=str(error))
         except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
             _log.exception("status")
+        await host.sleep(host.facts.settings.tick_seconds)
+
+
+async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> None:
+    """Look again and again which cards answer, and note what nobody could be given. A driver that hangs holds up this
+    task alone.
+    """
+    while True:
+        try:
+            if host.estranged is None and host.snapshot.current:
+                lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
+            await host.sleep(_CARDS_SECONDS)
+            inventory = await asyncio.to_thread(take_inventory)
+        except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
+            _log.exception("cards")
+            await host.sleep(_CARDS_SECONDS)
+            continue
+        if inventory.gpus != host.facts.inventory.gpus:
+            _log.warning("cards", answer=len(inventory.gpus), before=len(host.facts.inventory.gpus))
+            wake()
+        host.facts.inventory = inventory
+
+
+async def _introduce(host: Host, introduction: Introduction) -> None:
+    """Keep the contact document fresh."""
+    while True:
+        await host.sleep(host.facts.settings.contact_every)
+        try:
+            if await introduction.refresh():
+                _log.info("contact", bytes=len(introduction.document))
+        except (AgentError, *DISK_TROUBLE) as error:  # the engine or the disk will be back
+            _log.warning("contact", problem=str(error))
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("contact")
+
+
+async def _sell(host: Host, sale: Sale) -> None:
+    """Keep out of sale what is to be."""
+    while True:
+        try:
+            await sale.look(host.snapshot)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("withhold")
         await host.sleep(host.facts.settings.tick_seconds)
 
 

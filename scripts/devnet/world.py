@@ -363,8 +363,10 @@ class World:
             "libp2p_ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 1.0,
+            "close_after": 0,
             "disk_reserve": 1 << 28,
             "memory_reserve": 1 << 28,
+            "dns": ["127.0.0.1"],  # nobody on the internet is asked
         } | settings
         environment = self._environment(folder) | {
             f"LEASEHOLD_AGENT_{key.upper()}": value if isinstance(value, str) else json.dumps(value)

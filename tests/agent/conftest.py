@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agent.nvml.standin import StandIn, environment, load
 
 from devnet import images
 from devnet.engine import Engine
@@ -25,8 +27,10 @@ from leasehold.workload import Workload, digest, load_workload, seal
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent._serve import make_host
+from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import PoolGate, follow
-from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.documents import canonical
+from leasehold_agent.engine import ContainerFacts, Images
 from leasehold_agent.host import Identity, load_identity
 from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler
 
@@ -59,6 +63,24 @@ def tiny() -> Image:
 def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
     with Kubo(tmp_path_factory.mktemp("kubo")) as node:
         yield node
+
+
+async def made_room(images: Images, *needed: str) -> bool:
+    """Whether one image went that is none of `needed`, as workloads name them."""
+    for used, note in images.idle(needed):
+        if await images.forget(note, used):
+            return True
+    return False
+
+
+@pytest.fixture
+def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A host's driver without a card so far, for this process and those that it starts; `nvml.add()` puts one in."""
+    host = StandIn(tmp_path / "nvml")
+    for name, value in environment(host.file).items():
+        monkeypatch.setenv(name, value)
+    load()
+    return host
 
 
 @dataclass
@@ -121,11 +143,10 @@ class Rig:
     async def open_sealed(self, sealed: bytes, *, upload: bool = True, **request: Any) -> int:
         if upload:
             await self.host.supplies.uploads.put(digest(sealed), sealed)
-        values = {"share": 8, "duration": 3_600} | request
+        values = {"share": 8, "duration": 3_600, "revision": 1} | request
         lease, _ = await self.chain.pool(TENANT).open(
             LeaseRequest(
                 machine=self.machine,
-                revision=1,
                 max_price=TERMS.price,
                 workload=digest(sealed),
                 allow_unverified=True,
@@ -174,6 +195,13 @@ class Rig:
             await stream.close()
 
 
+def sold(settings: AgentSettings, *cards: str, units: int = 1, host_units: int = 1) -> bytes:
+    """Keep what a machine of so many CPU units, or with cards of these UUIDs, is described as; gives its digest."""
+    gpus = [{"uuid_hash": hashlib.sha256(uuid.encode()).hexdigest()} for uuid in cards]
+    document = {"gpus": gpus, "cpu_units": 0 if gpus else units, "host_units": host_units}
+    return HardwareFiles(settings.hardware_dir).keep(canonical(document))
+
+
 @pytest.fixture
 async def rig_of(
     chain: Any, docker_engine: Engine, kubo: Kubo, tiny: Image, tmp_path: Path
@@ -192,6 +220,7 @@ async def rig_of(
                     "public_host": "127.0.0.1",
                     "ports_host": docker_engine.address,
                     "tick_seconds": 0.2,
+                    "close_after": 0,
                     "confirmations": 0,
                     "disk_reserve": 1 << 28,
                     "memory_reserve": 1 << 28,
@@ -207,7 +236,7 @@ async def rig_of(
                 TERMS,
                 1,
                 1,
-                bytes(32),
+                sold(chosen),
                 bytes(32),
                 identity.operator.address,
                 await chain.consent(PROVIDER, identity.operator),
@@ -235,6 +264,8 @@ async def _clean(rig: Rig) -> None:
     engine = rig.host.containers.engine
     for container in await engine.containers(rig.host.containers.names.filter):
         await engine.remove(container.name)
+    for lease in rig.host.leases.folders():
+        await rig.host.containers.remove(lease)  # and what was kept of it
     for network in await engine.networks(rig.host.containers.names.filter):
         await engine.remove_network(network)
     await rig.host.containers.firewall.remove()

@@ -15,9 +15,9 @@ import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import LeaseShare
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig

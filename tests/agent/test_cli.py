@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from eth_account import Account
+from tests.agent.nvml.standin import StandIn
 from typer.testing import CliRunner
 
 from devnet.engine import Engine
 from devnet.kubo import Kubo
+from devnet.patience import patient
 from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
@@ -25,6 +27,7 @@ from leasehold.market import DocumentInvalid, MachineFile
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
+from leasehold_agent.cli import _check
 from leasehold_agent.documents import lacks, read_status, write_status
 from leasehold_agent.documents._footing import DESCRIPTORS
 from leasehold_agent.engine import EngineFacts
@@ -85,6 +88,8 @@ async def test_describe(
         "docker": docker_engine.url,
         "ipfs": kubo.api,
         "public_host": "gpu.example.org",
+        "dns": ["127.0.0.1"],
+        "disk_reserve": 1 << 28,
         "country": "IS",
         "deployment": str(POOL.save(tmp_path)),
     }
@@ -117,8 +122,35 @@ async def test_describe(
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
     assert made["hardware"]["disk"]["quota"] is True
+    assert contact["measured"]["disk"].keys() == {"read", "write"}
+    assert {part["name"] for part in made["check"]} >= {"cards", "engine", "disk", "chain", "ipfs", "ports"}
     again = json.loads((await invoke(settings, "describe")).stdout)
     assert again["operator"] == made["operator"]
+
+
+async def test_describe_a_host_with_cards(
+    invoke: Callable[..., Any], docker_engine: Engine, nvml: StandIn, tmp_path: Path
+) -> None:
+    """What is well is described, and what is not is said: a card that does not answer is not just left out."""
+    card, lost = nvml.add(pcie_max=4), nvml.add()
+    lost.lose()
+    settings = {
+        "state_dir": str(tmp_path / "state"),
+        "docker": docker_engine.url,
+        "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
+        "deployment": str(POOL.save(tmp_path)),
+        "owner": OWNER,
+    }
+    done = await invoke(settings, "describe")
+    assert done.exit_code == 0, done.output
+    assert card.uuid not in done.output
+    (tmp_path / "machine.json").write_text(done.stdout)
+    described = MachineFile.load(tmp_path / "machine.json")
+    (gpu,) = json.loads(done.stdout)["hardware"]["gpus"]
+    assert gpu["pcie"] == {"generation": 4, "lanes": 16}
+    assert any("index 1: GPU is lost" in trouble for trouble in described.troubles)
+    assert "GPU is lost" in done.stderr
 
 
 async def test_describe_without_an_ipfs_node(
@@ -128,11 +160,80 @@ async def test_describe_without_an_ipfs_node(
         "state_dir": str(tmp_path),
         "docker": docker_engine.url,
         "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
         "deployment": str(POOL.save(tmp_path)),
         "owner": OWNER,
     }
     done = await invoke(settings, "describe")
-    assert json.loads(done.stdout)["contact"]["peer_id"] is None
+    made = json.loads(done.stdout)
+    assert made["contact"]["peer_id"] is None
+    (tmp_path / "machine.json").write_text(done.stdout)
+    troubles = MachineFile.load(tmp_path / "machine.json").troubles
+    assert any("IPFS node" in trouble for trouble in troubles)
+    assert any("`rpc`" in trouble for trouble in troubles)
+    assert all(trouble in done.stderr for trouble in troubles)
+
+
+async def test_check_of_an_engine_that_hangs(
+    invoke: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers a ping and nothing more."""
+    monkeypatch.setattr(_check, "_ENGINE_SECONDS", 1)
+    asked: list[bytes] = []
+
+    async def ping_only(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(line := await reader.readline())
+        if b"/_ping" in line:
+            writer.write(b"HTTP/1.0 200 OK\r\n\r\nOK")
+            await writer.drain()
+        elif line:
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_unix_server(ping_only, tmp_path / "engine")
+    settings = {
+        "state_dir": str(tmp_path / "none"),
+        "docker": f"unix://{tmp_path}/engine",
+        "ipfs": "/ip4/127.0.0.1/tcp/1",
+        "dns": ["127.0.0.1"],
+        "listen": "127.0.0.1",
+    }
+    async with asyncio.timeout(patient(60)):
+        done = await invoke(settings, "check")
+    server.close()
+    assert done.exit_code == 1
+    assert "bad     engine" in done.stdout
+    assert any(b"/version" in line for line in asked)
+
+
+async def test_check(
+    invoke: Callable[..., Any], docker_engine: Engine, kubo: Kubo, chain: Any, tmp_path: Path
+) -> None:
+    """It makes no keys; with something bad it ends with 1."""
+    settings = {
+        "state_dir": str(tmp_path / "state"),
+        "docker": docker_engine.url,
+        "ipfs": kubo.api,
+        "dns": ["127.0.0.1"],
+        "listen": "127.0.0.1",
+        "disk_reserve": 1 << 28,
+        "deployment": str(chain.deployment.save(tmp_path)),
+        "rpc": [chain.anvil.url],
+    }
+    done = await invoke(settings, "check")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert {line.split()[0] for line in lines} == {"ok", "warning"}
+    assert "ok      ipfs: The node answers." in lines
+    assert not (tmp_path / "state").exists()
+    (tmp_path / "state").mkdir()
+    done = await invoke({**settings, "docker": f"unix://{tmp_path}/none"}, "check", "--json")
+    assert done.exit_code == 1
+    said = json.loads(done.stdout)
+    assert [part["name"] for part in said["check"] if part["state"] == "bad"] == ["engine"]
+    kept = json.loads((tmp_path / "state/measured.json").read_text())
+    assert kept == said["measured"]
+    assert kept["disk"].keys() == {"read", "write"}
 
 
 def test_an_error_is_one_sentence(
@@ -176,7 +277,10 @@ async def test_run_serves_and_the_other_commands_see_it(
         await rig.until(lambda: _phases(rig) == ["running"])
         shown = await invoke(values, "status")
         assert "running" in shown.output
-        assert json.loads((await invoke(values, "status", "--json")).output)["gas"]["warning"] is None
+        seen = (await invoke(values, "status", "--json")).output
+        assert (
+            json.loads(seen.splitlines()[-1])["gas"]["warning"] is None
+        )  # the agent logs into the same stream
 
         drained = await invoke(values, "drain")
         assert "no new leases" in drained.output, drained.output
@@ -184,9 +288,13 @@ async def test_run_serves_and_the_other_commands_see_it(
         assert "again" in (await invoke(values, "drain", "--undo")).output
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
 
+        dry = await invoke(values, "pause", "--dry-run")
+        assert "Nothing was sent" in dry.output
+        assert "leasehold provider terminate 1" in dry.output, "what it would cost comes first"
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
         paused = await invoke(values, "pause")
         assert "leasehold provider terminate 1" in paused.output, paused.output
-        costs = json.loads((await invoke(values, "pause", "--json")).output)
+        costs = json.loads((await invoke(values, "pause", "--json")).output.splitlines()[-1])
         assert costs["leases"][0]["penalty"] > 0
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
 
@@ -194,6 +302,14 @@ async def test_run_serves_and_the_other_commands_see_it(
         assert (await invoke(values, "drain", "--wait")).exit_code == 0
         await rig.until(lambda: _phases(rig) == ["ended"])
         assert "No lease runs" in (await invoke(values, "pause")).output
+        shown = await invoke(values | {"hours": ["Mon 00:00-00:01"]}, "status")
+        assert "you paused it" in " ".join(shown.output.split())
+        assert "`all` are" in " ".join(shown.output.split())
+        left = (await invoke(values | {"hours": []}, "pause", "--undo")).output
+        assert "you drained it" in " ".join(left.split()), left
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+        assert "again" in (await invoke(values, "drain", "--undo")).output
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
     finally:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)

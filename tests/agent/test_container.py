@@ -8,15 +8,19 @@ from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
+import docker
 import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.workload import Workload, load_workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts
-from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts
+from leasehold_agent.engine._containers import device_request, facts_of, options_of
+from leasehold_agent.engine._facts import cdi_folders
+from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
 from leasehold_agent.reconciling._container_spec import (
@@ -114,6 +118,19 @@ class TestFit:
             check_fits(workload(), 0x010F, SHARE, FACTS, SETTINGS)
         assert refused.value.reason == "unsupported"
 
+    def test_slices_that_the_hardware_keeps_apart(self) -> None:
+        cut = replace(SHARE, cut=True, cells=0x0F)
+        for share in (None, "cells", "mig"):
+            check_fits(workload(share=share), 0x010F, cut, FACTS, SETTINGS)
+        check_fits(workload(share="mig"), 0x01FF, cut, FACTS, SETTINGS)
+        with pytest.raises(Declined, match="holds its GPUs"):
+            check_fits(workload(share="mig"), 0x01FF, SHARE, FACTS, SETTINGS)
+        with pytest.raises(Declined, match="rent one GPU"):
+            check_fits(workload(), 0x03FF, replace(cut, gpu_uuids=("GPU-1", "GPU-2")), FACTS, SETTINGS)
+        unsold = SETTINGS.model_copy(update={"isolation": "whole"})
+        with pytest.raises(Declined, match="whole GPUs"):
+            check_fits(workload(), 0x010F, cut, FACTS, unsold)
+
     def test_a_workload_for_other_leases(self) -> None:
         check_tenant(workload(), DESIRED)
         check_tenant(workload().for_tenant(TENANT.lower()), DESIRED)
@@ -137,14 +154,17 @@ class TestPorts:
 
 
 class TestSpec:
-    def make(self, asked: Workload, *, quota: bool = True, share: LeaseShare = SHARE) -> ContainerSpec:
+    def make(
+        self, asked: Workload, *, quota: bool = True, share: LeaseShare = SHARE, facts: EngineFacts = FACTS
+    ) -> ContainerSpec:
         return spec_of(
             DESIRED,
             asked,
             NAMES,
             image=IMAGE,
             share=share,
-            facts=replace(FACTS, quota=quota),
+            devices=share.gpu_uuids,
+            facts=replace(facts, quota=quota),
             mounts=[],
             ports={},
             settings=SETTINGS,
@@ -162,6 +182,35 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
+    @pytest.mark.parametrize(("asked", "given"), [(None, 2 << 30), ("1GiB", 1 << 30), ("4GiB", 4 << 30)])
+    def test_shared_memory_is_half_of_the_leases_unless_asked(self, asked: str | None, given: int) -> None:
+        assert self.make(workload(**{"shm": asked} if asked else {})).shm_bytes == given
+
+    def test_shared_memory_of_less_memory_is_less(self) -> None:
+        assert self.make(workload(memory="1GiB")).shm_bytes == 512 << 20
+        assert (
+            self.make(workload(shm="3GiB"), share=replace(SHARE, memory_bytes=2 << 30)).shm_bytes == 2 << 30
+        )
+
+    def test_what_the_image_says_where_the_workload_says_nothing(self) -> None:
+        spec = self.make(workload())
+        assert (spec.entrypoint, spec.workdir, spec.user, spec.ulimits) == (None, None, None, {})
+
+    def test_what_the_workload_says_in_its_place(self) -> None:
+        said = {"entrypoint": ["/init"], "workdir": "/srv", "user": "1000:100", "hostname": "trainer"}
+        spec = self.make(workload(**said))
+        assert (list(spec.entrypoint or ()), spec.workdir, spec.user) == (["/init"], "/srv", "1000:100")
+        assert spec.hostname == "trainer"
+
+    def test_no_more_is_locked_than_the_lease_has_memory(self) -> None:
+        limits = {"nofile": 1 << 20, "memlock": "unlimited", "stack": "8GiB"}
+        assert self.make(workload(ulimits=limits)).ulimits == {
+            "nofile": 1 << 20,
+            "memlock": 4 << 30,
+            "stack": 4 << 30,
+        }
+        assert self.make(workload(ulimits={"memlock": "1MiB"})).ulimits == {"memlock": 1 << 20}
+
     @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
     def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
         assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids
@@ -178,6 +227,85 @@ class TestSpec:
         asked = workload(env={"NVIDIA_VISIBLE_DEVICES": "all"})
         spec = self.make(asked, share=replace(SHARE, gpu_uuids=gpus))
         assert spec.environment["NVIDIA_VISIBLE_DEVICES"] == seen
+
+    @pytest.mark.parametrize(
+        ("devices", "requests"),
+        [((), [("nvidia", ["GPU-1"])]), (("/dev/kfd", "/dev/dri/renderD128"), [])],
+    )
+    def test_a_card_by_its_runtime_or_by_its_files(
+        self, devices: tuple[str, ...], requests: list[tuple[str, list[str]]]
+    ) -> None:
+        spec = replace(self.make(workload(), quota=False), devices=devices)
+        client = docker.APIClient("http://127.0.0.1:1", version="1.41")
+        host = options_of(client, spec)["host_config"]
+        client.close()
+        asked = [(request["Driver"], request["DeviceIDs"]) for request in host.get("DeviceRequests") or ()]
+        assert asked == requests
+        given = [(device["PathOnHost"], device["CgroupPermissions"]) for device in host.get("Devices") or ()]
+        assert given == [(path, "rwm") for path in devices]
+
+
+class TestDevices:
+    """Cards are added by the engine itself where it knows how, else by NVIDIA's runtime."""
+
+    def spec(self, cdi: bool, *devices: str) -> ContainerSpec:
+        made = TestSpec().make(workload(), share=replace(SHARE, gpu_uuids=devices))
+        return replace(made, cdi=cdi)
+
+    def test_by_a_request_to_the_runtime(self) -> None:
+        asked = device_request(self.spec(False, "GPU-1", "MIG-2"))
+        assert asked["Driver"] == "nvidia"
+        assert asked["DeviceIDs"] == ["GPU-1", "MIG-2"]
+        assert asked["Capabilities"] == [["gpu"]]
+
+    def test_by_cdi(self) -> None:
+        asked = device_request(self.spec(True, "GPU-1"))
+        assert (asked["Driver"], asked["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=GPU-1"])
+
+    @pytest.mark.parametrize(
+        ("labels", "requests", "devices"),
+        [
+            ({DEVICES_LABEL: "GPU-1,MIG-2"}, None, ("GPU-1", "MIG-2")),
+            ({DEVICES_LABEL: ""}, None, ()),
+            ({}, [{"DeviceIDs": ["GPU-1"]}, {"DeviceIDs": None}], ("GPU-1",)),
+            (None, None, ()),
+        ],
+    )
+    def test_what_a_container_has(
+        self, labels: dict[str, str] | None, requests: object, devices: tuple[str, ...]
+    ) -> None:
+        state = {"Status": "exited", "ExitCode": 0, "Pid": 0}
+        raw = {
+            "Id": "1", "Name": "/a", "State": state, "NetworkSettings": {"Networks": {}},
+            "Config": {"Labels": labels}, "HostConfig": {"DeviceRequests": requests},
+        }  # fmt: skip
+        assert facts_of(raw).devices == devices
+        if devices:
+            spec = TestSpec().make(workload(), share=replace(SHARE, gpu_uuids=devices))
+            assert spec.labels[DEVICES_LABEL] == ",".join(devices)
+
+    def test_where_the_engine_knows_all_of_them(self, tmp_path: Path) -> None:
+        """A slice that was made since its toolkit wrote them down is not among them."""
+        (tmp_path / "nvidia.yaml").write_text('kind: nvidia.com/gpu\ndevices:\n- name: "0"\n- name: GPU-1\n')
+        (tmp_path / "other.yaml").write_text("- name: GPU-3\n")
+        facts = replace(FACTS, cdi=(tmp_path, tmp_path / "none"))
+        assert [facts.adds(devices) for devices in (["GPU-1"], ["GPU-1", "MIG-2"], ["GPU-3"], [])] == [
+            True,
+            False,
+            False,
+            False,
+        ]
+        spec = TestSpec().make(workload(), facts=facts)
+        assert (spec.cdi, spec.environment["NVIDIA_VISIBLE_DEVICES"]) == (True, "void")
+
+    @pytest.mark.parametrize(
+        ("version", "folders"),
+        [("25.0.3", ()), ("26.1.5", ("/etc/cdi",)), ("29.0.0-rc.1", ("/etc/cdi",)), ("", ())],
+    )
+    def test_since_which_engine(self, version: str, folders: tuple[str, ...]) -> None:
+        info = {"ServerVersion": version, "CDISpecDirs": ["/etc/cdi"]}
+        assert cdi_folders(info) == tuple(map(Path, folders))
+        assert cdi_folders({"ServerVersion": "29.1.0"}) == ()
 
 
 class TestRules:

@@ -4,81 +4,84 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import subprocess
-import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.agent.nvml.standin import StandIn
 
-from leasehold.market import Hardware
-from leasehold_agent.host import Inventory, default_address, share_of, take_inventory
-from leasehold_agent.host._inventory import Card
+from leasehold.chain import Machine, MachineStatus
+from leasehold.market import Contact, Hardware, Listing, Money, parse_search
+from leasehold_agent.documents import Measurements, Pace, keep_measured, last_measured
+from leasehold_agent.host import Card, Inventory, default_address, take_inventory
 
-STUB = Path(__file__).parent / "nvml_stub" / "nvml.c"
 CARD = Card("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
-HOST = Inventory((), None, "A processor", 16, 64 << 30, (), "6.1")
-_ASK = """
-import json
-from leasehold_agent.host import take_inventory
-print(json.dumps(take_inventory().document(cpu_units=None, disk_bytes=1, quota=True, runtimes=("runc",))))
-"""
+MONEY = Money("TUSD", 18)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    assert compiler, "a C compiler is part of the development tools"
-    folder = tmp_path_factory.mktemp("nvml")
-    built = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Werror",
-        "-o",
-        str(folder / "libnvidia-ml.so.1"),
-        str(STUB),
-    ]
-    subprocess.run(built, check=True)
-    return folder
+def document(inventory: Inventory) -> dict[str, Any]:
+    """What it comes to, as others read it."""
+    made = inventory.document(cpu_units=None, disk_bytes=1, quota=True, runtimes=("runc",))
+    Hardware.model_validate(made)
+    return made
 
 
-def ask(library: Path, cards: str, tmp_path: Path) -> dict[str, object]:
-    file = tmp_path / "cards"
-    file.write_text(cards)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "NVML_STUB": str(file)}
-    done = subprocess.run(
-        [sys.executable, "-c", _ASK], env=environment, capture_output=True, text=True, check=True
+def test_cards_by_nvml(nvml: StandIn) -> None:
+    nvml.add()
+    second = nvml.add()
+    found = document(take_inventory())
+    assert [gpu["model"] for gpu in found["gpus"]] == ["NVIDIA H100 80GB HBM3"] * 2
+    assert found["gpus"][1]["uuid_hash"] == hashlib.sha256(second.uuid.encode()).hexdigest()
+    assert second.uuid not in json.dumps(found)
+    assert (found["driver"], found["cpu_units"]) == ("615.71.05", 0)
+
+
+def test_a_card_that_is_lost_is_not_offered(nvml: StandIn) -> None:
+    nvml.add().lose()
+    nvml.add()
+    assert len(document(take_inventory())["gpus"]) == 1
+
+
+def test_a_server_is_found_by_what_its_driver_says(nvml: StandIn, tmp_path: Path) -> None:
+    """From eight cards by NVML, through the document that is published, to a renter's search."""
+    nvml.set(driver="615.71.05", cuda=13_040)
+    cards = [nvml.add(numa=n // 4) for n in range(8)]
+    nvml.join(*cards)
+    keep_measured(tmp_path, Measurements(1, Pace(3 * 10**9, 2 * 10**9), 940_000_000, 500_000_000))
+    server = listing({**document(take_inventory()), "isolation": ["whole", "mig"]}, last_measured(tmp_path))
+    for text in (
+        "class:h100-80g gpu:h100 mem>=80",
+        "isolation:mig",
+        "cuda>=13.4 driver>=615 capability>=9",
+        "pcie>=5 lanes:16",
+        "nvlink:8 numa:2 ecc:yes",
+        "down>=900 up>=500 disk_speed>=2GB",
+    ):
+        assert parse_search(text).matches(server), text
+    for text in ("cuda>=13.5", "driver>=616", "pcie>=6", "down>=941", "isolation:mps", "class:h200"):
+        assert not parse_search(text).matches(server), text
+
+
+def test_one_slow_slot_makes_a_slow_machine(nvml: StandIn, tmp_path: Path) -> None:
+    nvml.add()
+    nvml.add(pcie_max=3)
+    assert not parse_search("pcie>=4").matches(listing(document(take_inventory()), {}))
+
+
+def listing(hardware: dict[str, Any], measured: dict[str, object]) -> Listing:
+    """A machine of the pool with that document, and what was measured last."""
+    contact = {"version": 1, "endpoints": [], "certificate": "", "age_recipient": "age1q", **measured}
+    machine = Machine(
+        **{field.name: 0 for field in fields(Machine)} | {"id": 1, "status": MachineStatus.VERIFIED}
     )
-    return dict(json.loads(done.stdout))
+    return Listing(machine, MONEY, Hardware.model_validate(hardware), Contact.model_validate(contact))
 
 
-def test_cards_by_nvml(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "NVIDIA H100|85899345920|GPU-a|ok\nNVIDIA H100|85899345920|GPU-b|ok\n", tmp_path)
-    gpus = found["gpus"]
-    assert isinstance(gpus, list)
-    assert [gpu["model"] for gpu in gpus] == ["NVIDIA H100"] * 2
-    assert gpus[1]["uuid_hash"] == hashlib.sha256(b"GPU-b").hexdigest()
-    assert "GPU-b" not in json.dumps(found)
-    assert (found["driver"], found["cpu_units"]) == ("570.00", 0)
-
-
-def test_a_card_that_is_lost_is_not_offered(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "NVIDIA H100|1|GPU-a|lost\nNVIDIA H100|1|GPU-b|ok\n", tmp_path)
-    gpus = found["gpus"]
-    assert isinstance(gpus, list)
-    assert len(gpus) == 1
-
-
-def test_a_host_without_cards_sells_units(library: Path, tmp_path: Path) -> None:
-    found = ask(library, "", tmp_path)
+def test_a_host_without_cards_sells_units(nvml: StandIn) -> None:
+    found = document(take_inventory())
     assert found["gpus"] == []
-    units = found["cpu_units"]
-    assert isinstance(units, int)
-    assert units >= 1
-    Hardware.model_validate(found)
+    assert found["cpu_units"] >= 1
 
 
 def test_this_host() -> None:
@@ -96,23 +99,3 @@ def test_units_of_a_host_without_cards(cores: int, asked: int | None, units: int
 
 def test_units_of_a_host_with_cards_are_its_cards() -> None:
     assert Inventory((CARD,) * 10, "1", "", 64, 1, (), "").units(3) == 8
-
-
-def test_a_whole_unit_of_four() -> None:
-    share = share_of(HOST, first_gpu=0, placement=0x02FF, units=4, memory=40 << 30, disk=100)
-    assert (share.cpus, share.memory_bytes, share.disk_bytes, share.gpu_uuids) == (4.0, 10 << 30, 25, ())
-
-
-def test_cells_of_a_card() -> None:
-    """Two cells of the second of two cards are an eighth of the host, and see that card."""
-    cards = tuple(Card("m", 1, f"GPU-{n}") for n in range(2))
-    host = Inventory(cards, "1", "", 16, 1, (), "")
-    share = share_of(host, first_gpu=0, placement=0x0203, units=2, memory=16, disk=32)
-    assert (share.cpus, share.memory_bytes, share.disk_bytes, share.gpu_uuids) == (2.0, 2, 4, ("GPU-1",))
-
-
-def test_the_second_machine_of_a_host_has_the_cards_behind_the_first_ones() -> None:
-    cards = tuple(Card("m", 1, f"GPU-{n}") for n in range(4))
-    host = Inventory(cards, "1", "", 16, 1, (), "")
-    share = share_of(host, first_gpu=2, placement=0x03FF, units=4, memory=16, disk=32)
-    assert share.gpu_uuids == ("GPU-2", "GPU-3")

@@ -19,9 +19,9 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.workload import load_workload
 from leasehold_agent._config import AgentSettings
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Engine
-from leasehold_agent.host import LeaseShare
 from leasehold_agent.reconciling import Names
 from leasehold_agent.reconciling._container_spec import spec_of
 
@@ -84,6 +84,7 @@ async def test_a_program_starts_what_it_needs(docker_engine: DevEngine, tiny: Im
         load_workload({"version": 1, "image": tiny.id, "command": command, "egress": "none"}),
         NAMES,
         image=tiny.id,
+        devices=(),
         share=LeaseShare(cpus=2.0, memory_bytes=1 << 30, disk_bytes=1 << 30, gpu_uuids=()),
         facts=await engine.facts(),
         mounts=list(_mounts(Path(command[0]))),

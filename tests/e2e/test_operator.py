@@ -33,6 +33,7 @@ def tenant(site: Site) -> Iterator[Tenant]:
     tenant = Tenant(site)
     if machine(tenant).withheld:
         said(site, "drain", "--undo")
+        said(site, "pause", "--undo")
     yield tenant
     for opened in site.events(LeaseOpened):
         assert isinstance(opened, LeaseOpened)
@@ -106,7 +107,7 @@ def test_drain_sells_nothing_new_and_leaves_what_runs(site: Site, tenant: Tenant
 def test_pause_gives_the_machine_back_and_says_what_the_rest_would_cost(site: Site, tenant: Tenant) -> None:
     site.until(lambda: set(phases(site).values()) <= {"ended"})
     assert "the host is yours" in said(site, "pause")
-    said(site, "drain", "--undo")
+    assert "takes new leases again" in said(site, "pause", "--undo")
     site.world.anvil.advance(4_000)  # the chain's clock is the one that counts, and not the host's
     lease = rent(tenant, 7_200)
     site.until(lambda: phases(site).get(lease) == "running")

@@ -159,7 +159,10 @@ class Authorizer:
     async def _own_lease(self, request: Request) -> LeaseHandle:
         handle = await self._runtime.lookup(request.lease)
         if handle is None:
-            raise UnknownLease("There is no such lease here; a new one shows up a block after it was opened.")
+            raise UnknownLease(
+                "There is no such lease here: a new one shows up a block after it was opened, and one that is over "
+                "goes with what was kept of it."
+            )
         if handle.machine != request.machine:
             raise WrongAudience(f"The lease is on machine {handle.machine}, not {request.machine}.")
         if handle.tenant.lower() != request.account.lower():

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leasehold.chain import LeaseState, Machine
+from leasehold.chain import ClosingOrder, LeaseState, Machine
 from leasehold_agent._errors import DeclineReason
 
 
@@ -17,6 +17,7 @@ class Desired:
     While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
     `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`: the
     provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary form.
+    `hardware` is the digest of what the machine was described as when the lease was sold.
     """
 
     lease: int
@@ -32,6 +33,12 @@ class Desired:
     spot: bool = False
     noticed: bool = False
     result: bytes | None = None
+    hardware: bytes = b""
+
+    @property
+    def duration(self) -> int:
+        """Seconds for which it was opened, while it is OPENED."""
+        return self.end - self.start
 
     def live_at(self, now: int) -> bool:
         """Whether it should be running: not started and still startable, or started and not past its end."""
@@ -67,8 +74,9 @@ class RunningOutage:
 class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
-    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
-    machine `asked` the challenges that stand and `outages` those that run. `strangers` are machines that name this key
+    `block` and `block_hash` are the head's, `now` the chain's time, `machines` those whose operator this agent is, and
+    by machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
+    described as. `strangers` are machines that name this key
     and belong to another provider than this host's owner: they are not served.
     """
 
@@ -80,6 +88,8 @@ class ChainSnapshot:
     asked: Mapping[int, StandingChallenge] = field(default_factory=dict)
     outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
+    hardware: Mapping[int, bytes] = field(default_factory=dict)
+    block_hash: str = ""
 
 
 class ChainGate(Protocol):
@@ -112,6 +122,18 @@ class ChainGate(Protocol):
     async def decline(self, lease: int, reason: DeclineReason) -> None: ...
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
+
+    async def stands(self, order: ClosingOrder) -> bool:
+        """Whether its tenant has signed it, has the lease, and has not used, taken back or outlived the order."""
+        ...
+
+    async def close(self, order: ClosingOrder, most: int) -> bool:
+        """Close an active lease for its tenant, what outages take off its bill first; returns whether the order stands.
+
+        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little, and
+        OrderVoid where it does not pass now and may later.
+        """
+        ...
 
     async def recover(self, machine: int) -> None:
         """The machine takes leases again, after it left one unstarted."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 
 import structlog
 
 from leasehold.chain import (
     AccountsContract,
+    ClosingOrder,
     Deployment,
     EventWatcher,
     FaultKind,
@@ -26,17 +27,29 @@ from leasehold.chain import (
     Pool,
     Rpc,
 )
-from leasehold.errors import ChainError, UnknownLease
-from leasehold_agent._errors import DeclineReason, GasKept
+from leasehold.chain.typed import Domain
+from leasehold.errors import (
+    ChainError,
+    InvalidSigners,
+    InvalidThreshold,
+    NothingToApply,
+    ProofError,
+    TypedDataError,
+    UnknownLease,
+)
+from leasehold.market import applicable
+from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
-from leasehold_agent.chain._gas import GasState
+from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
 from leasehold_agent.chain._standbys import standby_digests
+from leasehold_agent.chain._withholding import Withholdings, send_withheld
 from leasehold_agent.chain._witnesses import Witnesses
 from leasehold_agent.host import DISK_TROUBLE
 
 _log = structlog.get_logger("leasehold_agent")
 _BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
 _RETRY_SECONDS = 2.0
+_MOST_OUTAGES = 4  # that are taken off a bill for its tenant: each is a transaction
 _FAILURES = 5  # of no known kind and without a commit between, after which an index is built anew
 
 
@@ -86,7 +99,10 @@ class PoolGate:
             named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             machines = {number: machine for number, machine in named.items() if self._owned(machine)}
             self._tell_strangers(named.keys() - machines.keys())
-            leases = await self._leases(machines, known)
+            hardware = {
+                record.machine.id: record.hardware for record in records if record.machine.id in machines
+            }
+            leases = await self._leases(machines, known, hardware)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
         except (ChainError, *DISK_TROUBLE):
             return self._as_of_before()
@@ -95,12 +111,14 @@ class PoolGate:
         self._last = ChainSnapshot(
             current=abs(head.number - indexed.number) <= _BEHIND,
             block=head.number,
+            block_hash=head.hash,
             now=self._now(),
             machines=machines,
             leases=leases,
             asked=asked,
             outages=outages,
             strangers=tuple(sorted(self._strangers)),
+            hardware=hardware,
         )
         return self._last
 
@@ -156,10 +174,68 @@ class PoolGate:
             await self._spare()
             await self._pool.publish_result(lease, cid)
 
+    async def stands(self, order: ClosingOrder) -> bool:
+        with contextlib.suppress(UnknownLease):
+            lease = await self._pool.lease_of(order.lease)
+            return lease.state.live and await self._is_good(order, lease)
+        return False
+
+    async def close(self, order: ClosingOrder, most: int) -> bool:
+        lease = await self._pool.lease_of(order.lease)
+        if lease.state is not LeaseState.ACTIVE:
+            return True  # the index will tell
+        if await self._is_past(order, lease):
+            return False
+        if not await self._is_good(order, lease):  # a node that is behind, or a contract that says no for now
+            raise OrderVoid("The order does not pass now.")
+        gas, burns = await self.gas(), closing_gas(order.proof)
+        if gas.balance - gas.kept < (burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
+            raise GasKept("What gas the operator has left is for leases that begin, and for signs of life.")
+        if burns * gas.gas_price > most:
+            raise ClosingTooDear(f"Closing the lease may cost more than {most} wei (`close_cost`): it waits.")
+        await self._take_off(lease)
+        await self._pool.acting.execute(order.account, order.calls, order.nonce, order.deadline, order.proof)
+        return True
+
+    async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
+        """Whether it will never pass again: it is late, used, taken back, or of another lease or tenant."""
+        if not order.in_its_row:
+            return True
+        spent = await self._pool.acting.nonce_of(order.account, order.nonce >> 64) > order.nonce
+        return spent or lease.tenant != order.account or order.deadline < self._now()
+
+    async def _is_good(self, order: ClosingOrder, lease: Lease) -> bool:
+        """Whether its tenant has signed it, and it is neither used nor taken back nor past its time."""
+        accounts = self._pool.acting
+        if lease.tenant != order.account or not order.in_its_row or order.deadline < self._now():
+            return False
+        domain = Domain(self._pool.deployment.chain_id, accounts.address)
+        try:
+            await order.verify(domain, accounts.is_authorized)
+            closing_gas(order.proof)
+        except (ProofError, TypedDataError, InvalidSigners, InvalidThreshold):
+            return False
+        return await accounts.nonce_of(order.account, order.nonce >> 64) == order.nonce
+
+    async def _take_off(self, lease: Lease) -> None:
+        """The outages that have ended: what is paid at the end is paid. One that still runs stops the bill itself."""
+        faults, touching = await self._pool.faults(), list[int]()
+        for record in await self._index.faults(machine=lease.machine):
+            losses = await self._index.losses(fault=record.fault, lease=lease.id)
+            if applicable(record, [lease], [loss.lease for loss in losses]):
+                touching.append(record.fault)
+        for fault in touching[:_MOST_OUTAGES]:
+            with contextlib.suppress(NothingToApply):
+                await faults.apply_outage(fault, [lease.id])
+
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:
             await self._spare()
             await self._pool.recover(machine)
+
+    async def withhold(self, kept: Withholdings, machine: int, confirmations: int) -> None:
+        """Have the chain withhold what is kept, and nothing where it does. Raises ChainError, GasKept, OSError."""
+        await send_withheld(self._pool, kept, machine, self._last.block, confirmations, spare=self._spare)
 
     async def answer(self, asked: StandingChallenge) -> None:
         faults = await self._pool.faults()
@@ -202,13 +278,29 @@ class PoolGate:
             return (await self._pool.lease_of(lease)).state
         return LeaseState.NONE
 
-    async def _leases(self, machines: Collection[int], known: Collection[int]) -> dict[int, Desired]:
+    async def _leases(
+        self, machines: Mapping[int, Machine], known: Collection[int], hardware: Mapping[int, bytes]
+    ) -> dict[int, Desired]:
         records = [r for machine in machines for r in await self._index.leases(machine=machine, live=True)]
         live = {record.lease.id for record in records}
         for lease in set(known) - live:
             if (record := await self._index.lease(lease)) is not None:
                 records.append(record)
-        return {record.lease.id: await self._desired(record) for record in records}
+        return {
+            record.lease.id: replace(
+                await self._desired(record), hardware=await self._sold(record.lease, machines, hardware)
+            )
+            for record in records
+        }
+
+    async def _sold(
+        self, lease: Lease, machines: Mapping[int, Machine], hardware: Mapping[int, bytes]
+    ) -> bytes:
+        """The digest of what the machine was described as when the lease was sold: it may be another by now."""
+        machine = machines.get(lease.machine)
+        if machine is not None and machine.revision == lease.revision:
+            return hardware[lease.machine]
+        return await self._index.hardware_of(lease.machine, lease.revision) or b""
 
     async def _asked(self, machines: Iterable[int]) -> dict[int, StandingChallenge]:
         return {

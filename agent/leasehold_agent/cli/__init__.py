@@ -5,6 +5,8 @@ Each file stands on none but those before it:
     _console   how sentences and JSON are printed
     _logs      log lines
     _pool      the pool as its operator, for what runs beside the agent
+    _check     whether this host can serve
+    _peer      what other hosts measure against
     _describe  what this host is, and whom it serves
     _run       the agent itself
     _status    what the agent that runs sees

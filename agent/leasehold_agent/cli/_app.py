@@ -9,10 +9,12 @@ import typer
 
 from leasehold.errors import LeaseholdError
 from leasehold_agent._config import config_file
+from leasehold_agent.cli._check import check
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._describe import describe
 from leasehold_agent.cli._drain import drain
 from leasehold_agent.cli._pause import pause
+from leasehold_agent.cli._peer import peer
 from leasehold_agent.cli._report import report
 from leasehold_agent.cli._run import run
 from leasehold_agent.cli._status import status
@@ -22,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (describe, run, status, drain, pause, report):
+for verb in (describe, check, run, status, drain, pause, report, peer):
     app.command()(verb)
 
 

@@ -10,7 +10,7 @@ import typer
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent.chain import owner_of
 from leasehold_agent.cli._console import terminal
-from leasehold_agent.cli._pool import all_cells, in_service, leases_here, opened_pool
+from leasehold_agent.cli._pool import back_on_sale, in_service, leases_here, opened_pool, set_aside
 from leasehold_agent.host import load_identity
 
 
@@ -27,7 +27,9 @@ async def _drain(settings: AgentSettings, undo: bool, wait: bool) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
         for machine in await in_service(pool, identity.operator.address, owner_of(settings)):
-            await pool.withhold(machine.id, 0 if undo else all_cells(machine))
-            console.print(f"Machine {machine.id} takes {'new leases again' if undo else 'no new leases'}.")
+            left = await set_aside(pool, settings, machine, "drained", undo=undo)
+            console.print(
+                f"Machine {machine.id} {back_on_sale(left) if undo else 'takes no new leases.'}", markup=False
+            )
         while wait and await leases_here(pool, settings):  # noqa: ASYNC110 - the chain is polled
             await asyncio.sleep(settings.tick_seconds)

@@ -5,50 +5,87 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import dataclass
+from typing import Annotated
 
+import typer
+from rich.console import Console
 from rich.table import Table
 
-from leasehold.chain import Lease, LeaseState, Pool, cost, format_lease
+from leasehold.chain import Lease, LeaseState, Machine, Pool, cost, format_lease
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent.chain import owner_of
 from leasehold_agent.cli._console import Json, terminal
-from leasehold_agent.cli._pool import all_cells, in_service, leases_here, opened_pool
+from leasehold_agent.cli._pool import back_on_sale, in_service, leases_here, opened_pool, set_aside
 from leasehold_agent.host import load_identity
 
 
-def pause(as_json: Json = False) -> None:
+def pause(
+    as_json: Json = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Sell again what `pause` took out of sale.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show what it would do and what ending leases costs; send nothing."),
+    ] = False,
+) -> None:
     """Give me my card back: sell nothing more, and show what ending the leases that run would cost."""
-    asyncio.run(_pause(load_settings(), as_json))
+    asyncio.run(_undo(load_settings()) if undo else _pause(load_settings(), as_json, dry_run=dry_run))
 
 
-async def _pause(settings: AgentSettings, as_json: bool) -> None:
+@dataclass(frozen=True)
+class _Ending:
+    """A lease that runs, and what ending it would take from the provider's ledger, token units."""
+
+    lease: Lease
+    penalty: int
+
+
+async def _pause(settings: AgentSettings, as_json: bool, *, dry_run: bool) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
         machines = await in_service(pool, identity.operator.address, owner_of(settings))
-        for machine in machines:
-            await pool.withhold(machine.id, all_cells(machine))
-        leases = await leases_here(pool, settings)
-        now = await pool.now()
-        costs = [(lease, await _penalty(pool, lease, now)) for lease in leases]
-        symbol, decimals = pool.deployment.token_symbol, pool.deployment.token_decimals
+        leases, now = await leases_here(pool, settings), await pool.now()
+        endings = [_Ending(lease, await _penalty(pool, lease, now)) for lease in leases]
+        for machine in machines if not dry_run else ():
+            await set_aside(pool, settings, machine, "paused", undo=False)
     if as_json:
-        shown = [{"lease": format_lease(lease.id), "end": lease.end, "penalty": p} for lease, p in costs]
-        print(json.dumps({"machines": [m.id for m in machines], "leases": shown}))
+        shown = [
+            {"lease": format_lease(e.lease.id), "end": e.lease.end, "penalty": e.penalty} for e in endings
+        ]
+        print(json.dumps({"machines": [m.id for m in machines], "leases": shown, "sent": not dry_run}))
         return
-    console = terminal()
+    _show(terminal(), pool, machines, endings, dry_run=dry_run)
+
+
+async def _undo(settings: AgentSettings) -> None:
+    identity = load_identity(settings.state_dir)
+    async with opened_pool(settings, identity) as pool:
+        for machine in await in_service(pool, identity.operator.address, owner_of(settings)):
+            left = await set_aside(pool, settings, machine, "paused", undo=True)
+            terminal().print(f"Machine {machine.id} {back_on_sale(left)}", markup=False)
+
+
+def _show(
+    console: Console, pool: Pool, machines: list[Machine], endings: list[_Ending], *, dry_run: bool
+) -> None:
+    named = ", ".join(str(machine.id) for machine in machines) or "none"
     console.print(
-        f"Withheld: machine {', '.join(str(m.id) for m in machines) or 'none'}. Nothing new is rented."
+        f"Would be withheld: machine {named}. Nothing was sent."
+        if dry_run
+        else f"Withheld: machine {named}. Nothing new is rented."
     )
-    if not costs:
+    if not endings:
         console.print("No lease runs: the host is yours.")
         return
+    symbol, decimals = pool.deployment.token_symbol, pool.deployment.token_decimals
     table = Table("lease", "ends", f"ending it costs ({symbol})")
-    for lease, penalty in costs:
-        ends = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(lease.end))
-        table.add_row(format_lease(lease.id), ends, f"{penalty / 10**decimals:,.6f}")
+    for ending in endings:
+        ends = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(ending.lease.end))
+        table.add_row(format_lease(ending.lease.id), ends, f"{ending.penalty / 10**decimals:,.6f}")
     console.print(table)
-    named = " ".join(format_lease(lease.id) for lease, _ in costs)
-    console.print(f"To end them, where the owner's key is:  leasehold provider terminate {named}")
+    console.print("Until then their tenants may extend them, but for leases that were given notice.")
+    leases = " ".join(format_lease(ending.lease.id) for ending in endings)
+    console.print(f"To end them, where the owner's key is:  leasehold provider terminate {leases}")
 
 
 async def _penalty(pool: Pool, lease: Lease, now: int) -> int:

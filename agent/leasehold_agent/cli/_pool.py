@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator
 
 from leasehold.chain import (
     Deployment,
+    HardwareSet,
     Lease,
     LeaseState,
     Machine,
@@ -14,12 +16,20 @@ from leasehold.chain import (
     Pool,
     Rpc,
     Sender,
+    cid_of_digest,
+    decode_log,
+    logs_since,
     parse_lease,
 )
-from leasehold.errors import SettingsError
+from leasehold.datasets import Ipfs
+from leasehold.errors import DatasetError, SettingsError
 from leasehold_agent._config import AgentSettings
+from leasehold_agent.cards import Described, HardwareFiles, InService
+from leasehold_agent.chain import REASONS, OutOfSale, Reason, Withholdings, all_cells, send_withheld
 from leasehold_agent.documents import read_status
 from leasehold_agent.host import Identity
+
+_DOCUMENT_SECONDS = 10
 
 
 @contextlib.asynccontextmanager
@@ -52,5 +62,78 @@ async def leases_here(pool: Pool, settings: AgentSettings) -> list[Lease]:
     return [lease for lease in leases if lease.state in (LeaseState.OPENED, LeaseState.ACTIVE)]
 
 
-def all_cells(machine: Machine) -> int:
-    return (1 << 8 * machine.gpus) - 1
+async def parts_in_service(
+    settings: AgentSettings, identity: Identity, owner: str, ipfs: Ipfs
+) -> dict[int, InService]:
+    """What of this host is sold already, by machine; nothing where no node is configured to ask.
+
+    Raises SettingsError where a machine's cards are not known here: one of them might be sold again.
+    """
+    if settings.deployment is None or not settings.rpc:
+        return {}
+    files = HardwareFiles(settings.hardware_dir)
+    async with Rpc(list(settings.rpc)) as rpc, opened_pool(settings, identity) as pool:
+        sold = {}
+        for machine in await in_service(pool, identity.operator.address, owner):
+            digest = await _hardware_of(rpc, Deployment.load(settings.deployment), machine)
+            described = files.of(digest) or await _from_ipfs(files, digest, ipfs)
+            if described is None:
+                raise SettingsError(
+                    f"What machine {machine.id} was described as is neither in {settings.hardware_dir} nor on the IPFS "
+                    "node: put it back, or retire the machine."
+                )
+            sold[machine.id] = InService(machine.gpus, described.cards[: machine.gpus])
+        return sold
+
+
+async def _hardware_of(rpc: Rpc, deployment: Deployment, machine: Machine) -> bytes:
+    """The digest of the machine's hardware document."""
+    topics = [None, f"0x{machine.id:064x}"]
+    logs = await logs_since(rpc, deployment.block, address=deployment.controller, topics=topics)
+    events = [decode_log(raw) for raw in logs]
+    return [event.digest for event in events if isinstance(event, HardwareSet)][-1]
+
+
+async def _from_ipfs(files: HardwareFiles, digest: bytes, ipfs: Ipfs) -> Described | None:
+    """A document that was lost here, as the provider's node has it; kept from now on."""
+    with contextlib.suppress(DatasetError):
+        document = await ipfs.get_block(cid_of_digest(digest), _DOCUMENT_SECONDS)
+        if hashlib.sha256(document).digest() == digest:
+            files.keep(document)
+    return files.of(digest)
+
+
+async def set_aside(
+    pool: Pool, settings: AgentSettings, machine: Machine, reason: Reason, *, undo: bool
+) -> OutOfSale:
+    """Take the whole machine out of sale for that reason, or put back what is out for that alone; gives what is out
+    now, and why. Raises ChainError. What was noted and could not be sent, the agent sends.
+    """
+    kept = Withholdings.of(settings.state_dir, pool.deployment)
+    cells, block = 0 if undo else all_cells(machine), await pool.block_number()
+    await send_withheld(
+        pool, kept, machine.id, block, settings.confirmations, change=lambda known: known.put(reason, cells)
+    )
+    return kept.known(machine.id)
+
+
+_BECAUSE: dict[Reason, str] = {
+    "paused": "you paused it (`leasehold-agent pause --undo`)",
+    "drained": "you drained it (`leasehold-agent drain --undo`)",
+    "hours": "these are its owner's hours (`hours`)",
+    "maintenance": "maintenance is near (`maintenance`)",
+    "ill": "something is wrong with a card",
+    "provider": "its provider withholds cells (`leasehold provider withhold`)",
+}
+
+
+def back_on_sale(left: OutOfSale) -> str:
+    """What is so of a machine once a reason is gone."""
+    if not left.cells:
+        return "takes new leases again."
+    return f"still has cells out of sale, for {because(left)}."
+
+
+def because(left: OutOfSale) -> str:
+    """Why a machine has cells out of sale, as clauses."""
+    return " and ".join(_BECAUSE[reason] for reason in REASONS if reason in left.reasons)

@@ -10,8 +10,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from leasehold_agent._config import load_settings
+from leasehold.chain import Deployment
+from leasehold_agent._config import AgentSettings, load_settings
+from leasehold_agent.chain import Withholdings
 from leasehold_agent.cli._console import Json, terminal
+from leasehold_agent.cli._pool import because
 from leasehold_agent.documents import read_status
 
 _STALE_SECONDS = 60
@@ -19,7 +22,8 @@ _STALE_SECONDS = 60
 
 def status(as_json: Json = False) -> None:
     """Show what the running agent sees: machines, leases, the operator's gas."""
-    seen = read_status(load_settings().state_dir)
+    settings = load_settings()
+    seen = read_status(settings.state_dir)
     if seen is None:
         terminal(stderr=True).print("No agent has run here yet: start it with `leasehold-agent run`.")
         raise typer.Exit(1)
@@ -37,6 +41,7 @@ def status(as_json: Json = False) -> None:
             "else's in `rpc`, and leases end or change hands only when both say so.[/yellow]"
         )
     _show_machines(console, seen["machines"])
+    _show_sale(console, settings, seen["machines"])
     for number in seen.get("strangers", ()):
         console.print(
             f"[yellow]Machine {number} names this host's key and is not its owner's: not served.[/yellow]"
@@ -61,6 +66,21 @@ def _show_machines(console: Console, machines: list[dict[str, Any]]) -> None:
                 f"[yellow]Machine {machine['machine']} gave no sign of life in time: anybody may prove it until "
                 f"{until}, then the question is over.[/yellow]"
             )
+
+
+def _show_sale(console: Console, settings: AgentSettings, machines: list[dict[str, Any]]) -> None:
+    """What is out of sale, why, and when the hours change that."""
+    if settings.deployment is not None:
+        kept = Withholdings.of(settings.state_dir, Deployment.load(settings.deployment))
+        for machine in machines:
+            if (known := kept.known(machine["machine"])).cells:
+                console.print(
+                    f"Machine {machine['machine']} has cells out of sale, for {because(known)}.", markup=False
+                )
+    if (change := settings.sale_hours.change_after(int(time.time()))) is not None:
+        when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(change))
+        sold = "are the owner's own" if settings.sale_hours.at(change - 1) else "are sold"
+        console.print(f"From {when} on, `{settings.hours_cells}` {sold} (`hours`).", markup=False)
 
 
 def _show_leases(console: Console, leases: list[dict[str, Any]]) -> None:

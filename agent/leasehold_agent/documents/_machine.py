@@ -6,12 +6,15 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from leasehold.chain import format_lease
 from leasehold.datasets import Ipfs, Peer
 from leasehold.errors import DatasetError
 from leasehold_agent._config import AgentSettings
+from leasehold_agent.cards import MachinePart
 from leasehold_agent.chain import Desired
+from leasehold_agent.documents._measured import last_measured
 from leasehold_agent.documents._reach import Reach, endpoints, kept_contact, public_host, reach_of, ssh_of
 from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import Identity, Inventory, runtimes
@@ -25,13 +28,28 @@ def canonical(document: object) -> bytes:
 
 
 def hardware_document(
-    inventory: Inventory, facts: EngineFacts, settings: AgentSettings, disk_bytes: int
+    inventory: Inventory,
+    part: MachinePart,
+    facts: EngineFacts,
+    disk_bytes: int,
+    isolation: Sequence[str] = (),
 ) -> dict[str, object]:
-    """hardware.json. What the engine cannot run is not offered."""
+    """hardware.json of a machine that is `part` of the host. What the engine cannot run is not offered.
+
+    Processors, memory and disk are the machine's: what leases of the whole of it come to, but for what is kept back.
+    """
     offered = tuple(name for name in runtimes() if name in facts.runtimes)
-    return inventory.document(
-        cpu_units=settings.cpu_units, disk_bytes=disk_bytes, quota=facts.quota, runtimes=offered
+    whole, units = max(1, part.host_units), part.units
+    of_machine = replace(
+        inventory,
+        gpus=part.cards,
+        cores=inventory.cores * units // whole,
+        memory_bytes=inventory.memory_bytes * units // whole,
     )
+    document = of_machine.document(
+        cpu_units=units, disk_bytes=disk_bytes * units // whole, quota=facts.quota, runtimes=offered
+    )
+    return {**document, "host_units": part.host_units, "isolation": list(isolation)}
 
 
 async def contact_document(
@@ -62,7 +80,13 @@ async def contact_document(
         "ipfs": list(peer.addresses) if peer else [],
         "images": [{"id": image, "name": name} for image, name in images[:_MOST_NAMED]],
         "datasets": list(datasets[:_MOST_NAMED]),
+        "maintenance": [
+            [window.begins_at, window.ends_at]
+            for window in settings.maintenance_windows
+            if now() < window.ends_at
+        ],
         "location": {"country": settings.country} if settings.country else {},
+        **last_measured(settings.state_dir),
         "operator": identity.operator.address,
         "issued_at": int(now()),
     }

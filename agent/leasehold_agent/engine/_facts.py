@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from docker.errors import APIError, NotFound
 
 from leasehold_agent.engine._seccomp import ProfileMissing, profile
 
+_CDI_SINCE = 26
+_SUFFIXES = (".yaml", ".yml", ".json")
 _log = structlog.get_logger("leasehold_agent")
 
 
@@ -23,7 +26,8 @@ class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
     is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
     the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
-    `containerd_images`: containerd keeps its images.
+    `containerd_images`: containerd keeps its images. `cdi`: folders in which the engine finds what to add to a
+    container for a device, where it can do that by itself.
     """
 
     quota: bool
@@ -34,6 +38,7 @@ class EngineFacts:
     live_restore: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
     containerd_images: bool = False
+    cdi: tuple[Path, ...] = ()
 
     @property
     def run(self) -> str:
@@ -43,6 +48,24 @@ class EngineFacts:
         with contextlib.suppress(OSError):
             return str((self.root / "tmp").stat().st_ino)
         return ""
+
+    def adds(self, devices: Collection[str]) -> bool:
+        """Whether the engine itself knows what to add for all these devices. Slices that were made since are known once
+        somebody has written it down anew.
+        """
+        written = [
+            path.read_text(errors="replace") for folder in self.cdi for path in _specifications(folder)
+        ]
+        return bool(devices) and all(any(device in text for text in written) for device in devices)
+
+
+def _specifications(folder: Path) -> list[Path]:
+    """What NVIDIA's toolkit has written there."""
+    with contextlib.suppress(OSError):
+        return [
+            path for path in folder.iterdir() if path.name.startswith("nvidia") and path.suffix in _SUFFIXES
+        ]
+    return []
 
 
 def read_facts(client: Any) -> EngineFacts:
@@ -65,8 +88,17 @@ def read_facts(client: Any) -> EngineFacts:
         id=str(info.get("ID", "")),
         live_restore=bool(info.get("LiveRestoreEnabled")),
         versions={part["Name"]: part["Version"] for part in client.version().get("Components") or ()},
+        cdi=cdi_folders(info),
         containerd_images="io.containerd.snapshotter.v1" in str(info.get("DriverStatus")),
     )
+
+
+def cdi_folders(info: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Where an engine that can add devices by itself looks for how. Docker 25 has it as an experiment."""
+    version = re.match(r"\d+", str(info.get("ServerVersion", "")))
+    if version is None or int(version[0]) < _CDI_SINCE:
+        return ()
+    return tuple(map(Path, info.get("CDISpecDirs") or ()))
 
 
 def _quota_probe(client: Any) -> bool:

@@ -9,10 +9,21 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
-    _inventory      what there is to sell, and what a lease's cells come to
+    _bounded        calls that may never come back
+    _card           what is known of a card
+    _pci            cards on the bus, whether a driver answers or not
+    _nvidia         NVIDIA's cards, by NVML
+    _slices         slices of them, and who computes on a card
+    _amd            AMD's cards, by amdsmi
+    _vendors        whose cards are known
+    _inventory      what there is to sell
     _identity       the host's own keys
+    _hours          hours of the week in which cells are sold
+    _maintenance    windows in which no lease is to be here
 """
 
+from leasehold_agent.host._bounded import bounded
+from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent.host._firewall import (
@@ -24,17 +35,19 @@ from leasehold_agent.host._firewall import (
     LeasePolicy,
     parse_rule,
 )
+from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
+    MAX_GPUS,
     Inventory,
-    LeaseShare,
     default_address,
     runtimes,
-    share_of,
     take_inventory,
 )
+from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._slices import mig_devices, processes_on
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -43,26 +56,35 @@ __all__ = [
     "BRIDGE_PREFIX",
     "DISK_TROUBLE",
     "LEASE_NETWORKS",
+    "MAX_GPUS",
     "PRIVATE_V4",
     "PRIVATE_V6",
     "AddressBlocks",
+    "Card",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
     "HostPolicy",
+    "Hours",
     "Identity",
     "Inventory",
     "LeasePolicy",
-    "LeaseShare",
+    "MaintenanceWindow",
+    "SilentCard",
+    "bounded",
     "busy_ports",
     "connect",
     "default_address",
     "end_process_of",
+    "hash_of",
     "load_identity",
+    "mig_devices",
+    "parse_hours",
     "parse_rule",
+    "parse_windows",
+    "processes_on",
     "remove_tree",
     "runtimes",
-    "share_of",
     "take_inventory",
     "tree_size",
 ]

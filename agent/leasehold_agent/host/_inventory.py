@@ -1,35 +1,24 @@
-"""What this host has to sell: GPUs by NVML, processors, memory, disk, network. A host without NVML is normal."""
+"""What this host has to sell: GPUs, processors, memory, disk, network. A host without a GPU is normal."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-import pynvml
 
-CELLS_PER_GPU = 8
+from leasehold_agent.host._card import Card, SilentCard
+from leasehold_agent.host._pci import DEVICES
+from leasehold_agent.host._vendors import find_cards
+
 MAX_GPUS = 8
-
-
-@dataclass(frozen=True)
-class Card:
-    """A card. `uuid` names it to the container runtime and is shown to nobody; its hash is measured."""
-
-    model: str
-    memory_bytes: int
-    uuid: str
-
-    @property
-    def uuid_hash(self) -> str:
-        return hashlib.sha256(self.uuid.encode()).hexdigest()
+_RDMA = Path("/sys/class/infiniband")
 
 
 @dataclass(frozen=True)
@@ -41,7 +30,19 @@ class Interface:
 
 
 @dataclass(frozen=True)
+class RdmaDevice:
+    """An InfiniBand or RoCE device that has a port which is up; `gbits` is the fastest port's rate."""
+
+    name: str
+    gbits: float
+
+
+@dataclass(frozen=True)
 class Inventory:
+    """`silent` are cards that are there and do not answer. Sentences: `problems` on what keeps cards from being sold,
+    `refused` on those of unknown vendors.
+    """
+
     gpus: tuple[Card, ...]
     driver: str | None
     cpu_model: str
@@ -49,6 +50,11 @@ class Inventory:
     memory_bytes: int
     interfaces: tuple[Interface, ...]
     kernel: str
+    cuda: str | None = None
+    rdma: tuple[RdmaDevice, ...] = ()
+    silent: tuple[SilentCard, ...] = ()
+    problems: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     def units(self, asked: int | None) -> int:
         """How many GPUs, or equal units of a host without one, a machine of this host sells."""
@@ -57,9 +63,13 @@ class Inventory:
         return asked or max(1, min(MAX_GPUS, self.cores // 2))
 
     @property
-    def smallest_share(self) -> int:
-        """The fewest cells that this host keeps apart: cores, memory and disk by the cell, cards only whole."""
-        return 8 if self.gpus else 1
+    def needs_toolkit(self) -> bool:
+        """Whether containers get its cards by NVIDIA's toolkit."""
+        return any(card.vendor == "nvidia" for card in self.gpus)
+
+    def devices_of(self, uuids: Collection[str]) -> tuple[str, ...]:
+        """The device files of these cards that a container has to be given: none where a runtime adds them."""
+        return tuple(dict.fromkeys(path for card in self.gpus if card.uuid in uuids for path in card.devices))
 
     def document(
         self, *, cpu_units: int | None, disk_bytes: int, quota: bool, runtimes: tuple[str, ...]
@@ -67,10 +77,7 @@ class Inventory:
         """hardware.json, version 1."""
         return {
             "version": 1,
-            "gpus": [
-                {"model": g.model, "memory_bytes": g.memory_bytes, "uuid_hash": g.uuid_hash}
-                for g in self.gpus
-            ],
+            "gpus": [card.document() for card in self.gpus],
             "cpu_units": 0 if self.gpus else self.units(cpu_units),
             "cpu": {"model": self.cpu_model, "cores": self.cores},
             "memory_bytes": self.memory_bytes,
@@ -78,50 +85,30 @@ class Inventory:
             "network": {"interfaces": [{"name": i.name, "mbits": i.mbits} for i in self.interfaces]},
             "runtimes": list(runtimes),
             "driver": self.driver,
+            "cuda": self.cuda,
+            "rdma": [{"name": device.name, "gbits": device.gbits} for device in self.rdma],
             "kernel": self.kernel,
         }
 
 
-@dataclass(frozen=True)
-class LeaseShare:
-    """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes."""
-
-    cpus: float
-    memory_bytes: int
-    disk_bytes: int
-    gpu_uuids: tuple[str, ...]
-
-
-def share_of(
-    inventory: Inventory, *, first_gpu: int, placement: int, units: int, memory: int, disk: int
-) -> LeaseShare:
-    """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
-
-    `units` is the number of GPUs (or CPU units) of the whole host, `first_gpu` the host's index of the
-    machine's GPU 0; `memory` and `disk` are what the host sells in all.
+def take_inventory(devices: Path = DEVICES, rdma: Path = _RDMA) -> Inventory:
+    """Look at the host. Never fails for the lack of a GPU, and waits for no card that is dead. devices, rdma: where the
+    kernel lists what is on the PCI bus, and its RDMA devices.
     """
-    gpu_mask, cell_mask = placement >> 8, placement & 0xFF
-    part = gpu_mask.bit_count() * cell_mask.bit_count() / (units * CELLS_PER_GPU)
-    indexes = [first_gpu + i for i in range(MAX_GPUS) if gpu_mask >> i & 1]
-    return LeaseShare(
-        cpus=round(inventory.cores * part, 3),
-        memory_bytes=int(memory * part),
-        disk_bytes=int(disk * part),
-        gpu_uuids=tuple(inventory.gpus[i].uuid for i in indexes) if inventory.gpus else (),
-    )
-
-
-def take_inventory() -> Inventory:
-    """Look at the host. Never fails for the lack of a GPU."""
-    gpus, driver = _nvidia()
+    cards = find_cards(devices)
     return Inventory(
-        gpus=gpus,
-        driver=driver,
+        gpus=cards.cards,
+        driver=cards.driver,
         cpu_model=_cpu_model(),
         cores=len(os.sched_getaffinity(0)),
         memory_bytes=int(psutil.virtual_memory().total),
         interfaces=tuple(_interfaces()),
         kernel=platform.release(),
+        cuda=cards.cuda,
+        rdma=tuple(_rdma(rdma)),
+        silent=cards.silent,
+        problems=(*cards.problems, *(_silent(card) for card in cards.silent)),
+        refused=cards.refused,
     )
 
 
@@ -139,32 +126,8 @@ def runtimes() -> tuple[str, ...]:
     return ("runc", "runsc") if shutil.which("runsc") else ("runc",)
 
 
-def _nvidia() -> tuple[tuple[Card, ...], str | None]:
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return (), None
-    try:
-        driver = _text(pynvml.nvmlSystemGetDriverVersion())
-        return tuple(_cards()), driver
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _cards() -> Iterator[Card]:
-    """Cards that answer. One that has fallen off the bus is left out: it could not be sold."""
-    for index in range(pynvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(pynvml.NVMLError):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            yield Card(
-                model=_text(pynvml.nvmlDeviceGetName(handle)),
-                memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
-                uuid=_text(pynvml.nvmlDeviceGetUUID(handle)),
-            )
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+def _silent(card: SilentCard) -> str:
+    return f"Not sold, and missing from the machine that it was described for, is {card}."
 
 
 def _cpu_model() -> str:
@@ -181,3 +144,15 @@ def _interfaces() -> Iterator[Interface]:
         physical = Path("/sys/class/net", name, "device").exists()
         if state.isup and physical:
             yield Interface(name, max(0, state.speed))
+
+
+def _rdma(devices: Path) -> Iterator[RdmaDevice]:
+    """A port's rate reads as in "100 Gb/sec (4X EDR)"."""
+    for folder in sorted(devices.glob("*")):
+        rates = [0.0]
+        for port in folder.glob("ports/*"):
+            with contextlib.suppress(OSError, ValueError):
+                if "ACTIVE" in (port / "state").read_text():
+                    rates.append(float((port / "rate").read_text().split()[0]))
+        if max(rates):
+            yield RdmaDevice(folder.name, max(rates))

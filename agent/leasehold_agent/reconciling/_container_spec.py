@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from leasehold.chain import format_lease
-from leasehold.workload import Runtime, Share, Workload
+from leasehold.workload import Runtime, Share, Ulimits, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
-from leasehold_agent.host import LeasePolicy, LeaseShare, parse_rule
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts, Limits
+from leasehold_agent.host import LeasePolicy, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
 
-_DEFAULT_SHM = 64 << 20
 _LEAST_CPUS = 0.01
 """The least that the kernel's scheduler takes. The engine reads what rounds to nothing as no limit at all."""
 _NO_RESOLVER = ("127.0.0.1",)
@@ -38,11 +38,7 @@ def check_fits(
     workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
 ) -> None:
     """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
-    if share.gpu_uuids and placement & 0xFF != 0xFF:
-        raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
-    held = Share.WHOLE if placement & 0xFF == 0xFF else Share.CELLS
-    if workload.share not in (None, held):
-        raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
+    _check_cards(workload, placement, share, settings)
     for what, asked, most in (
         ("cpu", workload.cpu, share.cpus),
         ("memory", workload.memory, share.memory_bytes),
@@ -59,6 +55,23 @@ def check_fits(
         if port.host is not None and not settings.first_port <= port.host <= settings.last_port:
             offered = f"{settings.first_port} to {settings.last_port}"
             raise Declined("unsupported", f"ports: this host publishes {offered}, not {port.host}.")
+
+
+def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings: AgentSettings) -> None:
+    """What cannot be kept apart is not given, whatever was sold."""
+    whole = placement & 0xFF == 0xFF
+    fenced = share.cut and settings.isolation != "whole"
+    if share.gpu_uuids and not whole and not fenced:
+        raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
+    if share.cut and len(share.gpu_uuids) > 1:
+        raise Declined(
+            "unsupported",
+            "share: these cards are cut into slices (MIG), of which a process can use one; rent one GPU.",
+        )
+    held = Share.WHOLE if whole else Share.CELLS
+    served = (None, held, Share.MIG) if share.cut else (None, held)
+    if workload.share not in served:
+        raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
 
 
 def choose_ports(
@@ -103,36 +116,59 @@ def spec_of(
     *,
     image: str,
     share: LeaseShare,
+    devices: Sequence[str],
     facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
 ) -> ContainerSpec:
-    """The container of a lease."""
-    limits = limits_of(workload, share)
+    """The container of a lease. devices: the cards or slices that it is given of its share."""
+    limits, cdi = limits_of(workload, share), facts.adds(devices)
     return ContainerSpec(
         name=names.container(desired.lease),
         image=image,
         network=names.network(desired.lease),
-        labels={**names.labels(desired.lease, desired.machine), WORKLOAD_LABEL: desired.workload.hex()},
+        labels={
+            **names.labels(desired.lease, desired.machine),
+            WORKLOAD_LABEL: desired.workload.hex(),
+            DEVICES_LABEL: ",".join(devices),
+        },
         command=workload.command,
         environment={
             **workload.env,
             "LEASEHOLD_LEASE": format_lease(desired.lease),
             # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
-            "NVIDIA_VISIBLE_DEVICES": ",".join(share.gpu_uuids) or "void",
+            "NVIDIA_VISIBLE_DEVICES": "void" if cdi else ",".join(devices) or "void",
         },
-        hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
+        hostname=workload.hostname or f"lease-{format_lease(desired.lease).replace('.', '-')}",
         cpus=limits.cpus,
         memory_bytes=limits.memory_bytes,
         pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
-        shm_bytes=min(workload.shm or _DEFAULT_SHM, limits.memory_bytes),
+        shm_bytes=min(workload.shm or max(1, limits.memory_bytes // 2), limits.memory_bytes),
         disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
-        gpu_uuids=share.gpu_uuids,
+        gpu_uuids=devices,
+        cdi=cdi,
         mounts=mounts,
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,
         seccomp=facts.seccomp,
+        entrypoint=workload.entrypoint,
+        workdir=workload.workdir,
+        user=workload.user,
+        ulimits=_ulimits(workload.ulimits, limits.memory_bytes),
     )
+
+
+def _ulimits(asked: Ulimits | None, memory: int) -> dict[str, int]:
+    """What is counted for each process by itself; what a process may lock or have for a stack is memory."""
+    if asked is None:
+        return {}
+    of_memory = {"memlock": asked.memlock, "stack": asked.stack}
+    chosen = {
+        name: memory if value == "unlimited" else min(int(value), memory)
+        for name, value in of_memory.items()
+        if value is not None
+    }
+    return chosen | ({"nofile": asked.nofile} if asked.nofile is not None else {})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leasehold_agent.engine import ContainerFacts, Engine
 from leasehold_agent.host import DiskLimits, Firewall
-from leasehold_agent.reconciling._names import Names
+from leasehold_agent.reconciling._names import READER_LABEL, Names
 
 _DEFAULT_GRACE = 10
 
@@ -30,13 +30,30 @@ class Containers:
         await self.engine.stop(container.name, _DEFAULT_GRACE if grace is None else grace)
 
     async def remove(self, lease: int) -> None:
-        """The container goes, and what it had written before it was made anew."""
+        """The container goes, with what it had written before it was made anew, and whoever reads it."""
+        await self.remove_reader(lease)  # first: it holds on to the container's volumes
         await self.engine.remove(self.names.container(lease))
         await self.engine.forget(self.names.kept(lease))
+
+    async def read(self) -> set[str]:
+        """The names of containers that there are readers of, or copies for them."""
+        return await self.engine.kept_for(READER_LABEL)
+
+    async def remove_reader(self, lease: int) -> None:
+        """The container in which its files were read goes, and the copy that it was made of."""
+        await self.engine.remove(self.names.reader(lease))
+        await self.engine.forget(self.names.read(lease))
 
     async def remove_network(self, lease: int) -> None:
         """The host has so many networks, and no more."""
         await self.engine.remove_network(self.names.network(lease))
+
+    async def devices_held(self, *, but: int) -> set[str]:
+        """Cards and slices of cards that containers of other leases have and have not let go of."""
+        others = await self.engine.containers(self.names.filter)
+        mine = self.names.container(but)
+        held = (c.devices for c in others if c.name != mine and (c.running or c.paused))
+        return {device for devices in held for device in devices}
 
     async def ports_taken(self) -> set[int]:
         """The host's ports that leases have."""

@@ -14,13 +14,14 @@ from leasehold.files import replace_file
 from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerFacts, ContainerSpec
+from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
 from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
-from leasehold_agent.store import NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
+from leasehold_agent.reconciling._renewal import Renewal
+from leasehold_agent.store import HELPER_MOUNT, NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
 
 _PORT_ATTEMPTS = 5
 _SECRETS = "/run/secrets"
@@ -69,8 +70,15 @@ class Creation:
     async def _create(self, refused: Collection[int]) -> None:
         """The container as it should be, whether it was there or not; on none of the ports that were `refused`."""
         engine, existing = self.host.containers.engine, await self.host.containers.engine.inspect(self.name)
+        if existing is None and self.notes.image is None:  # what ran before has what its cells come to now
+            facts, share = self.host.facts, self.host.share(self.desired)
+            check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
+        devices = await self._devices()
+        if existing is not None and set(existing.devices) != set(devices):
+            await self._keep()
+            existing = None
         if existing is None:
-            spec = await self._spec(refused)
+            spec = await self._spec(devices, refused)
             await self._network()
             await self._make(spec)
         else:
@@ -80,19 +88,46 @@ class Creation:
         if existing is None or existing.state == "created":
             await engine.make_folders(self.name, output_folders(self.workload))
 
-    async def _spec(self, refused: Collection[int]) -> ContainerSpec:
+    async def _devices(self) -> tuple[str, ...]:
+        """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
+        share = self.host.share(self.desired)
+        if share.problem is not None:  # it gets no card instead of one that it has not paid for
+            raise Declined("no-card", f"cards: {share.problem}")
+        if not share.gpu_uuids:
+            return ()
+        self.record.waiting, self.record.progress = "no-card", "waiting for its cards"
+        held = await self.host.containers.devices_held(but=self.desired.lease)
+        given = await self.host.devices.give(self.desired.lease, share, mine=self.notes.devices, held=held)
+        if (before := self.notes.devices) != given:
+            self.notes.devices = given
+            self.folder.save(self.notes)
+            left = {device: card for device, card in before.items() if device not in given}
+            await self.host.devices.take_back(self.desired.lease, left)
+        return tuple(given)
+
+    async def _keep(self) -> None:
+        """A container that was made with other devices is made anew, out of what it had written."""
+        log_step(self.desired.lease, "keep")
+        containers = self.host.containers
+        async with containers.limits.held():
+            self.notes.image = await containers.engine.keep(
+                self.name, containers.names.kept(self.desired.lease)
+            )
+        self.folder.save(self.notes)
+        await containers.engine.remove(self.name)
+
+    async def _spec(self, devices: tuple[str, ...], refused: Collection[int]) -> ContainerSpec:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
-        if self.notes.image is None:  # what ran before a resize has what its cells come to now
-            check_fits(workload, self.desired.placement, share, facts.engine, facts.settings)
         self.record.waiting, self.record.progress = "image-unknown", "fetching the image"
         self._check_disk()
         log_step(self.desired.lease, "image")
-        image = self.notes.image or await self._image()
-        await self._check_volumes(image)
+        image = self.notes.image or await self._renewed(await self._image())
         mounts = await self._datasets()
         mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
+        if host.helper is not None:
+            mounts.append((host.helper, HELPER_MOUNT))
         if workload.secrets:
             mounts.append((readable_folder(self.folder.secrets), _SECRETS))
         self.record.waiting, self.record.progress = "start-failed", "creating the container"
@@ -104,12 +139,19 @@ class Creation:
             host.containers.names,
             image=image,
             share=share,
+            devices=devices,
             facts=facts.engine,
             mounts=mounts,
             ports=ports,
             settings=facts.settings,
         )
-        return replace(spec, mounts=[*mounts, *write_etc(self.folder.etc, spec.hostname, spec.dns)])
+        etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
+        return replace(
+            spec,
+            base=self.notes.base if self.notes.image else None,
+            mounts=[*mounts, *etc],
+            devices=facts.inventory.devices_of(share.gpu_uuids),
+        )
 
     async def _make(self, spec: ContainerSpec) -> None:
         self.notes.placement = self.desired.placement
@@ -139,18 +181,6 @@ class Creation:
                 return ports
             taken |= busy
 
-    async def _check_volumes(self, image: str) -> None:
-        """An image's own volumes lie beside the container, where the engine holds no disk limit over them."""
-        if not self.host.facts.engine.quota:
-            return
-        mounted = {mount.path for mount in self.workload.datasets}
-        for path in await self.host.containers.engine.image_volumes(image):
-            if path.rstrip("/") not in mounted:
-                raise Declined(
-                    "unsupported",
-                    f"image: it declares a volume at {path}; build it without, and write there as elsewhere.",
-                )
-
     def _check_disk(self) -> None:
         """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
         which begins meanwhile where there is anything left.
@@ -169,14 +199,42 @@ class Creation:
 
     async def _image(self) -> str:
         """The image; what is kept of leases before makes way for it, too."""
+
+        def show(progress: str) -> None:
+            self.record.progress = "fetching the image" + (f": {progress}" if progress else "")
+
+        claimant = Claimant(self.desired.author, self.workload.registry)
         try:
-            return await self.host.supplies.images.ensure(self.workload.image)
+            image = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
         except NoRoom as error:
             if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error
             reserve = self.host.facts.settings.disk_reserve
             self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
             raise
+        return await self._without_volumes(image)
+
+    async def _without_volumes(self, image: str) -> str:
+        """The image with nothing that would lie beside the container, where the engine holds no disk limit."""
+        try:
+            return await self.host.supplies.images.without_volumes(self.workload.image, image)
+        except EngineRefused as error:
+            if not self.host.facts.engine.quota:  # a host that promises no limit has nothing to keep
+                return image
+            raise Declined(
+                "unsupported",
+                f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
+            ) from error
+
+    async def _renewed(self, image: str) -> str:
+        """`image`, or what the lease before this one wrote that was made of it."""
+        self.notes.base = image
+        renewal = Renewal(self.host, self.desired, self.workload, image)
+        if (carried := await renewal.carried()) is None:
+            return image
+        self.notes.renews, self.notes.image = carried
+        self.folder.save(self.notes)
+        return carried[1]
 
     async def _datasets(self) -> list[tuple[Path, str]]:
         host, author = self.host, self.desired.author

@@ -12,8 +12,10 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold.files import replace_file
+from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Stop
 from leasehold_agent.reconciling._results import Publishing
@@ -29,6 +31,8 @@ class Ending:
     containers: Containers
     leases: LeaseBook
     results: Publishing
+    devices: Devices
+    readers: LeaseReaders
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
         """Note that it is over, then stop the container and remove its network. What still runs on the
@@ -49,10 +53,12 @@ class Ending:
             notes.billed = max(0, desired.end - desired.start)
         running = container is not None and (container.running or container.paused)
         notes.stopped = notes.stopped or running
+        given, notes.devices = notes.devices, {}
         log_step(lease, "stop")
         folder.save(notes)
         if container is not None and running:
             await self.containers.end(container, self.leases.grace(lease))
+        await self.devices.take_back(lease, given)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False
@@ -85,6 +91,7 @@ class Ending:
         if await self.chain.is_live(lease):
             return
         log_step(lease, "delete")
+        await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
         folder = self.leases.folder(lease)

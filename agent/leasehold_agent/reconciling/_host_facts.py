@@ -3,45 +3,79 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from leasehold.chain import Machine
+from leasehold.chain import MachineStatus
 from leasehold_agent._config import AgentSettings
-from leasehold_agent.chain import Desired
+from leasehold_agent.cards import (
+    Allocation,
+    Given,
+    HardwareFiles,
+    Holding,
+    LeasePlace,
+    LeaseShare,
+    allocate,
+    share_of,
+    units_of,
+)
+from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Inventory, LeaseShare, share_of
+from leasehold_agent.host import Inventory
 from leasehold_agent.reconciling._plan import DiskRoom
 
 
 @dataclass
 class HostFacts:
-    """`disk_bytes` are those that are sold. `boot_id` changes when the host reboots."""
+    """`disk_bytes` are those that are sold. `boot_id` changes when the host reboots. `hardware` is what its machines
+    were described as; `ill` are cards that answer and may not be given, by the SHA-256 of their UUIDs.
+    """
 
     settings: AgentSettings
     inventory: Inventory
     engine: EngineFacts
     disk_bytes: int
     boot_id: str
+    hardware: HardwareFiles
+    ill: Collection[str] = frozenset()
 
     @property
     def boot(self) -> str:
         """Another one once what ran has been ended by a reboot, or by an engine that takes its containers along."""
         return self.boot_id if self.engine.live_restore else f"{self.boot_id}/{self.engine.run}"
 
-    def share(self, desired: Desired, machines: Iterable[Machine]) -> LeaseShare:
-        """What the lease's cells come to: the host's machines, in the order of their ids, share its GPUs."""
-        ordered = sorted(machines, key=lambda machine: machine.id)
-        first = sum(machine.gpus for machine in ordered if machine.id < desired.machine)
-        sold = self.inventory.units(self.settings.cpu_units)
+    def allocation(self, chain: ChainSnapshot, *others: Desired) -> Allocation:
+        """Which cells each live lease has, and `others` beside them; and what of each machine is to be withheld."""
+        live = {lease: desired for lease, desired in chain.leases.items() if desired.live_at(chain.now)}
+        placed = live | {desired.lease: desired for desired in others}
+        present = {card.uuid_hash for card in self.inventory.gpus} - set(self.ill)
+        return allocate(self._holdings(chain), map(self._place, placed.values()), present)
+
+    def share(self, desired: Desired, chain: ChainSnapshot) -> LeaseShare:
+        """What the lease's cells come to. Machines that have retired have no part in it."""
+        holdings = self._holdings(chain)
+        cpu_units = self.inventory.units(self.settings.cpu_units) if not self.inventory.gpus else 1
         return share_of(
             self.inventory,
-            first_gpu=first,
+            self.allocation(chain, desired).given.get(desired.lease, Given()),
             placement=desired.placement,
-            units=max(sum(machine.gpus for machine in ordered), sold, 1),
+            units=units_of(holdings, cpu_units),
             memory=max(0, self.inventory.memory_bytes - self.settings.memory_reserve),
             disk=self.disk_bytes,
+        )
+
+    def _holdings(self, chain: ChainSnapshot) -> list[Holding]:
+        """The machines in service, and what they are described as now."""
+        in_service = (m for m in chain.machines.values() if m.status is not MachineStatus.RETIRED)
+        return [
+            Holding(machine.id, machine.gpus, self.hardware.of(chain.hardware.get(machine.id, b"")))
+            for machine in in_service
+        ]
+
+    def _place(self, desired: Desired) -> LeasePlace:
+        return LeasePlace(
+            desired.lease, desired.machine, desired.placement, self.hardware.of(desired.hardware)
         )
 
     def room(self, wanted: int = 0) -> DiskRoom:

@@ -12,8 +12,9 @@ import structlog
 from leasehold.chain import LeaseState, cid_to_bytes, format_lease
 from leasehold.errors import DatasetError
 from leasehold.workload import Workload
+from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import LeaseShare, remove_tree
+from leasehold_agent.host import remove_tree
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
 from leasehold_agent.reconciling._leases import LeaseBook, log_step

@@ -6,6 +6,7 @@ Each file stands on none but those before it:
     _guard         a connection whose client cannot make the agent hold too much
     _sftp_shell    a container's files, asked of a shell inside it
     _sftp          SFTP and SCP made of that
+    _shells        with which shell a session begins
     _server        the port, its keys, sessions and forwards
 """
 

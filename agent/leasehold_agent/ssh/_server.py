@@ -31,6 +31,7 @@ from leasehold_agent.access import Admission, RateLimit, Visitor
 from leasehold_agent.ssh._certificates import Certificates, Pass, is_over
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
+from leasehold_agent.ssh._shells import login_shell, shell_command
 
 _log = structlog.get_logger("leasehold_agent.ssh")
 
@@ -44,13 +45,7 @@ CHUNK: Final = 64 * 1024
 OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 _ENV_BYTES: Final = 64 * 1024
-
-# What an image has for a shell is not known before; the helper is mounted into images that have none.
-SHELL: Final = (
-    "/bin/sh",
-    "-c",
-    'for s in "$SHELL" /bin/bash /bin/zsh; do [ -x "$s" ] && exec "$s" -l; done; exec /bin/sh -l',
-)
+_NOT_RUN: Final = (126, 127)
 
 
 class SshServer:
@@ -245,7 +240,9 @@ class SshServer:
         if terminal:
             env["TERM"] = terminal
         columns, rows = process.term_size[:2]
-        command = ["/bin/sh", "-c", process.command] if process.command is not None else list(SHELL)
+        handle = await self._runtime.lookup(lease)
+        lent = handle is not None and handle.helper
+        command = login_shell(lent) if process.command is None else shell_command(process.command, lent)
         async with self.admission.opening.turn(lease):
             stream = await self._runtime.exec(
                 lease,
@@ -255,7 +252,10 @@ class SshServer:
                 size=(rows, columns) if terminal and rows and columns else None,
             )
         _log.info("ssh.exec", lease=format_lease(lease), shell=process.command is None, tty=bool(terminal))
-        return await relay(process, stream, partial(self._sent, connection, lease))
+        code = await relay(process, stream, partial(self._sent, connection, lease))
+        if code in _NOT_RUN and process.command is None and not lent:
+            raise AgentError("This image has no shell, and this host lends none: run a program that it has.")
+        return code
 
     async def _sent(self, connection: GuardedConnection, lease: int, count: int) -> None:
         """`count` bytes were written to a client: wait until more may follow."""

@@ -32,6 +32,10 @@ class Contract:
         """Unix seconds by which the next block will judge, as `Rpc.now`."""
         return await self._rpc.now()
 
+    async def block_number(self) -> int:
+        """The newest block's."""
+        return int(await self._rpc.call("eth_blockNumber"), 16)
+
     @classmethod
     def encode(cls, function: str, *values: object) -> bytes:
         """The calldata of a function, named as in Solidity, for `multicall`."""

@@ -341,16 +341,19 @@ def _insert_ledger(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> No
     if connection.dialect.name != "sqlite":
         connection.execute(tables.ledger.insert(), [dict(zip(names, row, strict=True)) for row in rows])
         return
-    amounts = [i for i, column in enumerate(tables.ledger.c) if isinstance(column.type, Amount)]
-    one = f"({', '.join('?' * len(names))})"
+    amounts = {column.name for column in tables.ledger.c if isinstance(column.type, Amount)}
     for at in range(0, len(rows), _ROWS_A_STATEMENT):
-        some = rows[at : at + _ROWS_A_STATEMENT]
-        statement = f"INSERT INTO chain_ledger ({', '.join(names)}) VALUES {', '.join([one] * len(some))}"
-        columns: list[Sequence[Any]] = list(zip(*some, strict=True))
-        for i in amounts:
-            columns[i] = [None if value is None else str(value) for value in columns[i]]
-        values = itertools.chain.from_iterable(zip(*columns, strict=True))
-        connection.exec_driver_sql(statement, tuple(values))
+        columns = dict(zip(names, zip(*rows[at : at + _ROWS_A_STATEMENT], strict=True), strict=True))
+        # Nothing takes the driver longer than to be told that there is nothing.
+        told = {
+            name: values for name, values in columns.items() if any(value is not None for value in values)
+        }
+        for name in amounts & told.keys():
+            told[name] = tuple([None if value is None else str(value) for value in told[name]])
+        values = tuple(itertools.chain.from_iterable(zip(*told.values(), strict=True)))
+        one = f"({', '.join('?' * len(told))})"
+        every = ", ".join([one] * (len(values) // len(told)))
+        connection.exec_driver_sql(f"INSERT INTO chain_ledger ({', '.join(told)}) VALUES {every}", values)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[int, int]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from leasehold.chain._collector import resting
-from leasehold.chain._decode import decode_log
+from leasehold.chain._decode import decode_logs
 from leasehold.chain._log import Event
 from leasehold.errors import RpcUnavailable
 
-_DECODE_AT_ONCE = 1_000  # logs, about 5 ms, before other coroutines get their turn
+_DECODE_AT_ONCE = 1_000  # logs, some 3 ms, before other coroutines get their turn
 _INDEX_BITS = 48  # of a log's index: no answer with more is believed
 
 
@@ -59,7 +59,7 @@ async def decoded(raw: Sequence[dict[str, Any]], times: Mapping[str, int]) -> li
                 for log in logs:
                     if not log.get("blockTimestamp"):
                         log["blockTimestamp"] = hex(times[log["blockHash"]])
-                events += [event for event in map(decode_log, logs) if event is not None]
+                events += decode_logs(logs)
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise RpcUnavailable((f"eth_getLogs: a log that cannot be read ({error})",)) from error
     return _in_order(events)

@@ -7,6 +7,7 @@ Hashes come out in lower case, whatever the node writes.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 Params = Sequence[Any]
@@ -132,10 +133,10 @@ def _logs(params: Params, result: Any) -> list[dict[str, Any]]:
     first, last, block = (query.get(name) for name in ("fromBlock", "toBlock", "blockHash"))
     low = int(first, 16) if first and first.startswith("0x") else 0
     high = int(last, 16) if last and last.startswith("0x") else 1 << 62
-    if addresses and not addresses.issuperset({log["address"].lower() for log in found}):
+    if addresses and not addresses.issuperset(map(str.lower, set(map(itemgetter("address"), found)))):
         raise Misshapen("a log of another contract than those that were asked for")
-    numbers = [int(number, 16) for number in {log["blockNumber"] for log in found}]
-    hashes = {log["blockHash"] for log in found}
+    numbers = [int(number, 16) for number in set(map(itemgetter("blockNumber"), found))]
+    hashes = set(map(itemgetter("blockHash"), found))
     if not all(low <= number <= high for number in numbers) or (block and hashes - {block}):
         raise Misshapen("a log of another block than those that were asked for")
     return found
@@ -147,28 +148,30 @@ def _plain(logs: list[Any]) -> bool:
     What stands in the same place in all of them is looked at together, and what repeats is looked at once: hashes,
     topics and addresses do, among thousands of logs.
     """
+    if not logs:
+        return True
     try:
-        topics = [log["topics"] for log in logs]
-        data = [log["data"] for log in logs]
-        words = {log["blockHash"] for log in logs}
-        words |= {log["transactionHash"] for log in logs}
-        words |= {topic for some in topics for topic in some}
-        small = {log["blockNumber"] for log in logs} | {log["logIndex"] for log in logs}
-        times = {log["blockTimestamp"] for log in logs}
+        topics, data, blocks, transactions, addresses, *quantities = zip(*map(_FIELDS, logs), strict=True)
+        words = set(blocks).union(transactions, *topics)
         return (
-            {dict} >= set(map(type, logs))
-            and {list} >= set(map(type, topics))
-            and max(map(len, topics), default=0) <= 4
-            and {66} >= set(map(len, words))
+            {dict} == set(map(type, logs))
+            and {list} == set(map(type, topics))
+            and max(map(len, topics)) <= 4
+            and {66} == set(map(len, words))
             and _WORDS.fullmatch("".join(words)) is not None
-            and all(_ADDRESS.fullmatch(address) for address in {log["address"] for log in logs})
-            and _lines(_SMALL_LINES, small | times)
-            and all(int(time, 16) for time in times)
+            and all(map(_ADDRESS.fullmatch, set(addresses)))
+            and _lines(_SMALL_LINES, set().union(*quantities))
+            and all(int(time, 16) for time in set(quantities[-1]))
             and _lines(_DATA_LINES, data)
-            and not any(len(each) & 1 for each in data)
+            and not any(map((1).__and__, map(len, data)))
         )
     except (LookupError, TypeError, ValueError):
         return False
+
+
+_FIELDS = itemgetter(
+    "topics", "data", "blockHash", "transactionHash", "address", "blockNumber", "logIndex", "blockTimestamp"
+)
 
 
 def _lines(pattern: re.Pattern[str], values: Iterable[str]) -> bool:

@@ -204,11 +204,6 @@ class Machine:
         """Whether an outage runs."""
         return self.down_since != 0
 
-    @property
-    def free_cells(self) -> int:
-        """How many cells can still be sold."""
-        return self.gpus * CELLS_PER_GPU - self.busy.bit_count()
-
     def holds(self, lease: "Lease", now: int) -> bool:
         """Whether some of what the lease ran lies in what is held, before an outage that runs."""
         to = min(self.held_to, lease.end, self.down_since or lease.end)

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
+from leasehold.chain._collector import seldom
 from leasehold.chain._doubts import Doubts
 from leasehold.chain._heads import HeadListener
 from leasehold.chain._ordered import Applied, Block, Reorganised, RolledBack, decoded, grouped
@@ -267,11 +268,12 @@ class EventWatcher:
             parent = header.hash
         parts = list(self._doubts.in_parts(headers, _FULL_AT_ONCE))
         made = self._of_parts(parts)
-        async with contextlib.aclosing(made if len(parts) == 1 else _ahead(made)) as batches:
-            async for items in batches:
-                self._doubts.handed_out()
-                self._append(items)
-                yield items
+        with seldom():
+            async with contextlib.aclosing(made if len(parts) == 1 else _ahead(made)) as batches:
+                async for items in batches:
+                    self._doubts.handed_out()
+                    self._append(items)
+                    yield items
 
     async def _of_parts(self, parts: Iterable[Sequence[BlockHeader]]) -> AsyncGenerator[list[Item], None]:
         for headers in parts:
@@ -325,10 +327,11 @@ class EventWatcher:
 
     async def _catch_up(self, last: int) -> AsyncGenerator[list[Item], None]:
         """Ranges up to block `last`. While one is consumed the next one is decoded, and the node works on a third."""
-        async with contextlib.aclosing(_ahead(self._of_ranges(_ahead(self._ranges(last))))) as batches:
-            async for items in batches:
-                self._append(items)
-                yield items
+        with seldom():
+            async with contextlib.aclosing(_ahead(self._of_ranges(_ahead(self._ranges(last))))) as batches:
+                async for items in batches:
+                    self._append(items)
+                    yield items
 
     async def _of_ranges(self, ranges: AsyncGenerator[_Fetched, None]) -> AsyncGenerator[list[Item], None]:
         async with contextlib.aclosing(ranges):

@@ -64,6 +64,7 @@ HINTS: Final[dict[str, str]] = {
     "standby-unknown": "move it with `leasehold move` instead.",
     # providing
     "somebody-elses": "choose its wallet with --wallet.",
+    "cards-taken": "change its terms with `leasehold provider terms`, or describe the cards that no machine has.",
     "operator-taken": "change its terms with `leasehold provider terms`, or describe the machine with a new key.",
     "rules-change": "read it with `leasehold pool params`, and try again then.",
     "penalty-not-covered": "run `leasehold wallet deposit {missing:tokens}` first.",

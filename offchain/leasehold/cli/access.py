@@ -14,14 +14,16 @@ from typing import Annotated, Final
 
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import LeaseId, argument, option
 from leasehold.cli._output import plain
 from leasehold.cli._terminal import attach
 from leasehold.cli._workload import parse_variable
-from leasehold.client import SshDoor, mint_key, ssh_door
+from leasehold.client import SshDoor, finish_of, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
 from leasehold.market import AgentClient
 
+SETTLING = 5.0  # seconds after the end of a log in which its agent sees that the command has ended
 SSH_FAILED: Final = 255
 Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 
@@ -32,13 +34,24 @@ async def logs(
     lease: LeaseId,
     follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
     tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
-) -> None:
-    """Print what the workload has written, on its standard output and error."""
-    async with _agent_of(call, lease) as agent:
-        harmless = Harmless() if sys.stdout.isatty() else None
-        async for data in agent.logs(lease, tail=tail, follow=follow):
-            sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
-            sys.stdout.buffer.flush()
+) -> int:
+    """Print what the workload has written, on its standard output and error.
+
+    With `--follow` it leaves with the exit code of a command that has ended by itself, and says so.
+    """
+    async with open_session(call) as client:
+        await client.index()
+        async with client.agent_of(lease) as agent:
+            await print_log(agent.logs(lease, tail=tail, follow=follow))
+        return say_finish(call, await finish_of(client, lease, patience=SETTLING)) if follow else 0
+
+
+async def print_log(log: AsyncIterator[bytes]) -> None:
+    """A log as it comes: to a file or a pipe as it is, to a terminal without what steers that."""
+    harmless = Harmless() if sys.stdout.isatty() else None
+    async for data in log:
+        sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
+        sys.stdout.buffer.flush()
 
 
 @shared(WALLET | PASSWORD_FILE | OF_GROUP, "exec")

@@ -27,6 +27,18 @@ if TYPE_CHECKING:
         PoolClient,
         ProposalMade,
     )
+    from leasehold.client._close_when_done import (
+        CloseWhenDone,
+        CloseWhenDonePlan,
+        HandOrder,
+        HandOrderPlan,
+    )
+    from leasehold.client._closing_order import (
+        CLOSING_PATIENCE,
+        ClosingOrdered,
+        Finish,
+        finish_of,
+    )
     from leasehold.client._collecting import (
         Claim,
         Claimed,
@@ -93,7 +105,6 @@ if TYPE_CHECKING:
     from leasehold.client._faults import (
         PROVE_TIME,
         ROLL_AFTER,
-        applicable,
         arbiter_of,
         current,
         executable,
@@ -347,6 +358,12 @@ if TYPE_CHECKING:
         seat_json,
         validator_status,
     )
+    from leasehold.client._set_workload import (
+        Delivered,
+        SetWorkload,
+        SetWorkloadPlan,
+        WorkloadChanged,
+    )
     from leasehold.client._settling import (
         FaultsSettled,
         SettledByOthers,
@@ -361,10 +378,10 @@ if TYPE_CHECKING:
         mint_key,
         ssh_door,
     )
+    from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
-        Delivered,
         Ended,
         Extend,
         Extended,
@@ -377,11 +394,8 @@ if TYPE_CHECKING:
         Resize,
         Resized,
         ResizePlan,
-        SetWorkload,
-        SetWorkloadPlan,
         Trial,
         Unfetched,
-        WorkloadChanged,
         agents_word,
         live_lease,
         unfetched_results,
@@ -412,6 +426,7 @@ if TYPE_CHECKING:
         FaultView,
         LeaseBill,
         LeaseView,
+        exit_codes,
         faults_of,
         leases_of,
         view_fault,
@@ -430,6 +445,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CLOSING_PATIENCE",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -479,6 +495,9 @@ __all__ = [
     "Claimed",
     "Close",
     "ClosePlan",
+    "CloseWhenDone",
+    "CloseWhenDonePlan",
+    "ClosingOrdered",
     "CollectFees",
     "CollectFeesPlan",
     "CollectReward",
@@ -522,10 +541,13 @@ __all__ = [
     "Finalized",
     "FineQuorum",
     "FineQuorumPlan",
+    "Finish",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
     "GroupStanding",
+    "HandOrder",
+    "HandOrderPlan",
     "HandPoolOver",
     "HandedOver",
     "IssueLicence",
@@ -679,6 +701,8 @@ __all__ = [
     "StakeSeatPlan",
     "StakeStillLocked",
     "Started",
+    "StatementSeen",
+    "StatementsView",
     "Step",
     "TenantLease",
     "TopUpPlan",
@@ -702,8 +726,8 @@ __all__ = [
     "WorkloadNotBrought",
     "agents_word",
     "alone",
-    "applicable",
     "arbiter_of",
+    "ask_statement",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -713,9 +737,11 @@ __all__ = [
     "delegates_of",
     "duty_of",
     "executable",
+    "exit_codes",
     "faults_of",
     "fetch_lease_results",
     "find_reach",
+    "finish_of",
     "from_ledger",
     "full_of",
     "group_json",
@@ -723,6 +749,7 @@ __all__ = [
     "hand_over",
     "leases_of",
     "live_lease",
+    "look_at",
     "make_group",
     "mint_key",
     "outages_of",
@@ -765,6 +792,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_client": ("PoolClient", "ProposalMade"),
+    "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
+    "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
     "_collecting": (
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
@@ -784,7 +813,7 @@ _PARTS = {
         "NoPrice", "NoSuchContract", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly",
         "PlanStale", "PlanUsed", "ShareNotKeptApart", "StakeStillLocked",
     ),
-    "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
+    "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
@@ -852,16 +881,17 @@ _PARTS = {
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
         "seat_at", "seat_json", "validator_status",
     ),
+    "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
-        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
-        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
-        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
-        "unfetched_results",
+        "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
+        "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",
+        "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
     "_transfer": (
@@ -871,7 +901,10 @@ _PARTS = {
         "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",
         "VoteNotHere",
     ),
-    "_views": ("FaultView", "LeaseBill", "LeaseView", "faults_of", "leases_of", "view_fault", "view_lease"),
+    "_views": (
+        "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
+        "view_lease",
+    ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
         "RevealVotes", "VoteCommitted", "VoteRevealed",

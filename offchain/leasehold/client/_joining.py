@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leasehold.chain import Machine, Receipt, Terms
+from leasehold.chain import Machine, MachineStatus, Receipt, Terms
 from leasehold.client._errors import NoPrice, NoSuchShare, PlanStale, ShareNotKeptApart
 from leasehold.client._ledger import check_ledger
 from leasehold.client._plan import Plan, Request, Sent, Step
@@ -18,6 +18,7 @@ from leasehold.market import (
     Json,
     MachineFile,
     Money,
+    Neighbour,
     Payment,
     format_amount,
     format_duration,
@@ -106,15 +107,25 @@ class Join(Request["Joined"]):
         share = _kept_apart(described.suggested.smallest_share, self.smallest_share)
         gpus, provider = self.gpus or described.suggested.gpus, client.provider()
         terms = self.asked.over(usual_terms(await client.now()), client.money)
-        known = [record.machine for record in await (await client.index(again=True)).machines()]
+        known = await neighbours(client, described.operator)
         version = await client.pool.params_version()
         quote = await provider.quote(described, gpus, terms, known)
         gas = self.operator_gas
         if gas is None:
             gas = await provider.operator_gas(described.operator)
-        cautions = () if client.other is None or not gas else (_send_it_yourself(described.operator, gas),)
+        cautions = [f"What its host found: {trouble}" for trouble in described.troubles]
+        if client.other is not None and gas:
+            cautions.append(_send_it_yourself(described.operator, gas))
         payment = Payment(quote.stake, quote.pulled, quote.approve)
-        return JoinPlan(client, self, described, share, terms, quote, version, gas, payment, cautions)
+        return JoinPlan(client, self, described, share, terms, quote, version, gas, payment, tuple(cautions))
+
+
+async def neighbours(client: PoolClient, operator: str) -> list[Neighbour]:
+    """The machines that this operator's key serves, with what they were described as."""
+    records = await (await client.index(again=True)).machines()
+    served = [record for record in records if record.machine.operator.lower() == operator.lower()]
+    in_service = [record for record in served if record.machine.status is not MachineStatus.RETIRED]
+    return [Neighbour(record.machine, await client.machines().hardware(record)) for record in in_service]
 
 
 def _kept_apart(least: int, wished: int | None) -> int:
@@ -153,6 +164,7 @@ class JoinPlan(Plan["Joined"]):
         money, quote = self.client.money, self.quote
         return {
             "stake": money.exact(quote.stake),
+            "discount_bps": quote.discount_bps,
             "from_ledger": money.exact(quote.from_ledger),
             "from_wallet": money.exact(quote.pulled),
             "earns_hourly": money.exact(quote.hourly),
@@ -169,9 +181,10 @@ class JoinPlan(Plan["Joined"]):
         paid = f"{money.show(quote.from_ledger)} from the ledger, {money.show(quote.pulled)} from the wallet"
         lost = f"{money.show(quote.lost_at_most)} ({quote.max_slash_bps / 100:g} % of the stake)"
         daily = f"{money.show(quote.daily)} a day less the pool's {quote.fee_bps / 100:g} %"
+        off = f", {quote.discount_bps / 100:g} % off for the score" if quote.discount_bps else ""
         return (
             *terms_rows(self.terms, money),
-            ("stake", f"{money.show(quote.stake)}: {paid}"),
+            ("stake", f"{money.show(quote.stake)}{off}: {paid}"),
             ("comes back", f"{format_duration(quote.unstake_delay)} after the machine retires"),
             ("earns, wholly leased", f"{money.show(quote.hourly)} an hour; {daily}"),
             ("earns, half leased", f"{money.show(quote.daily // 2)} a day"),

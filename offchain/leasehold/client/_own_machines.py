@@ -12,10 +12,9 @@ from eth_utils.address import to_checksum_address
 
 from leasehold.chain import Consent, Machine, Receipt, Terms
 from leasehold.client._errors import DescribesAnother, NothingToDo, PlanStale, StakeStillLocked
-from leasehold.client._joining import AskedTerms
+from leasehold.client._joining import AskedTerms, neighbours
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.market import (
-    AlreadyJoined,
     Json,
     MachineFile,
     MachineUnavailable,
@@ -211,11 +210,10 @@ class ChangeOperator(Request["OperatorChanged"]):
         key, provider = to_checksum_address(described.operator), client.provider()
         machine = await provider.own(self.machine)
         consent = described.consent_for(client.account, client.deployment.controller, await client.now())
-        for record in await (await client.index(again=True)).machines(provider=client.account):
-            if record.machine.operator == key and record.machine.id != machine.id:
-                raise AlreadyJoined(
-                    f"{key} serves machine {record.machine.id} already", "make a key of its own."
-                )
+        others = [served for served in await neighbours(client, key) if served.machine.id != machine.id]
+        record = await (await client.index()).machine(machine.id)
+        own = await client.machines().hardware(record) if record is not None and others else None
+        provider.check_neighbours(own or described.facts, machine.gpus, others)
         gas = await provider.operator_gas(key) if self.gas is None else self.gas
         return ChangeOperatorPlan(client, machine, key, consent, gas)
 

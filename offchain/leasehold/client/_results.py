@@ -76,7 +76,7 @@ async def published_results(
     Raises:
         UnknownLease, NoResultsYet, NoResultsAnyMore.
     """
-    await client.lease(lease)
+    await client.known_lease(lease)
     shown, account = format_lease(lease), client.account
     index = await client.index()
     history = await index.lease_history(lease)

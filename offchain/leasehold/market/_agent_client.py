@@ -28,7 +28,7 @@ from websockets.typing import Subprotocol
 
 from leasehold._bounded import Unreadable, read_bounded
 from leasehold._connections import tidy
-from leasehold.chain import format_lease
+from leasehold.chain import ClosingOrder, format_lease
 from leasehold.chain.typed import (
     Domain,
     Receipt,
@@ -41,7 +41,9 @@ from leasehold.chain.typed import (
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._documents import Contact
+from leasehold.market._errors import StatementInvalid
 from leasehold.market._peers import direct_endpoints
+from leasehold.market._statements import Signed, checked
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -55,11 +57,14 @@ from leasehold.market.wire import (
     BadReceipt,
     BodyTooLarge,
     ChainUnreachable,
+    ClosingOrderDocument,
     EngineUnavailable,
     Health,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     SignedReceipt,
+    SignedStatement,
     SshCertificate,
     TooManyRequests,
     encode_authorization,
@@ -180,6 +185,27 @@ class AgentClient:
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
 
+    async def statement(self, lease: int) -> SignedStatement:
+        """How the lease's container stands, signed by the machine's operator. Raises StatementInvalid for what it has
+        not signed, or of something else.
+        """
+        signed = await self._of_lease(SignedStatement, lease, "/statement", "lease.status")
+        self._own(checked(signed, self._domain), lease)
+        return signed
+
+    async def heartbeat(self) -> SignedStatement:
+        """That the machine's agent lives, signed by its operator; anybody may ask. Raises as `statement`."""
+        path = f"/v1/machines/{self._machine}/heartbeat"
+        signed = await self._document(SignedStatement, "GET", path)
+        self._own(checked(signed, self._domain), None)
+        return signed
+
+    def _own(self, signed: Signed, lease: int | None) -> None:
+        said, own = signed.said, signed.signer.lower() == self._operator.lower()
+        about = int(said.lease) if isinstance(said, LeaseStanding) else None
+        if not own or said.machine != self._machine or about != lease:
+            raise StatementInvalid("the agent's answer is another's, or of something else")
+
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
@@ -189,6 +215,16 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/ssh/{key.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.ssh", lease, EMPTY_BODY)
         return await self._document(SshCertificate, "PUT", path, sign=sign)
+
+    async def put_closing_order(self, lease: int, order: ClosingOrder, workload: bytes) -> LeaseStatus:
+        """Have the agent close the lease once the command of `workload` (a digest) has ended by itself. Raises
+        `OrderRefused` where it does not, `NotRunning` and `UnknownLease` while it has not taken the lease on.
+        """
+        body = ClosingOrderDocument.of(order, workload).model_dump_json().encode()
+        digest = hashlib.sha256(body).digest()
+        path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
+        return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -25,6 +25,7 @@ from leasehold.market._errors import (
 Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -33,12 +34,50 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Clocks(_Document):
+    """The highest that a card runs at, in MHz."""
+
+    compute: Count | None = None
+    memory: Count | None = None
+
+
+class Pcie(_Document):
+    """The most that a card and its slot can do together."""
+
+    generation: Count | None = None
+    lanes: Count | None = None
+
+
+class LinkedGpu(_Document):
+    """A card that another reaches by so many links of the cards' own: NVLink, AMD's xGMI."""
+
+    uuid_hash: Text
+    links: Count = 1
+
+
+class MigState(_Document):
+    """Whether a card can be cut up, and is."""
+
+    capable: bool
+    enabled: bool = False
+
+
 class Gpu(_Document):
-    """One card. `uuid_hash` is SHA-256 of the card's UUID in hex."""
+    """One card. `uuid_hash` is SHA-256 of the card's UUID in hex; `numa` is the host's node nearest to it, and
+    `capability` CUDA's. What its host does not say is `None`.
+    """
 
     model: Text
     memory_bytes: Bytes
     uuid_hash: Text = ""
+    clock_mhz: Clocks | None = None
+    pcie: Pcie | None = None
+    numa: Count | None = None
+    peers: Annotated[tuple[LinkedGpu, ...], Field(max_length=64)] | None = None
+    mig: MigState | None = None
+    ecc: bool | None = None
+    power_watts: Count | None = None
+    capability: Text | None = None
 
 
 class Cpu(_Document):
@@ -53,8 +92,20 @@ class Disk(_Document):
     quota: bool
 
 
+class RdmaPort(_Document):
+    """An InfiniBand or RoCE device of the host, and the rate of its fastest port."""
+
+    name: Text
+    gbits: Annotated[float, Field(ge=0, lt=1e6)]
+
+
 class Hardware(_Document):
-    """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead."""
+    """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
+
+    What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
+    isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
+    does not say.
+    """
 
     version: Literal[1]
     gpus: Annotated[tuple[Gpu, ...], Field(max_length=64)]
@@ -64,7 +115,11 @@ class Hardware(_Document):
     disk: Disk
     runtimes: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     driver: Text | None = None
+    cuda: Text | None = None
+    isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
+    host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
 
 
 class Ssh(_Document):
@@ -94,11 +149,34 @@ class Location(_Document):
     country: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 
+class DiskSpeed(_Document):
+    """Bytes a second of one file, written and read in turn."""
+
+    read: Bytes
+    write: Bytes
+
+    @property
+    def slower(self) -> int:
+        return min(self.read, self.write)
+
+
+class Measured(_Document):
+    """What the host measured of itself, and when. down, up: bits a second from and to a peer elsewhere."""
+
+    at: int = 0
+    disk: DiskSpeed | None = None
+    down: Bytes | None = None
+    up: Bytes | None = None
+
+
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
+Moment = Annotated[int, Field(ge=0, lt=2**48)]
 
 
 class Contact(_Document):
-    """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases."""
+    """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases.
+    maintenance: when it will be worked on, from and to, unix seconds; leases that would reach into it are declined.
+    """
 
     version: Literal[1]
     endpoints: Annotated[tuple[Text, ...], Field(max_length=16)]
@@ -110,9 +188,16 @@ class Contact(_Document):
     images: Annotated[tuple[Image, ...], Field(max_length=4_096)] = ()
     datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
     ports: tuple[PortNumber, PortNumber] | None = None
+    maintenance: Annotated[tuple[tuple[Moment, Moment], ...], Field(max_length=64)] = ()
     location: Location = Location()
+    measured: Measured | None = None
     operator: Text = ""
     issued_at: int = 0
+
+    def maintenance_in(self, begin: int, end: int) -> tuple[int, int] | None:
+        """The first window of which some lies in [begin, end)."""
+        met = [window for window in self.maintenance if begin < window[1] and window[0] < end]
+        return min(met, default=None)
 
 
 class Suggested(_Document):
@@ -132,6 +217,14 @@ class SignedConsent(_Document):
     proof: Annotated[str, StringConstraints(pattern=r"^0x([0-9a-f]{2}){1,4096}$")]
 
 
+class CheckedPart(_Document):
+    """What the host found when it tried a part of itself; `bad` is what costs leases or stake."""
+
+    name: Text
+    state: Literal["ok", "warning", "bad"]
+    text: Annotated[str, StringConstraints(max_length=1_024, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
 class MachineFile(_Document):
     """machine.json, as the agent on the host writes it.
 
@@ -143,6 +236,12 @@ class MachineFile(_Document):
     operator: Address
     suggested: Suggested
     consent: SignedConsent
+    check: Annotated[tuple[CheckedPart, ...], Field(max_length=256)] = ()
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What the host found to be bad when it described itself."""
+        return tuple(part.text for part in self.check if part.state == "bad")
 
     @classmethod
     def of(cls, described: MachineFile | Path | str) -> MachineFile:
@@ -165,6 +264,11 @@ class MachineFile(_Document):
         parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
         parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
         return loaded
+
+    @property
+    def facts(self) -> Hardware:
+        """What the hardware document says. Raises MachineFileInvalid."""
+        return parse_document(Hardware, canonical(self.hardware), "The hardware document", MachineFileInvalid)
 
     def consent_for(self, provider: str, controller: str, now: int) -> Consent:
         """What the operator signed for this provider in this pool.

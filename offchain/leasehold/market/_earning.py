@@ -31,7 +31,7 @@ class JoinQuote:
 
     hourly: the machine wholly leased. daily: the same over a day, less the pool's fee.
     lost_at_most: the largest slash in any seven days. notice_penalty: what ending one whole lease early costs
-    at most.
+    at most. discount_bps: what the provider's score takes off the stake, already taken off.
     """
 
     gpus: int
@@ -46,11 +46,21 @@ class JoinQuote:
     max_slash_bps: int
     notice_penalty: int
     unstake_delay: int
+    discount_bps: int = 0
 
 
-def join_quote(gpus: int, terms: Terms, params: Params, funds: Funds) -> JoinQuote:
-    """The quote for a machine of `gpus` GPUs under `params`, the version in force."""
-    stake = params.min_stake_per_gpu * gpus
+def least_stake(gpus: int, params: Params, discount_bps: int) -> int:
+    """What a machine of `gpus` GPUs must have at stake, token units; `Registry._minimumStake` rounds so.
+
+    discount_bps: what its provider's score takes off.
+    """
+    full = params.min_stake_per_gpu * gpus
+    return full - full * discount_bps // BPS
+
+
+def join_quote(gpus: int, terms: Terms, params: Params, funds: Funds, discount_bps: int = 0) -> JoinQuote:
+    """The quote for a machine of `gpus` GPUs under `params`, the version in force. discount_bps: see `least_stake`."""
+    stake = least_stake(gpus, params, discount_bps)
     from_ledger = min(funds.ledger, stake)
     hourly = cost(terms.price, gpus * CELLS_PER_GPU, 3_600)
     whole_day = cost(terms.price, gpus * CELLS_PER_GPU, DAY)
@@ -67,6 +77,7 @@ def join_quote(gpus: int, terms: Terms, params: Params, funds: Funds) -> JoinQuo
         max_slash_bps=params.max_slash_bps,
         notice_penalty=cost(terms.price, gpus * CELLS_PER_GPU, params.penalty_seconds),
         unstake_delay=params.unstake_delay,
+        discount_bps=discount_bps,
     )
 
 

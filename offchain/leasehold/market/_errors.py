@@ -21,11 +21,15 @@
         │   ├── MachineFileInvalid
         │   ├── MachineFileUnreadable
         │   └── ConsentUnfit
+        ├── StatementInvalid
         ├── NotEnoughFunds              one subclass for each thing that costs, in `_money_errors.py`
         ├── AllowanceMissing
         │   └── AllowanceTooLow
         ├── AlreadyJoined
         │   └── OperatorTaken
+        │       ├── CardsTaken
+        │       ├── UnitsTaken
+        │       └── NeighbourUnknown
         ├── RulesChange
         └── StartFailed                 a lease was opened and did not start; says what came back
             ├── NotStartedInTime
@@ -184,6 +188,13 @@ class DocumentInvalid(MarketError):
     wrong: str
 
 
+@error_type("statement-invalid", problem="That is no statement of an operator: {why}", advice="leave it out.")
+class StatementInvalid(MarketError):
+    """A statement that cannot be read, or that nobody has signed for this pool. why: as the rest of the sentence."""
+
+    why: str
+
+
 @error_type("machine-file-invalid", problem="{what}{wrong}", advice="have the host describe itself anew.")
 class MachineFileInvalid(DocumentInvalid):
     """machine.json, or a document in it, has the wrong form."""
@@ -240,10 +251,47 @@ class AlreadyJoined(MarketError):
     advice="change its terms, or describe the machine with a new key.",
 )
 class OperatorTaken(AlreadyJoined):
-    """Joining, with the key of a machine that is there."""
+    """Joining, with the key of a machine that is there and has what is described."""
 
     operator: str
     machine: int
+
+
+@error_type(
+    "cards-taken",
+    problem="The operator {operator} already serves machine {machine}, which has {cards} of the cards described here",
+    advice="change its terms, or describe the cards that no machine has.",
+)
+class CardsTaken(OperatorTaken):
+    """A second machine on one host, with a card of the first."""
+
+    cards: int
+
+
+@error_type(
+    "units-taken",
+    problem=(
+        "The operator {operator} already serves machine {machine}: of the host's {units} CPU units {left} are left"
+    ),
+    advice="change its terms, or describe a machine of what is left.",
+)
+class UnitsTaken(OperatorTaken):
+    """A second machine on one host without cards, with more than the first has left."""
+
+    units: int
+    left: int
+
+
+@error_type(
+    "neighbour-unknown",
+    problem=(
+        "The operator {operator} already serves machine {machine}, and what that one has cannot be told from its "
+        "hardware document"
+    ),
+    advice="see that your IPFS node runs, or describe that machine anew and publish its documents.",
+)
+class NeighbourUnknown(OperatorTaken):
+    """A second machine on one host, where nobody knows which cards the first has."""
 
 
 @error_type(

@@ -14,12 +14,15 @@ DECLINED: Final = {
     "that runs, then rent again.",
     "not-ready": "the workload did not become ready in time: look at its readiness check, or allow it more "
     "time.",
+    "no-card": "the machine cannot give a card that it sold: take another machine, or wait until its provider has "
+    "mended it.",
     "no-disk": "the machine's disk has no room for it: ask for less disk or take another machine.",
     "port-taken": "a host port that it asks for is taken: leave the host port out to have one chosen.",
     "unsupported": "the machine cannot do something that the workload asks for: take another machine, or "
     "ask for less.",
     "start-failed": "its container did not start: check the command and the image, best on your own machine "
     "first.",
+    "maintenance": "the machine will be worked on before the lease would end: rent it for less time, or take another.",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from leasehold.chain import ZERO_ADDRESS, format_lease
-from leasehold.market._placing import format_cells
+from leasehold.market._placing import format_cells, free_cells
 
 if TYPE_CHECKING:
     from leasehold.chain import (
@@ -53,8 +53,9 @@ def machine_json(listing: Listing) -> dict[str, Json]:
         "stalled": machine.stalled,
         "down_since": machine.down_since or None,
         "gpus": machine.gpus,
+        "class": listing.card_class,
         "smallest_share": machine.smallest_share,
-        "free_cells": machine.free_cells,
+        "free_cells": free_cells(machine),
         "withheld": format_cells(machine.withheld),
         "revision": machine.revision,
         "stake": money.exact(machine.stake),

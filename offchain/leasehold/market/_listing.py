@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from leasehold.chain import Machine, MachineStatus
+from leasehold.market import _machine_facts as facts
 from leasehold.market._errors import InvalidInput
 from leasehold.market._money import Money
-from leasehold.market._placing import free_gpus
+from leasehold.market._placing import free_cells, free_gpus
 from leasehold.market._units import to_tokens
 from leasehold.market.query import Fact, FieldKind, Query, Schema, SearchField, parse
 
 if TYPE_CHECKING:
-    from leasehold.market._documents import Contact, Hardware
+    from leasehold.market._documents import Contact, Hardware, Measured
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Listing:
         return min(gpu.memory_bytes for gpu in self.hardware.gpus)
 
     @property
+    def card_class(self) -> str | None:
+        """What the machine's GPUs are called by everybody, where they are of one class: see `card_class`."""
+        return facts.class_of(self.hardware) if self.hardware else None
+
+    @property
     def country(self) -> str | None:
         return self.contact.location.country if self.contact else None
 
@@ -67,6 +73,22 @@ def _gpu(listing: Listing) -> Fact:
 
 def _kind(listing: Listing) -> Fact:
     return {None: None, True: "gpu", False: "cpu"}[listing.sells_gpus]
+
+
+def _hardware(fact: Callable[[Hardware], Fact]) -> Callable[[Listing], Fact]:
+    return lambda listing: None if listing.hardware is None else fact(listing.hardware)
+
+
+def _measured(fact: Callable[[Measured], Fact]) -> Callable[[Listing], Fact]:
+    def of(listing: Listing) -> Fact:
+        measured = listing.contact.measured if listing.contact else None
+        return None if measured is None else fact(measured)
+
+    return of
+
+
+def _mbits(bits: int | None) -> Fact:
+    return None if bits is None else Decimal(bits) / 10**6
 
 
 def _images(listing: Listing) -> Fact:
@@ -80,13 +102,19 @@ def _state(listing: Listing) -> Fact:
         return "retired"
     if not machine.open_for_leases:
         return "closed"
-    return "free" if machine.free_cells else "busy"
+    return "free" if free_cells(machine) else "busy"
 
 
 MACHINES: Schema[Listing] = Schema.of(
     (
         SearchField("id", FieldKind.NUMBER, lambda m: m.id, "the machine's number"),
         SearchField("gpu", FieldKind.TEXT, _gpu, "model of its GPUs"),
+        SearchField(
+            "class",
+            FieldKind.TEXT,
+            lambda m: m.card_class,
+            "what its GPUs are called by rule, where they are all of one class: `h100-80g`",
+        ),
         SearchField("kind", FieldKind.TEXT, _kind, "`gpu`, or `cpu` for a host that sells units of its CPU"),
         SearchField(
             "gpus", FieldKind.NUMBER, lambda m: m.machine.gpus, "how many GPUs (or CPU units) it has"
@@ -97,7 +125,9 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: free_gpus(m.machine.busy, m.machine.gpus),
             "how many are wholly free",
         ),
-        SearchField("cells", FieldKind.NUMBER, lambda m: m.machine.free_cells, "free eighths of a GPU"),
+        SearchField(
+            "cells", FieldKind.NUMBER, lambda m: free_cells(m.machine), "eighths of a GPU that can be rented"
+        ),
         SearchField(
             "smallest",
             FieldKind.NUMBER,
@@ -131,6 +161,54 @@ MACHINES: Schema[Listing] = Schema.of(
         ),
         SearchField("provider", FieldKind.TEXT, lambda m: m.machine.provider, "its provider's address"),
         SearchField(
+            "isolation",
+            FieldKind.SET,
+            _hardware(facts.isolation_of),
+            "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`",
+        ),
+        SearchField(
+            "nvlink",
+            FieldKind.NUMBER,
+            _hardware(facts.joined_of),
+            "how many of its GPUs are joined by links of their own; 1 where none is",
+        ),
+        SearchField("pcie", FieldKind.NUMBER, _hardware(facts.pcie_of), "PCIe generation of its GPUs"),
+        SearchField("lanes", FieldKind.NUMBER, _hardware(facts.lanes_of), "PCIe lanes of each GPU"),
+        SearchField(
+            "numa",
+            FieldKind.NUMBER,
+            _hardware(facts.numa_of),
+            "nodes of the host that its GPUs are spread over",
+        ),
+        SearchField(
+            "ecc", FieldKind.FLAG, _hardware(facts.ecc_of), "whether its GPUs correct errors of their memory"
+        ),
+        SearchField(
+            "capability", FieldKind.VERSION, _hardware(facts.capability_of), "compute capability of its GPUs"
+        ),
+        SearchField("cuda", FieldKind.VERSION, _hardware(facts.cuda_of), "newest CUDA that its driver runs"),
+        SearchField("driver", FieldKind.VERSION, _hardware(facts.driver_of), "version of the GPU driver"),
+        SearchField("rdma", FieldKind.FLAG, _hardware(facts.rdma_of), "whether it has InfiniBand or RoCE"),
+        SearchField(
+            "down",
+            FieldKind.NUMBER,
+            _measured(lambda measured: _mbits(measured.down)),
+            "what it fetched when it last measured, in Mbit a second",
+        ),
+        SearchField(
+            "up",
+            FieldKind.NUMBER,
+            _measured(lambda measured: _mbits(measured.up)),
+            "what it sent when it last measured, in Mbit a second",
+        ),
+        SearchField(
+            "disk_speed",
+            FieldKind.SIZE,
+            _measured(lambda measured: measured.disk.slower if measured.disk else None),
+            "the slower of reading and writing one file, a second; a bare number is MB",
+            unit="mb",
+        ),
+        SearchField(
             "cpu",
             FieldKind.NUMBER,
             lambda m: m.hardware.cpu.cores if m.hardware else None,
@@ -160,12 +238,6 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: frozenset(m.hardware.runtimes) if m.hardware else None,
             "container runtimes: `runc`, `runsc` (gVisor)",
         ),
-        SearchField(
-            "driver",
-            FieldKind.TEXT,
-            lambda m: m.hardware.driver if m.hardware else None,
-            "version of the GPU driver",
-        ),
         SearchField("country", FieldKind.TEXT, lambda m: m.country, "where the provider says it stands"),
         SearchField("image", FieldKind.SET, _images, "images that the host has at hand"),
         SearchField(
@@ -174,9 +246,19 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: frozenset(m.contact.datasets) if m.contact else None,
             "datasets that the host has at hand, by CID",
         ),
+        SearchField(
+            "maintenance",
+            FieldKind.FLAG,
+            lambda m: bool(m.contact.maintenance) if m.contact else None,
+            "whether its owner has announced to work on it",
+        ),
     ),
-    text=("gpu", "country", "image"),
+    text=("gpu", "class", "country", "image"),
 )
+
+
+AT_HAND = ("image", "dataset", "maintenance")
+"""What changes daily, and is asked of the agents themselves when somebody searches by it."""
 
 
 def parse_search(text: str) -> Query[Listing]:
@@ -203,12 +285,14 @@ def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
             sorted(field.name for field in MACHINES.fields.values() if field.kind is not FieldKind.SET)
         )
         raise InvalidInput(f"Machines cannot be sorted by '{name}'", f"use one of {known}.")
-    have: list[tuple[str | Decimal, Listing]] = []
+    have: list[tuple[str | Decimal | tuple[int, ...], Listing]] = []
     lack: list[Listing] = []
     for listing in sorted(listings, key=lambda listing: listing.id):
         fact = field.get(listing)
         if isinstance(fact, str):
             have.append((fact.casefold(), listing))
+        elif isinstance(fact, tuple):
+            have.append((fact, listing))
         elif isinstance(fact, int | Decimal):
             have.append((Decimal(fact), listing))
         else:
@@ -217,5 +301,5 @@ def sort(listings: Iterable[Listing], by: str = "price") -> list[Listing]:
     return [listing for _, listing in have] + lack
 
 
-def _fact(pair: tuple[str | Decimal, Listing]) -> str | Decimal:
+def _fact(pair: tuple[str | Decimal | tuple[int, ...], Listing]) -> str | Decimal | tuple[int, ...]:
     return pair[0]

@@ -38,6 +38,16 @@ class Machines:
         left = tuple(records)
         return joined(left, await self._documents.get_all(digests_of(left)), self._money, keep)
 
+    async def hardware(self, record: MachineRecord) -> Hardware | None:
+        """What one machine was described as, where that can be had."""
+        try:
+            raw = await self._documents.get(record.hardware)
+            return market.parse_document(
+                market.Hardware, raw, f"The hardware document of {record.machine.id}"
+            )
+        except (DocumentUnavailable, DocumentInvalid):
+            return None
+
     async def contact(self, record: MachineRecord) -> Contact:
         """How to reach one machine.
 

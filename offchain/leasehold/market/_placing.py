@@ -6,7 +6,7 @@ A machine's cells are bits of a 64-bit map, bit `8 × gpu + cell`. A share of on
 
 from __future__ import annotations
 
-from leasehold.chain import CELLS_PER_GPU
+from leasehold.chain import CELLS_PER_GPU, Machine
 from leasehold.market._errors import InvalidInput
 
 _STARTS = {1: range(7), 2: (0, 2, 4), 4: (0, 4)}
@@ -29,15 +29,54 @@ def fits(busy: int, gpus: int, cells: int) -> bool:
     return any(card & (mask << start) == 0 for card in cards for start in _STARTS[cells])
 
 
+def smallest_hole(busy: int, gpus: int, cells: int) -> int:
+    """How many cells the smallest hole has that the share fits into, which is where the contract puts it: a broken pair
+    before a broken half, that before a broken GPU, and that before a whole one. The share's own size for whole GPUs.
+    """
+    if cells not in _STARTS:
+        return cells
+    cards = [busy >> (CELLS_PER_GPU * gpu) & WHOLE for gpu in range(gpus)]
+    mask = (1 << cells) - 1
+    holes = [
+        _hole_at(card, start, cells) for card in cards for start in _STARTS[cells] if not card & mask << start
+    ]
+    return min(holes, default=CELLS_PER_GPU)
+
+
+def _hole_at(card: int, start: int, cells: int) -> int:
+    for size in (2, 4, 8):
+        if size > cells and card & ((1 << size) - 1) << start // size * size:
+            return size // 2
+    return CELLS_PER_GPU
+
+
 def free_gpus(busy: int, gpus: int) -> int:
     """How many GPUs are wholly free."""
     return sum(busy >> (CELLS_PER_GPU * gpu) & WHOLE == 0 for gpu in range(gpus))
 
 
-def rentable_cells(busy: int, gpus: int) -> int:
-    """How many free cells somebody can rent: the eighth cell of a GPU goes with the whole of it alone, as in MIG."""
+def rentable_cells(busy: int, gpus: int, smallest: int = 1) -> int:
+    """How many free cells somebody can rent where the least share is `smallest` cells: those in a free place for some
+    share. The eighth cell of a GPU goes with a half or the whole of it alone, as in MIG.
+    """
     cards = [busy >> (CELLS_PER_GPU * gpu) & WHOLE for gpu in range(gpus)]
-    return sum(CELLS_PER_GPU if card == 0 else (~card & 0x7F).bit_count() for card in cards)
+    return sum(_rentable(card, smallest).bit_count() for card in cards)
+
+
+def _rentable(card: int, smallest: int) -> int:
+    """The cells of one GPU that lie in a place where a share of no less than `smallest` cells fits."""
+    if card == 0:
+        return WHOLE
+    rentable = 0
+    for cells, starts in _STARTS.items():
+        for place in (((1 << cells) - 1) << start for start in starts if cells >= smallest):
+            rentable |= 0 if card & place else place
+    return rentable
+
+
+def free_cells(machine: Machine) -> int:
+    """How many of its cells can still be rented."""
+    return rentable_cells(machine.busy, machine.gpus, machine.smallest_share)
 
 
 def parse_share(text: str) -> int:

@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Terms, Token
 from leasehold.errors import UnknownMachine
-from leasehold.market._documents import MachineFile, canonical
+from leasehold.market._documents import Hardware, MachineFile, canonical
 from leasehold.market._earning import (
     JoinQuote,
     NoticeTerms,
@@ -33,6 +33,7 @@ from leasehold.market._errors import (
 from leasehold.market._machine_errors import SomebodyElses
 from leasehold.market._money import Money
 from leasehold.market._money_errors import PenaltyNotCovered
+from leasehold.market._neighbours import Neighbour, check_apart_from
 from leasehold.market._quote import Funds
 from leasehold.market._renter import Blocks, Clock, funds_of
 
@@ -104,9 +105,9 @@ class Provider:
     # ------------------------------------------------------------------------------------------------ joining
 
     async def quote(
-        self, described: MachineFile, gpus: int, terms: Terms, known: Iterable[Machine]
+        self, described: MachineFile, gpus: int, terms: Terms, neighbours: Iterable[Neighbour]
     ) -> JoinQuote:
-        """What joining would take and bring; `known` are the pool's machines.
+        """What joining would take and bring; `neighbours` are the machines that the operator's key serves.
 
         Raises:
             InvalidInput, AlreadyJoined, NotEnoughFunds: why it cannot be done; nothing was sent. DocumentInvalid: the
@@ -114,18 +115,24 @@ class Provider:
         """
         described.consent_for(self.account, self._pool.deployment.controller, await self._now())
         check_terms(terms, await self._now())
-        for machine in known:
-            taken = machine.operator.lower() == described.operator.lower()
-            if taken and machine.status is not MachineStatus.RETIRED:
-                raise OperatorTaken(described.operator, machine.id)
+        self.check_neighbours(described.facts, gpus, neighbours)
         await self.check_rules()
         version = await self._pool.params_version()
         funds = await self.funds()
-        offer = join_quote(gpus, terms, await self._pool.params(version), funds)
+        discount = await (await self._pool.reputation()).discount_bps_of(self.account)
+        offer = join_quote(gpus, terms, await self._pool.params(version), funds, discount)
         problem = stake_shortfall(offer.pulled, funds, self.money)
         if problem is not None:
             raise problem
         return offer
+
+    def check_neighbours(self, hardware: Hardware, gpus: int, neighbours: Iterable[Neighbour]) -> None:
+        """Raises OperatorTaken: the key serves another provider, or a machine that has some of what is described."""
+        own = list(neighbours)
+        for neighbour in own:
+            if neighbour.machine.provider.lower() != self.account.lower():
+                raise OperatorTaken(neighbour.machine.operator, neighbour.machine.id)
+        check_apart_from(hardware, gpus, own)
 
     async def check_rules(self) -> None:
         """Raises RulesChange where others come into force so soon that a transaction could accept them unread."""

@@ -46,7 +46,7 @@ from leasehold.market._explain import ascii_reason
 from leasehold.market._listing import Listing, sort
 from leasehold.market._money import Money
 from leasehold.market._money_errors import LedgerTooLow
-from leasehold.market._placing import fits
+from leasehold.market._placing import fits, free_cells, smallest_hole
 from leasehold.market._quote import (
     Funds,
     Payment,
@@ -134,7 +134,8 @@ class Opening:
 
 
 def choose(listings: Iterable[Listing], wish: Wish, current_params: int, now: int) -> Listing:
-    """The cheapest machine that takes the wish; of equals the one with least free space, so that big gaps stay.
+    """The cheapest machine that takes the wish; of equals the one with the smallest hole for it, then the one with
+    least free space, so that big gaps stay.
 
     Raises:
         NoMachineMatches: none does; says why of the cheapest. With a single listing, its own obstacle is
@@ -153,7 +154,14 @@ def choose_gang(
     obstacles = [obstacle(listing.machine, current_params, wish, now, listing.money) for listing in ordered]
     fit = [listing for listing, problem in zip(ordered, obstacles, strict=True) if problem is None]
     if len(fit) >= count:
-        fit.sort(key=lambda listing: (wish.price_on(listing.machine), listing.machine.free_cells, listing.id))
+        fit.sort(
+            key=lambda listing: (
+                wish.price_on(listing.machine),
+                smallest_hole(listing.machine.busy, listing.machine.gpus, wish.share),
+                free_cells(listing.machine),
+                listing.id,
+            )
+        )
         return tuple(fit[:count])
     first = next((problem for problem in obstacles if problem is not None), None)
     if fit or first is None:

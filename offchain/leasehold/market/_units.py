@@ -18,6 +18,7 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
 _AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?")
 _DURATION_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)(sec|min|s|m|h|d|w)(?![a-z])")
+_VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,7})")
 _SIZE = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,12})?)\s*([A-Za-z]*)")
 
 SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -123,6 +124,24 @@ def parse_size(text: str, *, default_unit: str = "b") -> Decimal:
     if match is None or factor is None:
         raise InvalidSize(f"'{text}' is not a size", "write a number and its unit, such as 80GB or 512MiB.")
     return Decimal(match[1]) * factor
+
+
+def version_in(text: str) -> tuple[int, ...] | None:
+    """The numbers of a version that a text begins with: ``(570, 86, 10)`` of ``570.86.10``; `None` without one."""
+    match = _VERSION.match(text)
+    return tuple(map(int, match[1].split("."))) if match else None
+
+
+def parse_version(text: str) -> tuple[int, ...]:
+    """The numbers of a version such as ``12.4``.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    numbers = version_in(text)
+    if numbers is None or _VERSION.fullmatch(text) is None:
+        raise InvalidInput(f"'{text}' is not a version: write numbers and dots, such as 12.4.")
+    return numbers
 
 
 def format_size(count: int) -> str:

@@ -65,7 +65,7 @@ async def test_a_machine_as_it_is_read(chain: PoolChain) -> None:
     assert (seen.id, seen.provider, seen.operator) == (1, chain.address(PROVIDER), chain.address(OPERATOR))
     assert seen.status is MachineStatus.UNVERIFIED
     assert seen.terms == TERMS
-    assert (seen.free_cells, seen.smallest_share) == (16, 2)
+    assert (seen.busy, seen.smallest_share) == (0, 2)
     assert seen.open_for_leases
     assert seen.stake == 2 * (await pool.params(await pool.params_version())).min_stake_per_gpu
     assert await pool.terms_of(machine, 1) == (TERMS, 1)
@@ -79,7 +79,7 @@ async def test_a_machine_as_it_is_read(chain: PoolChain) -> None:
     await provider.add_stake(machine, UNIT)
     await provider.delist(machine)
     changed = await pool.machine_of(machine)
-    assert changed.free_cells == 8
+    assert changed.busy == 0xFF
     assert not changed.open_for_leases
     assert (changed.revision, changed.operator, changed.stake) == (3, chain.address(5), seen.stake + UNIT)
     await provider.relist(machine)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 
 import leasehold
 from devnet.pool import PoolChain, consent_of
-from leasehold.chain import LocalSigner
+from leasehold.chain import LocalSigner, cid_of_digest
 from leasehold.client import PoolClient
 from leasehold.datasets import new_identity, recipient_of
+from leasehold.errors import DatasetUnavailable
 
 Opening = Callable[[int], Awaitable[PoolClient]]
 
@@ -41,6 +43,12 @@ class Blocks:
     async def put_block(self, data: bytes) -> None:
         self.kept.append(data)
 
+    async def get_block(self, cid: str, seconds: float) -> bytes:
+        for data in self.kept:
+            if cid_of_digest(sha256(data).digest()) == cid:
+                return data
+        raise DatasetUnavailable(cid)
+
 
 @pytest.fixture
 async def opened(chain: PoolChain, tmp_path: Path) -> AsyncIterator[Opening]:
@@ -63,9 +71,14 @@ async def opened(chain: PoolChain, tmp_path: Path) -> AsyncIterator[Opening]:
 
 
 async def described(
-    chain: PoolChain, path: Path, *, provider: int = 2, operator: LocalSigner | None = None
+    chain: PoolChain,
+    path: Path,
+    *,
+    provider: int = 2,
+    operator: LocalSigner | None = None,
+    hardware: Mapping[str, Any] | None = None,
 ) -> Path:
-    """What an agent with that key writes of its host, for one of Anvil's accounts."""
+    """What an agent with that key writes of its host, for one of Anvil's accounts. hardware: what is another there."""
     key = operator or chain.signer(3)
     consent = await consent_of(chain.deployment, chain.address(provider), key)
     contact: dict[str, Any] = {
@@ -77,7 +90,7 @@ async def described(
         "issued_at": 1,
     }
     document = {
-        "hardware": HARDWARE,
+        "hardware": HARDWARE | dict(hardware or {}),
         "contact": contact,
         "operator": key.address,
         "suggested": {"gpus": 2, "smallest_share": 2},

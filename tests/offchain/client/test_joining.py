@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -31,13 +32,18 @@ from leasehold.client import (
 from leasehold.errors import NotAuthorized
 from leasehold.market import (
     AllowanceMissing,
+    CardsTaken,
     ConsentUnfit,
     LeavesTooEarly,
+    MachineFile,
+    MachineFileInvalid,
+    NeighbourUnknown,
     OperatorTaken,
     SomebodyElses,
     StakeNotCovered,
+    UnitsTaken,
 )
-from leasehold.provider import AddStake, AskedTerms, Join, Joined
+from leasehold.provider import AddStake, AskedTerms, Join, Joined, Retire
 
 from .conftest import Opening, described
 
@@ -68,6 +74,41 @@ async def test_a_machine_joins_step_by_step(chain: PoolChain, opened: Opening, m
         await pool.carry_out(plan, approve=True)
 
 
+def checked(machine_file: Path, *parts: object) -> None:
+    """Have the host have found that."""
+    document = json.loads(machine_file.read_text())
+    machine_file.write_text(json.dumps({**document, "check": parts}))
+
+
+async def test_what_the_host_found_bad_is_said_before_anything_is_asked(
+    opened: Opening, machine_file: Path
+) -> None:
+    checked(
+        machine_file,
+        {"name": "clock", "state": "bad", "text": "This host's clock is 90 s behind the chain."},
+        {"name": "dns", "state": "warning", "text": "Leases find few names."},
+        {"name": "ipfs", "state": "ok", "text": "The node answers."},
+    )
+    pool = await opened(2)
+    plan = await pool.plan(Join(machine_file, ASKED))
+    assert plan.cautions == ("What its host found: This host's clock is 90 s behind the chain.",)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"name": "clock", "state": "awful", "text": ""},
+        {"name": "clock", "state": "bad", "text": "two\nlines"},
+        {"name": "clock", "state": "bad", "text": "x" * 1_025},
+        "bad",
+    ],
+)
+async def test_what_the_host_found_is_held_to_its_form(machine_file: Path, part: object) -> None:
+    checked(machine_file, part)
+    with pytest.raises(MachineFileInvalid, match="check"):
+        MachineFile.load(machine_file)
+
+
 async def test_two_plans_of_one_machine_stake_once(
     chain: PoolChain, opened: Opening, machine_file: Path
 ) -> None:
@@ -78,6 +119,59 @@ async def test_two_plans_of_one_machine_stake_once(
     with pytest.raises(OperatorTaken):
         await pool.carry_out(second, approve=True)
     assert (await pool.renter().funds()).allowance == 0
+
+
+def cards(*hashes: str) -> dict[str, object]:
+    return {"gpus": [{"model": "H100", "memory_bytes": 1, "uuid_hash": each * 32} for each in hashes]}
+
+
+def units(number: int, of: int) -> dict[str, object]:
+    return {"gpus": [], "cpu_units": number, "host_units": of}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refusal"),
+    [
+        (cards("aa", "bb"), cards("cc", "dd"), None),
+        (cards("aa", "bb"), cards("bb", "cc"), CardsTaken),
+        (cards("aa", "bb", "cc"), cards("cc", "dd"), None),  # it was registered with two of its three
+        (cards("", ""), cards("aa", "bb"), NeighbourUnknown),
+        (units(2, 4), units(2, 4), None),
+        (units(2, 3), units(2, 3), UnitsTaken),
+    ],
+)
+async def test_a_second_machine_of_one_host(
+    chain: PoolChain,
+    opened: Opening,
+    tmp_path: Path,
+    first: dict[str, object],
+    second: dict[str, object],
+    refusal: type[OperatorTaken] | None,
+) -> None:
+    pool = await opened(2)
+    one = await described(chain, tmp_path / "1.json", hardware=first)
+    two = await described(chain, tmp_path / "2.json", hardware=second)
+    joined = await pool.carry_out(Join(one, ASKED), approve=True)
+    if refusal is not None:
+        with pytest.raises(refusal):
+            await pool.plan(Join(two, ASKED))
+        await pool.carry_out(Retire(joined.machine))
+    again = await pool.carry_out(Join(two, ASKED), approve=True)
+    machine = await pool.pool.machine_of(again.machine)
+    assert (machine.operator, again.machine) == (chain.address(3), joined.machine + 1)
+
+
+async def test_a_second_machine_beside_one_that_nobody_can_read(
+    chain: PoolChain, opened: Opening, tmp_path: Path
+) -> None:
+    """Its cards may be the same."""
+    pool = await opened(2)
+    one = await described(chain, tmp_path / "1.json", hardware=cards("aa", "bb"))
+    two = await described(chain, tmp_path / "2.json", hardware=cards("cc", "dd"))
+    joined = await pool.carry_out(Join(one, ASKED), approve=True)
+    await pool.pool.set_hardware(joined.machine, bytes(31) + b"1")
+    with pytest.raises(NeighbourUnknown, match="cannot be told"):
+        await pool.plan(Join(two, ASKED))
 
 
 async def test_a_plan_that_was_made_under_other_rules(

@@ -122,6 +122,22 @@ async def test_a_machine_goes_out_of_sale_and_for_good(offered: Offered) -> None
     assert (await provider_status(pool)).ledger == 200 * UNIT
 
 
+async def test_a_second_machine_takes_what_its_dry_run_showed(offered: Offered, tmp_path: Path) -> None:
+    """To the unit: fees that were paid take something off the least stake."""
+    pool, key = offered.provider, LocalSigner("0x" + "77" * 32)
+    lease = await offered.lease(7 * HOUR + 1)
+    offered.chain.anvil.advance(8 * HOUR)
+    await pool.pool.close(lease)
+    plan = await pool.plan(
+        Join(await described(offered.chain, tmp_path / "b.json", operator=key), AskedTerms("1"))
+    )
+    assert 0 < plan.quote.discount_bps < 10_000
+    assert dict(plan.rows())["stake"].startswith(f"{pool.money.show(plan.quote.stake)}, ")
+    joined = await pool.carry_out(plan, approve=True)
+    assert joined.machine == 2
+    assert (await pool.pool.machine_of(2)).stake == plan.quote.stake < 200 * UNIT
+
+
 async def test_another_host_takes_a_machine_over(offered: Offered, tmp_path: Path) -> None:
     pool, key = offered.provider, LocalSigner("0x" + "77" * 32)
     other = await described(offered.chain, tmp_path / "other.json", operator=key)

@@ -76,11 +76,121 @@ CPU = Listing(
         ("state:free verified:yes free=2 cells=16 gpus:2", [1, 2, 3]),
         ("max>=1d min<=10m trial=10m stake>=100 provider:0xaa id:1,2", [1, 2]),
         ("driver:5", []),
+        ("class:a100-80g", [1]),
+        ("a100-80g", [1]),
+        ("isolation:whole", [1]),
+        ("-isolation:mig", [1, 2, 3]),
+        ("pcie>=1 nvlink>=1 numa>=1 capability>=1 cuda>=1 rdma:no down>=0 disk_speed>=0", []),
     ],
 )
 def test_every_field_can_be_searched(text: str, ids: list[int]) -> None:
     query = parse_search(text)
     assert [each.id for each in (FULL, BARE, CPU) if query.matches(each)] == ids
+
+
+def host(gpus: list[dict[str, object]], *, id_: int = 5, measured: object = None, **facts: object) -> Listing:
+    """A machine with these cards."""
+    cards = [{"model": "NVIDIA H100 80GB HBM3", "memory_bytes": 85_520_809_984, **gpu} for gpu in gpus]
+    hardware = Hardware.model_validate({**HARDWARE.model_dump(), "gpus": cards, **facts})
+    contact = Contact.model_validate({**CONTACT.model_dump(), "measured": measured})
+    return Listing(replace(MACHINE, id=id_), MONEY, hardware, contact)
+
+
+def gpu(name: str, *peers: str, generation: int = 5, numa: int = 0, **facts: object) -> dict[str, object]:
+    return {
+        "uuid_hash": name,
+        "pcie": {"generation": generation, "lanes": 16},
+        "numa": numa,
+        "peers": [{"uuid_hash": peer, "links": 18} for peer in peers],
+        "mig": {"capable": True, "enabled": True},
+        "ecc": True,
+        "capability": "9.0",
+        **facts,
+    }
+
+
+SERVER = host(
+    [gpu("a", "b"), gpu("b", "a"), gpu("c", "d", numa=1), gpu("d", "c", generation=4, numa=1)],
+    driver="570.86.10",
+    cuda="12.8",
+    isolation=["whole", "mig"],
+    rdma=[{"name": "mlx5_0", "gbits": 400}],
+    measured={"at": 1, "disk": {"read": 3 * 10**9, "write": 12 * 10**8}, "down": 940_000_000, "up": 1},
+)
+GAMING = host(
+    [
+        {
+            "model": "NVIDIA GeForce RTX 4090",
+            "memory_bytes": 25_757_220_864,
+            **gpu("e", generation=3, ecc=False),
+        }
+    ],
+    id_=6,
+    driver="550.54.15",
+    cuda="12.4",
+    isolation=["mps", "time-slice"],
+    rdma=[],
+    measured={"down": 50_500_000},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("isolation:mig", [5]),
+        ("isolation:mps", [6]),
+        ("isolation:mig,time-slice", [5, 6]),
+        ("isolation:whole", [1, 5]),
+        ("cuda>=12.8", [5]),
+        ("cuda>=12.10", []),
+        ("cuda:12", [5, 6]),
+        ("driver>=550.54.15", [5, 6]),
+        ("driver<570", [6]),
+        ("pcie>=4", [5]),
+        ("pcie>=5", []),  # one of its cards sits in a slower slot
+        ("lanes:16 numa:1", [6]),
+        ("numa:2 nvlink:2", [5]),
+        ("nvlink:1", [6]),
+        ("ecc:yes", [5]),
+        ("ecc:no", [6]),
+        ("capability>=8.9", [5, 6]),
+        ("rdma:yes", [5]),
+        ("rdma:no", [6]),
+        ("down>=500", [5]),
+        ("down>=50.5", [5, 6]),
+        ("up>=0", [5]),
+        ("disk_speed>=1200", [5]),
+        ("disk_speed>=2GB", []),
+        ("class:h100-80g", [5]),
+        ("class=rtx-4090-24g", [6]),
+    ],
+)
+def test_a_search_finds_hosts_by_what_they_say_of_their_cards(text: str, ids: list[int]) -> None:
+    query = parse_search(text)
+    assert [listing.id for listing in (FULL, SERVER, GAMING) if query.matches(listing)] == ids
+
+
+def test_cards_of_several_classes_are_of_none() -> None:
+    """Who shows his best card first leases out the others too."""
+    mixed = host([gpu("a"), {**gpu("b"), "model": "Tesla T4", "memory_bytes": 15 << 30}])
+    assert mixed.card_class is None
+    assert not parse_search("class:h100").matches(mixed)
+
+
+def test_what_one_card_does_not_say_is_not_known_of_the_machine() -> None:
+    half = host([gpu("a"), {"uuid_hash": "b"}])
+    for text in ("pcie>=0", "lanes>=0", "numa>=0", "nvlink>=0", "capability>=0", "ecc:yes", "ecc:no"):
+        assert not parse_search(text).matches(half), text
+
+
+def test_cards_joined_by_way_of_others_count_and_links_to_none_do_not() -> None:
+    ring = host([gpu("a", "b", "z"), gpu("b", "c"), gpu("c"), gpu("d")])
+    assert parse_search("nvlink:3").matches(ring)
+
+
+def test_versions_are_sorted_as_versions() -> None:
+    assert [listing.id for listing in sort([SERVER, GAMING, FULL], "driver")] == [6, 5, 1]
+    assert [listing.id for listing in sort([GAMING, SERVER, FULL], "-cuda")] == [5, 6, 1]
 
 
 def test_states_are_told_apart() -> None:

@@ -22,6 +22,7 @@ class Card:
     longest: int = 86_400
     images: frozenset[str] = field(default_factory=lambda: frozenset({"sha256:abc", "cuda 12.4"}))
     country: str | None = "DE"
+    driver: tuple[int, ...] | None = (570, 86, 10)
 
 
 SCHEMA = Schema[Card].of(
@@ -34,6 +35,7 @@ SCHEMA = Schema[Card].of(
         SearchField("max", FieldKind.DURATION, lambda card: card.longest, ""),
         SearchField("image", FieldKind.SET, lambda card: card.images, ""),
         SearchField("country", FieldKind.TEXT, lambda card: card.country, ""),
+        SearchField("driver", FieldKind.VERSION, lambda card: card.driver, ""),
     ),
     text=("gpu", "country"),
 )
@@ -73,6 +75,15 @@ def matches(text: str, card: Card | None = None) -> bool:
         "country=de",
         "verified=true",
         "-verified:no",
+        "driver>=570",
+        "driver>570.86.9",
+        "driver<570.100",
+        "driver:570",
+        "driver:570.86.10",
+        "driver:550,570.86",
+        "driver=570.86.10.0",
+        "driver!=570",
+        "-driver:57",
     ],
 )
 def test_holds(text: str) -> None:
@@ -93,6 +104,11 @@ def test_holds(text: str) -> None:
         "image!=sha256:abc",
         "-de",
         "gpu:H100 country:FR",
+        "driver>=571",
+        "driver<=570.86.9",
+        "driver:57",
+        "driver:570.86.10.1",
+        "driver=570",
     ],
 )
 def test_does_not_hold(text: str) -> None:
@@ -100,9 +116,10 @@ def test_does_not_hold(text: str) -> None:
 
 
 def test_what_a_machine_lacks_matches_no_clause_and_every_negation() -> None:
-    bare = Card(gpu=None, mem=None, country=None)
+    bare = Card(gpu=None, mem=None, country=None, driver=None)
     assert not matches("gpu:H100", bare)
     assert not matches("mem<1000TB", bare)
+    assert not matches("driver>=0", bare)
     assert matches("-gpu:H100 country!=DE -mem>=1", bare)
 
 
@@ -118,6 +135,9 @@ def test_what_a_machine_lacks_matches_no_clause_and_every_negation() -> None:
         ("gpu<H100", 1, "has no order"),
         ("verified>yes", 1, "has no order"),
         ("verified:maybe", 10, "neither yes nor no"),
+        ("driver>=new", 9, "such as 12.4"),
+        ("driver>=12.4-rc1", 9, "such as 12.4"),
+        ("driver>=12,13", 1, "takes one value"),
         ("cpu<8,16", 1, "takes one value"),
         ("cpu:", 5, "a value is missing"),
         ("cpu:8,", 7, "a value is missing"),
@@ -167,6 +187,12 @@ clause = st.one_of(
     ),
     st.builds("verified:{}".format, st.sampled_from(["yes", "no", "TRUE"])),
     st.builds("max>={}h".format, st.integers(0, 10_000)),
+    st.builds(
+        "driver{}{}.{}".format,
+        st.sampled_from([":", "=", "<", "<=", ">", ">=", "!="]),
+        st.integers(0, 999),
+        st.integers(0, 99),
+    ),
 )
 
 

@@ -115,10 +115,10 @@ def test_shares_as_people_write_them() -> None:
     assert all(parse_share(format_share(cells)) == cells for cells in (1, 2, 4, *range(8, 65, 8)))
 
 
-def test_the_eighth_cell_of_a_gpu_goes_with_the_whole_of_it() -> None:
+def test_the_eighth_cell_of_a_gpu_goes_with_a_half_or_the_whole_of_it() -> None:
     assert rentable_cells(0, 2) == 16
     assert rentable_cells(0x7F, 1) == 0
-    assert rentable_cells(0x0F, 2) == 3 + 8
+    assert rentable_cells(0x0F, 2) == 4 + 8
     for busy in range(1, 256):
         assert bool(rentable_cells(busy, 1)) == fits(busy, 1, 1)
 

@@ -14,17 +14,19 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Generic, TypeVar
 
 from leasehold.market._errors import InvalidInput, QueryError
-from leasehold.market._units import parse_duration, parse_size
+from leasehold.market._units import parse_duration, parse_size, parse_version
 
 Subject = TypeVar("Subject")
-Fact = str | bool | int | Decimal | frozenset[str] | None
-Operand = str | bool | Decimal
+Ordered = TypeVar("Ordered", Decimal, tuple[int, ...])
+Version = tuple[int, ...]
+Fact = str | bool | int | Decimal | Version | frozenset[str] | None
+Operand = str | bool | Decimal | Version
 
 _OPERATORS = ("!=", "<=", ">=", ":", "=", "<", ">")
 _SPECIAL = frozenset(':=<>!,"')
@@ -41,9 +43,12 @@ class FieldKind(Enum):
     NUMBER = "number"
     SIZE = "size"
     DURATION = "duration"
+    VERSION = "version"
 
 
-_ORDERED = (FieldKind.NUMBER, FieldKind.SIZE, FieldKind.DURATION)
+_ORDERED = (FieldKind.NUMBER, FieldKind.SIZE, FieldKind.DURATION, FieldKind.VERSION)
+_CONTAIN = (FieldKind.TEXT, FieldKind.SET, FieldKind.VERSION)
+"""Kinds of which `:` is more than `=`: a text that contains the value, a version that begins with it."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,14 @@ class Query(Generic[Subject]):
 
     def __str__(self) -> str:
         return " ".join(map(str, self.clauses))
+
+    def asks(self, *names: str) -> bool:
+        """Whether a clause names one of these fields. A bare word names none."""
+        return any(clause.name in names for clause in self.clauses)
+
+    def without(self, *names: str) -> Query[Subject]:
+        """The clauses that name none of these fields: whatever matches all of them matches these."""
+        return replace(self, clauses=tuple(clause for clause in self.clauses if clause.name not in names))
 
     def matches(self, subject: Subject) -> bool:
         """Whether every clause holds of `subject`."""
@@ -211,7 +224,7 @@ def _term(scanner: _Scanner, schema: Schema[Subject]) -> Clause:
     known = schema.field(name, column)
     if operator == "!=":
         operator, negated = "=", not negated
-    if known.kind not in (FieldKind.TEXT, FieldKind.SET) and operator == ":":
+    if known.kind not in _CONTAIN and operator == ":":
         operator = "="
     if operator in ("<", "<=", ">", ">=") and known.kind not in _ORDERED:
         raise QueryError(column, f"'{known.name}' is {known.kind.value} and has no order: use ':' or '='.")
@@ -238,6 +251,8 @@ def _operand(text: str, known: SearchField[Subject], column: int) -> Operand:
             return parse_size(text, default_unit=known.unit)
         if known.kind is FieldKind.DURATION:
             return Decimal(parse_duration(text))
+        if known.kind is FieldKind.VERSION:
+            return parse_version(text)
     except InvalidInput as error:
         raise QueryError(column, str(error)) from None
     if known.kind is FieldKind.NUMBER:
@@ -264,11 +279,27 @@ def _compare(fact: Fact, operator: str, operands: tuple[Operand, ...]) -> bool:
         return any(want in word for want in wanted for word in have)
     if isinstance(fact, bool):
         return fact in operands
+    if isinstance(fact, tuple):
+        return any(
+            _compare_versions(fact, operator, wanted) for wanted in operands if isinstance(wanted, tuple)
+        )
     number = Decimal(fact)
-    return any(_ordered(number, operator, operand) for operand in operands if isinstance(operand, Decimal))
+    return any(_ordered(number, operand, operator) for operand in operands if isinstance(operand, Decimal))
 
 
-def _ordered(fact: Decimal, operator: str, operand: Decimal) -> bool:
+def _compare_versions(fact: Version, operator: str, wanted: Version) -> bool:
+    """What is not written of a version is 0: 12 is 12.0."""
+    if operator == ":":
+        return fact[: len(wanted)] == wanted
+    length = max(len(fact), len(wanted))
+    return _ordered(_padded(fact, length), _padded(wanted, length), operator)
+
+
+def _padded(version: Version, length: int) -> Version:
+    return version + (0,) * (length - len(version))
+
+
+def _ordered(fact: Ordered, operand: Ordered, operator: str) -> bool:
     match operator:
         case "<":
             return fact < operand

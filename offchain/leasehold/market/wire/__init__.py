@@ -8,6 +8,7 @@ from ._authorization import (
     EXEC_PROTOCOL,
     LOG_OFFSET,
     MAX_AUTHORIZATION,
+    MAX_ORDER,
     MAX_REQUEST_LIFETIME,
     MAX_SESSION_LIFETIME,
     MAX_SKEW,
@@ -20,6 +21,8 @@ from ._authorization import (
 )
 from ._documents import (
     AgentResults,
+    ClosingOrderDocument,
+    ContactSignature,
     Container,
     Health,
     Kept,
@@ -51,6 +54,7 @@ from ._errors import (
     NotPermitted,
     NotRunning,
     NotYourLease,
+    OrderRefused,
     ParamsMismatch,
     RequestExpired,
     RequestReplayed,
@@ -76,6 +80,7 @@ from ._frames import (
     parse_control,
     parse_start,
 )
+from ._statements import Heartbeat, LeaseStanding, SignedStatement
 from ._streams import P2P_AGENT, P2P_SSH, agent_stream, ssh_stream
 
 __all__ = [
@@ -85,6 +90,7 @@ __all__ = [
     "LOG_OFFSET",
     "MAX_AUTHORIZATION",
     "MAX_FRAME",
+    "MAX_ORDER",
     "MAX_REQUEST_LIFETIME",
     "MAX_SESSION_LIFETIME",
     "MAX_SKEW",
@@ -104,15 +110,19 @@ __all__ = [
     "BadReceipt",
     "BodyTooLarge",
     "ChainUnreachable",
+    "ClosingOrderDocument",
+    "ContactSignature",
     "Container",
     "DigestMismatch",
     "EngineUnavailable",
     "ExecControl",
     "ExecStart",
     "Health",
+    "Heartbeat",
     "InvalidRequestProof",
     "Kept",
     "LeaseNotice",
+    "LeaseStanding",
     "LeaseStatus",
     "MachineInfo",
     "MalformedAuthorization",
@@ -124,6 +134,7 @@ __all__ = [
     "NotYourLease",
     "NothingOpened",
     "OpenPort",
+    "OrderRefused",
     "ParamsMismatch",
     "Problem",
     "ReceiptMessage",
@@ -134,6 +145,7 @@ __all__ = [
     "SessionExpired",
     "SessionScope",
     "SignedReceipt",
+    "SignedStatement",
     "SshCertificate",
     "StoreFull",
     "TooManyRequests",

@@ -1,0 +1,66 @@
+"""What a lease's cells come to on its host: processors, memory, disk, and cards by their UUIDs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from leasehold_agent.cards._allocation import CELLS_PER_GPU, WHOLE, Given, Holding
+from leasehold_agent.host import Card, Inventory
+
+
+@dataclass(frozen=True)
+class LeaseShare:
+    """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes.
+
+    `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: they are cut into slices (MIG), of
+    which it has one each. `watched`: their driver says who computes on them. `problem`: why it cannot have its cards
+    now, in the words that its tenant reads; then it has none.
+    """
+
+    cpus: float
+    memory_bytes: int
+    disk_bytes: int
+    gpu_uuids: tuple[str, ...]
+    cells: int = WHOLE
+    cut: bool = False
+    watched: bool = True
+    problem: str | None = None
+
+    @property
+    def devices(self) -> tuple[tuple[str, ...], int] | None:
+        """What a container is made with and no change of limits gives it: none for one without cards."""
+        return (self.gpu_uuids, self.cells) if self.gpu_uuids else None
+
+
+def share_of(
+    inventory: Inventory, given: Given, *, placement: int, units: int, memory: int, disk: int
+) -> LeaseShare:
+    """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
+
+    `units` is the number of GPUs (or CPU units) of the whole host; `memory` and `disk` are what the host sells in all.
+    """
+    cells = placement & WHOLE
+    part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
+    known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
+    cards = [known[part.card] for part in given.parts]
+    return LeaseShare(
+        cpus=round(inventory.cores * part, 3),
+        memory_bytes=int(memory * part),
+        disk_bytes=int(disk * part),
+        gpu_uuids=tuple(card.uuid for card in cards),
+        cells=cells,
+        cut=any(card.mig for card in cards),
+        watched=all(card.vendor == "nvidia" for card in cards),
+        problem=given.problem,
+    )
+
+
+def units_of(holdings: Iterable[Holding], least: int = 1) -> int:
+    """Into how many units the host is divided, so that all its machines together come to no more than the host.
+
+    A card that is lost, and one that no machine sells yet, change nothing: what was sold stays as large as it was.
+    """
+    in_service = list(holdings)
+    said = [holding.described.host_units for holding in in_service if holding.described is not None]
+    return max(sum(holding.gpus for holding in in_service), *said, least, 1)

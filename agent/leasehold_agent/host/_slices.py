@@ -1,0 +1,57 @@
+"""Slices of NVIDIA's cards, and who computes on a card: what NVML says now, of a card by its UUID.
+
+A driver that does not answer in time raises OSError, as one that is not here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pynvml
+
+from leasehold_agent.host._bounded import bounded
+
+T = TypeVar("T")
+_SECONDS = 20.0
+
+
+def mig_devices(card: str) -> dict[int, str]:
+    """The UUID of each slice that a container can be given, by the number of its GPU instance. Raises OSError."""
+    return _asked(card, lambda handle: dict(_slices(handle)))
+
+
+def processes_on(card: str) -> frozenset[int]:
+    """The processes that compute on the card, or on a slice of it. Raises OSError."""
+    return _asked(card, lambda handle: frozenset(_processes(handle)))
+
+
+def _slices(handle: Any) -> Iterator[tuple[int, str]]:
+    for number in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
+        with contextlib.suppress(pynvml.NVMLError_NotFound):
+            device = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
+            yield pynvml.nvmlDeviceGetGpuInstanceId(device), _text(pynvml.nvmlDeviceGetUUID(device))
+
+
+def _processes(handle: Any) -> Iterator[int]:
+    for process in pynvml.nvmlDeviceGetComputeRunningProcesses(handle):
+        yield process.pid
+
+
+def _asked(card: str, ask: Callable[[Any], T]) -> T:
+    def session() -> T:
+        pynvml.nvmlInit()
+        try:
+            return ask(pynvml.nvmlDeviceGetHandleByUUID(card))
+        finally:
+            pynvml.nvmlShutdown()
+
+    try:
+        return bounded(session, _SECONDS)
+    except (pynvml.NVMLError, TimeoutError) as error:
+        raise OSError(f"the card does not answer ({error})") from error
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
