@@ -19,7 +19,7 @@ import structlog
 
 from leasehold.chain import SCHEMA, Deployment, Indexer, Pool, Rpc, Sender
 from leasehold.datasets import Ipfs, Streams
-from leasehold.errors import AgentError, ChainError, SettingsError
+from leasehold.errors import AgentError, ChainError, DatasetError, SettingsError
 from leasehold.files import replace_file
 from leasehold.market.wire import agent_stream, ssh_stream
 from leasehold_agent._config import AgentSettings
@@ -337,7 +337,7 @@ async def _introduce(host: Host, introduction: Introduction) -> None:
         try:
             if await introduction.refresh():
                 _log.info("contact", bytes=len(introduction.document))
-        except (AgentError, *DISK_TROUBLE) as error:  # the engine or the disk will be back
+        except (AgentError, DatasetError, *DISK_TROUBLE) as error:  # engine, node or disk will be back
             _log.warning("contact", problem=str(error))
         except Exception:  # noqa: BLE001 - as above
             _log.exception("contact")
