@@ -28,7 +28,14 @@ from leasehold.errors import SettingsError
 from leasehold.fields import in_words
 from leasehold.market import InvalidInput, parse_cells
 from leasehold_agent._config_file import config_file, not_yours, settings_file
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
+from leasehold_agent.host import (
+    BLOCK_BITS,
+    LEASE_NETWORKS,
+    Hours,
+    MaintenanceWindow,
+    parse_hours,
+    parse_windows,
+)
 
 
 def _listed(value: object) -> object:
@@ -85,6 +92,16 @@ class AgentSettings(BaseSettings):
     ipfs: str = "/ip4/127.0.0.1/tcp/5001"
     """The API of the host's own IPFS node, as a multiaddr. Nobody else should reach it."""
 
+    reach: Literal["auto", "direct", "libp2p"] = "auto"
+    """How renters reach this host: at its address, or through its IPFS node, which needs no open port here and must be
+    on this host with `Experimental.Libp2pStreamMounting`. auto: both where they are there, but no address of a private
+    network that `public_host` does not name.
+    """
+    libp2p_api_port: Port = 8703
+    """Of the loopback, where the IPFS node leads callers of the API."""
+    libp2p_ssh_port: Port = 8704
+    """Of the loopback, where the IPFS node leads callers of SSH."""
+
     public_host: Annotated[str, Field(examples=["gpu1.example.org"])] = ""
     """Name or address under which renters reach this host; empty: the address of its default route."""
     ports_host: Annotated[str, Field(examples=["203.0.113.7"])] = ""
@@ -105,6 +122,9 @@ class AgentSettings(BaseSettings):
     """The last port of those that leases may publish."""
     country: Annotated[str | None, Field(max_length=64, examples=["IS"])] = None
     """Where the host stands, as renters search for it."""
+
+    contact_every: Annotated[int, Field(ge=1)] = 300
+    """How often at most the contact document is made anew, where images, datasets or addresses have changed."""
 
     cpu_units: Annotated[int | None, Field(ge=1, le=8, examples=[4])] = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
@@ -138,6 +158,14 @@ class AgentSettings(BaseSettings):
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
     """
+    registry_logins: Texts = ()
+    """Those of them whose images come by the engine owner's own `docker login`, for every tenant. It is used for no
+    other: a tenant chose the name, and what lies there for its owner alone would be anybody's who knows it."""
+    images_allow: Texts = ()
+    """Patterns (`*`, `?`) of the images that run here, such as `docker.io/library/*`, `ipfs:*`, `sha256:*` (those that
+    the host has); empty: all that are not denied."""
+    images_deny: Texts = ()
+    """Patterns of those that do not, whatever is allowed: `ghcr.io/acme/miner`, `*@sha256:…`."""
 
     hours: Texts = ()
     """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
@@ -148,6 +176,11 @@ class AgentSettings(BaseSettings):
     hours_lead: Seconds = 0
     """How long before the hours end nothing new is sold: the longest lease, for all to be over by then that are not
     extended.
+    """
+
+    maintenance: Texts = ()
+    """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
+    lease is started that would reach into it.
     """
 
     lease_bandwidth: Annotated[int | None, Field(ge=65_536, examples=[12_500_000])] = None
@@ -176,6 +209,15 @@ class AgentSettings(BaseSettings):
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
     """
 
+    close_for_tenant: bool = True
+    """Whether a lease whose job is done is closed for its tenant, who has signed that beforehand. The operator pays the
+    gas, once for each lease.
+    """
+    close_after: Seconds = 60
+    """How long a lease is billed at least before it is: so much rent pays for the gas."""
+    close_cost: Annotated[int, Field(ge=0)] = 10**15
+    """Wei of the chain's coin that closing a lease for its tenant may cost at most; where gas is dearer, it waits."""
+
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
     start_margin: Seconds = 20
@@ -184,6 +226,12 @@ class AgentSettings(BaseSettings):
     """How long what a lease left is kept in any case where nobody needs the room."""
     retention_max: Seconds = 10 * DAY
     """The longest that it is kept; between the two, for as long as the lease was billed."""
+    reading_seconds: Seconds = 3_600
+    """For how long in all the files of one lease that is over can be read by SSH, SFTP and exec, which nobody pays for
+    any more; 0: not at all. Its log and its results are given as long as it is kept.
+    """
+    reading_limit: ByteCount = 16 * GIB
+    """The most that a lease may have written for its files to be read so once it is over: a copy is made of it."""
 
     @property
     def hardware_dir(self) -> Path:
@@ -229,6 +277,12 @@ class AgentSettings(BaseSettings):
         parse_hours((), zone)
         return zone
 
+    @field_validator("maintenance")
+    @classmethod
+    def _windows(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        parse_windows(windows)
+        return windows
+
     @field_validator("hours_cells")
     @classmethod
     def _named(cls, cells: str) -> str:
@@ -237,6 +291,11 @@ class AgentSettings(BaseSettings):
         except InvalidInput as error:
             raise ValueError(str(error)) from None
         return cells
+
+    @property
+    def maintenance_windows(self) -> tuple[MaintenanceWindow, ...]:
+        """The windows that are announced, in order."""
+        return parse_windows(self.maintenance)
 
     @property
     def sale_hours(self) -> Hours:

@@ -5,13 +5,17 @@ AgentError
 ├── EngineRefused       it answers that something cannot be done
 │   └── OutputTooLarge  an output comes to more than is packed of its lease
 ├── NoContainer         the lease has no running container
-│   └── CommandEnded    its command has ended before it was ready
+│   ├── CommandEnded    its command has ended before it was ready
+│   └── NotRead         it is over, and its files are not to be had
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── UploadsFull         too many uploads that no lease has claimed
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
+├── StillStopping       the lease that this one renews has not stopped yet
 ├── GasKept             the operator's last gas is for answers
+│   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
+├── OrderVoid           a closing order that is not taken
 ├── NetworkError        the firewall refused a rule
 ├── AlreadyRunning      another agent holds the state folder
 ├── NodesDisagree       what one node says another does not
@@ -35,6 +39,7 @@ DeclineReason = Literal[
     "port-taken",
     "unsupported",
     "start-failed",
+    "maintenance",
 ]
 
 
@@ -82,6 +87,16 @@ class GasKept(AgentError):
     """What gas the operator has left is kept for signs of life; the rest waits until it has more."""
 
 
+class ClosingTooDear(GasKept):
+    """Closing a lease for its tenant would cost more of the chain's coin than this host gives for it (`close_cost`)."""
+
+
+class OrderVoid(AgentError):
+    """A closing order that would not close its lease, or that this host does not take."""
+
+    code = "order-refused"
+
+
 class NoContainer(AgentError):
     """The lease has no running container."""
 
@@ -90,6 +105,14 @@ class NoContainer(AgentError):
 
 class CommandEnded(NoContainer):
     """The command has ended before it was ready; the text says how."""
+
+
+class NotRead(NoContainer):
+    """The lease is over and its files are not read here now; the text says why."""
+
+
+class StillStopping(AgentError):
+    """The lease before this one in its slot still runs here; once it has stopped, its data goes on in this one."""
 
 
 class LimitNotHeld(AgentError):

@@ -359,8 +359,11 @@ class World:
             "listen": "127.0.0.1",
             "api_port": free_port(),
             "ssh_port": free_port(),
+            "libp2p_api_port": free_port(),
+            "libp2p_ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 1.0,
+            "close_after": 0,
             "disk_reserve": 1 << 28,
             "memory_reserve": 1 << 28,
             "dns": ["127.0.0.1"],  # nobody on the internet is asked

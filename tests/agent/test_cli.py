@@ -115,7 +115,9 @@ async def test_describe(
         with pytest.raises(DocumentInvalid, match="describe itself again, for"):
             loaded.consent_for(other, controller, now)
     contact = made["contact"]
-    assert contact["endpoints"] == ["https://gpu.example.org:8701"]
+    behind_its_node = f"/p2p/{kubo.peer_id}/x/leasehold/agent/1/{operator.lower()}"
+    assert contact["endpoints"] == ["https://gpu.example.org:8701", behind_its_node]
+    assert "at gpu.example.org and through its IPFS node" in done.stderr
     assert contact["location"] == {"country": "IS"}
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
@@ -267,7 +269,8 @@ async def test_run_serves_and_the_other_commands_see_it(
     await rig.reaches(lease, LeaseState.ACTIVE)
     await rig.stop()
     values = settings_of(rig, tmp_path)
-    values |= {"api_port": unused_tcp_port_factory(), "ssh_port": unused_tcp_port_factory()}
+    ports = ("api_port", "ssh_port", "libp2p_api_port", "libp2p_ssh_port")
+    values |= {name: unused_tcp_port_factory() for name in ports}
     serving = asyncio.create_task(serve(AgentSettings.model_validate(values)))
     try:
         await _answers(rig, int(str(values["api_port"])))

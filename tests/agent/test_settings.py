@@ -19,13 +19,13 @@ from leasehold_agent.cli import _app as cli
     [
         ("RPC", "[http://one", "rpc: it is no JSON list"),
         ("API_PORT", "many", "api_port: it should be a valid integer"),
+        ("HOURS", "nights", "hours: 'nights' names no hours"),
+        ("HOURS_ZONE", "Berlin", "hours_zone: 'Berlin' is no time zone"),
+        ("HOURS_CELLS", "0:9", "hours_cells: '0:9' names no cells"),
         ("SPEED_PEER", "203.0.113.5:8703", "speed_peer: it is no address such as"),
         ("SPEED_PEER", "http://[bad", "speed_peer: "),
         ("SPEED_PEER", "http://203.0.113.5:99999", "speed_peer: "),
         ("SPEED_PEER", "file:///etc/passwd", "speed_peer: it is no address such as"),
-        ("HOURS", "nights", "hours: 'nights' names no hours"),
-        ("HOURS_ZONE", "Berlin", "hours_zone: 'Berlin' is no time zone"),
-        ("HOURS_CELLS", "0:9", "hours_cells: '0:9' names no cells"),
     ],
 )
 def test_a_variable_that_cannot_be_read(

@@ -219,6 +219,7 @@ CODES = {
     "not-running": (wire.NotRunning, 409),
     "body-too-large": (wire.BodyTooLarge, 413),
     "digest-mismatch": (wire.DigestMismatch, 422),
+    "order-refused": (wire.OrderRefused, 422),
     "bad-call": (wire.BadCall, 400),
     "too-many-requests": (wire.TooManyRequests, 429),
     "chain-unreachable": (wire.ChainUnreachable, 503),

@@ -159,7 +159,10 @@ class Authorizer:
     async def _own_lease(self, request: Request) -> LeaseHandle:
         handle = await self._runtime.lookup(request.lease)
         if handle is None:
-            raise UnknownLease("There is no such lease here; a new one shows up a block after it was opened.")
+            raise UnknownLease(
+                "There is no such lease here: a new one shows up a block after it was opened, and one that is over "
+                "goes with what was kept of it."
+            )
         if handle.machine != request.machine:
             raise WrongAudience(f"The lease is on machine {handle.machine}, not {request.machine}.")
         if handle.tenant.lower() != request.account.lower():
@@ -248,3 +251,25 @@ class Authorizer:
         except (ChainError, TimeoutError, TooManyRequests):
             return True
         return True
+
+
+class Standing:
+    """Whether a grant's caller still may, asked as often as one likes; once he may not, he never may again.
+
+    The chain is asked every `approval_seconds` at most, for a contract's or a group's approval.
+    """
+
+    def __init__(self, authorizer: Authorizer, grant: Grant, approval_seconds: float) -> None:
+        self._authorizer = authorizer
+        self._grant = grant
+        self._every = approval_seconds
+        self._asked = time.monotonic()
+        self._ended = False
+
+    async def holds(self) -> bool:
+        if not self._ended and not await self._authorizer.still(self._grant):
+            self._ended = True
+        if not self._ended and time.monotonic() - self._asked >= self._every:
+            self._asked = time.monotonic()
+            self._ended = not await self._authorizer.still_approved(self._grant)
+        return not self._ended

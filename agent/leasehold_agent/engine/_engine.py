@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import json
 import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
@@ -38,6 +38,22 @@ from leasehold_agent.engine._containers import (
 from leasehold_agent.engine._errands import Errands
 from leasehold_agent.engine._facts import EngineFacts, read_facts
 from leasehold_agent.engine._image_archive import Surveyed, survey
+from leasehold_agent.engine._kept import (
+    ReaderSpec,
+    drop,
+    forget,
+    keep,
+    kept_for,
+    open_reader,
+    volumes_of,
+    written,
+)
+from leasehold_agent.engine._local_image import (
+    LocalImage,
+    archive_without_volumes,
+    image_of,
+    keeps_layers_itself,
+)
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
@@ -111,11 +127,31 @@ class Engine:
 
         return await self._call(ask)
 
-    async def image_volumes(self, image: str) -> tuple[str, ...]:
-        """Paths at which a local image wants volumes made for it, in their order."""
-        return await self._call(
-            lambda client: tuple(sorted((client.inspect_image(image)["Config"] or {}).get("Volumes") or ()))
-        )
+    async def local_image(self, image: str) -> LocalImage | None:
+        """A local image by id or reference, or None if it is not here."""
+
+        def ask(client: Client) -> LocalImage | None:
+            known = _inspected(client, image)
+            return None if known is None else image_of(known)
+
+        return await self._call(ask)
+
+    async def without_volumes(self, image: str) -> str:
+        """The id of a local image's like that declares no volumes. Raises EngineRefused where it cannot be made."""
+
+        def load(client: Client) -> str:
+            known = _inspected(client, image)
+            if known is None:
+                raise EngineRefused("the image is gone")
+            if not keeps_layers_itself(client.info()):
+                raise EngineRefused("its image store wants every layer anew")
+            lines = list(client.load_image(archive_without_volumes(known)))
+            loaded = _LOADED.findall("\n".join(str(line.get("stream", "")) for line in lines))
+            if len(loaded) != 1:
+                raise EngineRefused("the engine has made no image of it")
+            return str(client.inspect_image(loaded[0])["Id"])
+
+        return await self._call(load, long=True)
 
     async def images(self) -> list[tuple[str, str]]:
         """(id, first tag) of every tagged local image."""
@@ -153,7 +189,9 @@ class Engine:
         return await self._call(load, long=True)
 
     async def forget_image(self, image: str) -> bool:
-        """Remove an image, unless a container needs it or its owner has given it a name. Whether it is gone."""
+        """Remove an image, unless a container needs it, one that has ended too, or its owner has given it a name.
+        Whether it is gone.
+        """
 
         def forget(client: Client) -> bool:
             known = _inspected(client, image)
@@ -161,6 +199,9 @@ class Engine:
                 return True
             by_id = image == known["Id"]
             if by_id and any(not tag.startswith(OURS) for tag in known.get("RepoTags") or ()):
+                return False
+            # By its id it is removed from under what has ended.
+            if client.containers(all=True, quiet=True, filters={"ancestor": known["Id"]}):
                 return False
             try:
                 client.remove_image(image, force=by_id)
@@ -172,13 +213,29 @@ class Engine:
 
         return await self._call(forget)
 
-    async def pull(self, reference: str, limit: int, room: Callable[[], int]) -> None:
-        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image; ImageTooLarge, NoRoom once
-        `room` says that nothing is left.
+    async def pull(
+        self,
+        reference: str,
+        limit: int,
+        room: Callable[[], int],
+        *,
+        key: bytes | None = None,
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image for whoever has `key`;
+        ImageTooLarge, NoRoom once `room` says that nothing is left. `told` hears how far it is.
         """
+        await pull(self.url, reference, key, limit, room, told)
+
+    async def owners_key(self, reference: str) -> bytes | None:
+        """What the owner of this host shows to the image's registry, if he is logged in there (`docker login`)."""
         registry, _ = auth.resolve_repository_name(reference)
-        key = await self._call(lambda client: auth.get_config_header(client, registry))
-        await pull(self.url, reference, key, limit, room)
+
+        def ask(client: Client) -> bytes | None:
+            key: bytes | None = auth.get_config_header(client, registry)
+            return key
+
+        return await self._call(ask)
 
     # ------------------------------------------------------------------------------------------ networks
 
@@ -292,23 +349,43 @@ class Engine:
         await self._call(update)
 
     async def keep(self, name: str, label: str) -> str:
-        """An image without a name of all that a container has written; returns its id. It carries `label`."""
+        """An image without a name of all that a container has written; returns its id. It carries `label`. One that
+        nobody waits for any more does not stay.
+        """
+        making = asyncio.ensure_future(self._call(lambda client: keep(client, name, label), long=True))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._drop_image)
+            raise
 
-        def keep(client: Client) -> str:
-            key, _, value = label.partition("=")
-            return str(client.commit(name, changes=[f"LABEL {key}={json.dumps(value)}"])["Id"])
-
-        return await self._call(keep, long=True)
+    def _drop_image(self, made: asyncio.Future[str]) -> None:
+        if not made.cancelled() and made.exception() is None:
+            with contextlib.suppress(RuntimeError):  # the agent ends: it goes with its lease
+                remove = partial(drop, image=made.result())
+                self._long.submit(self._blocking, remove, (_NOT_FOUND, _CONFLICT))
 
     async def forget(self, label: str) -> None:
         """Remove the images that `keep` made with `label`, where no container needs them."""
+        await self._call(lambda client: forget(client, label))
 
-        def forget(client: Client) -> None:
-            for image in client.images(filters={"label": label}, all=True):
-                with contextlib.suppress(APIError):  # a later one was made of it: it goes with that one
-                    client.remove_image(image["Id"])
+    async def kept_for(self, key: str) -> set[str]:
+        """What images that `keep` made say under the label `key`."""
+        return await self._call(lambda client: kept_for(client, key))
 
-        await self._call(forget)
+    async def written(self, name: str, base: str | None = None) -> int:
+        """Bytes that a container has written; with `base`, all that it holds beside that image. The engine looks
+        through all of it.
+        """
+        return await self._call(lambda client: written(client, name, base), long=True)
+
+    async def volumes_of(self, name: str) -> tuple[tuple[str, str], ...]:
+        """(name, path) of the volumes that the engine made for a container, because its image declares them."""
+        return await self._call(lambda client: volumes_of(client, name))
+
+    async def open_reader(self, spec: ReaderSpec) -> str | None:
+        """A container in which nothing can be written; its id, or None where the image has no shell."""
+        return await self._call(lambda client: open_reader(client, spec), long=True)
 
     async def stop(self, name: str, grace: int) -> None:
         """SIGTERM, and SIGKILL after `grace` seconds; what does not die of that within a few more is hastened."""

@@ -2,6 +2,7 @@
 
 Each file stands on none but those before it:
 
+    _renewed           which lease another one renews: a pure function
     _plan              what to do next: a pure function
     _names             what containers, networks and bridges are called
     _container_spec    from a workload to a container: pure functions
@@ -11,12 +12,14 @@ Each file stands on none but those before it:
     _supplies          where workloads, images and datasets come from, and results go
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
+    _renewal           what a lease wrote goes on in the one that renews it
     _creation          a container, made and started
     _readiness         whether it answers yet
     _bring_up          these three, one after the other
     _start_or_decline  what the chain is told of a lease that has not begun
     _results           outputs, packed and published
     _changes           another workload, tenant, size or end
+    _closing           closed for its tenant, who has ordered that
     _ending            stopped, cleared away, deleted
     _lost_cells        cells that nobody could be given, out of sale
     _reconciler        the one loop
@@ -28,7 +31,7 @@ from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._host_facts import HostFacts, boot_id
-from leasehold_agent.reconciling._leases import LeaseBook
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._lost_cells import LostCells
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._reconciler import Reconciler
@@ -45,4 +48,5 @@ __all__ = [
     "Reconciler",
     "Supplies",
     "boot_id",
+    "log_step",
 ]

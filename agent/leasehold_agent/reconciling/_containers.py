@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leasehold_agent.engine import ContainerFacts, Engine
 from leasehold_agent.host import DiskLimits, Firewall
-from leasehold_agent.reconciling._names import Names
+from leasehold_agent.reconciling._names import READER_LABEL, Names
 
 _DEFAULT_GRACE = 10
 
@@ -30,9 +30,19 @@ class Containers:
         await self.engine.stop(container.name, _DEFAULT_GRACE if grace is None else grace)
 
     async def remove(self, lease: int) -> None:
-        """The container goes, and what it had written before it was made anew."""
+        """The container goes, with what it had written before it was made anew, and whoever reads it."""
+        await self.remove_reader(lease)  # first: it holds on to the container's volumes
         await self.engine.remove(self.names.container(lease))
         await self.engine.forget(self.names.kept(lease))
+
+    async def read(self) -> set[str]:
+        """The names of containers that there are readers of, or copies for them."""
+        return await self.engine.kept_for(READER_LABEL)
+
+    async def remove_reader(self, lease: int) -> None:
+        """The container in which its files were read goes, and the copy that it was made of."""
+        await self.engine.remove(self.names.reader(lease))
+        await self.engine.forget(self.names.read(lease))
 
     async def remove_network(self, lease: int) -> None:
         """The host has so many networks, and no more."""

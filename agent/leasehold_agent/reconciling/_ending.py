@@ -15,6 +15,7 @@ from leasehold.files import replace_file
 from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.reconciling._containers import Containers
+from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Stop
 from leasehold_agent.reconciling._results import Publishing
@@ -31,6 +32,7 @@ class Ending:
     leases: LeaseBook
     results: Publishing
     devices: Devices
+    readers: LeaseReaders
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
         """Note that it is over, then stop the container and remove its network. What still runs on the
@@ -89,6 +91,7 @@ class Ending:
         if await self.chain.is_live(lease):
             return
         log_step(lease, "delete")
+        await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
         folder = self.leases.folder(lease)

@@ -6,7 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
 
+from leasehold_agent._runtime import CommandStream
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostPolicy, LeasePolicy
@@ -21,11 +24,44 @@ Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
 """The document that says where a lease can be reached, whose container has such ports."""
 
 
+class LeaseReaders(Protocol):
+    """Where the files of leases are read that are over."""
+
+    def left(self, lease: int) -> int:
+        """Seconds for which the lease's files can still be read."""
+        ...
+
+    async def exec(
+        self,
+        lease: int,
+        command: Sequence[str],
+        *,
+        tty: bool,
+        env: Mapping[str, str],
+        size: tuple[int, int] | None,
+    ) -> CommandStream:
+        """A command among them. Raises NotRead, TooManyRequests, EngineDown."""
+        ...
+
+    async def close(self, lease: int) -> None:
+        """Nobody reads them any more, nor is about to."""
+        ...
+
+    def sweep(self, *, wanted: bool) -> None:
+        """Begin to close what has been open for long enough. wanted: the disk's room, by those who pay for it."""
+        ...
+
+    async def aclose(self) -> None:
+        """The agent ends."""
+        ...
+
+
 @dataclass
 class Host:
     """`estranged` says why this host's leases may run elsewhere: then nothing is done with them here. `reachable` says
     whether it listens to tenants; `clock` is monotonic seconds, `sleep` waits that long. `snapshot` is the chain as it
-    was last seen, and `kept` the leases that are over and would make way, by how much room there is.
+    was last seen, and `kept` the leases that are over and would make way, by how much room there is. `helper` is what
+    is lent to images without a shell.
     """
 
     facts: HostFacts
@@ -40,7 +76,9 @@ class Host:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
+    helper: Path | None = None
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
+    readers: LeaseReaders = field(init=False)
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""

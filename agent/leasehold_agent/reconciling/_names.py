@@ -11,6 +11,7 @@ from leasehold_agent.host import BRIDGE_PREFIX
 
 LEASE_LABEL = "leasehold.lease"
 GENESIS_LABEL = "leasehold.genesis"
+READER_LABEL = "leasehold.reader"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ class Names:
     def kept(self, lease: int) -> str:
         """The label of what a lease's container had written before it was made anew."""
         return f"leasehold.kept={self.container(lease)}"
+
+    def reader(self, lease: int) -> str:
+        """The container in which the files of a lease are read that is over."""
+        return f"{self.container(lease)}-reader"
+
+    def read(self, lease: int) -> str:
+        """The label of the image that its reader is made of."""
+        return f"{READER_LABEL}={self.container(lease)}"
+
+    def reader_labels(self, lease: int) -> dict[str, str]:
+        """It says whose it is, and is no lease's own container: what its image remembers of that is blotted out."""
+        return {LEASE_LABEL: "", GENESIS_LABEL: "", READER_LABEL: self.container(lease)}
 
     @property
     def folder(self) -> str:

@@ -27,13 +27,15 @@ class Notes:
     launched: its container was started at least once. stopped: the agent itself stopped it. boot: the
     host's boot and the engine's run when it was last seen to run. started_before: when its container had been started,
     as it was to be started last: an end that is older than that start. ended: its command was seen to end by itself.
+    base: what it was made of at first. renews: the lease before it in its slot, whose data it goes on with.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
     lacked: bytes that there were for outputs when one of them did not fit.
     published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
-    container has, the UUID of the card.
+    container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
+    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
     """
 
     tenant: str = ""
@@ -42,6 +44,8 @@ class Notes:
     workload: str = ""
     placement: int = 0
     image: str | None = None
+    base: str | None = None
+    renews: int | None = None
     launched: bool = False
     stopped: bool = False
     boot: str = ""
@@ -61,6 +65,14 @@ class Notes:
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None
+    crashes: int = 0
+    crashed_at: float = 0.0
+    order_refusals: int = 0
+
+    @property
+    def rests(self) -> bool:
+        """Its command does not run again: the lease is over, or it has ended for good. Its files can be read."""
+        return self.gone_at is not None or self.ended
 
     @property
     def published_here(self) -> set[str]:
@@ -86,6 +98,11 @@ class LeaseDir:
         return self.path / "workload.age"
 
     @property
+    def order(self) -> Path:
+        """Its tenant's order to close it when its job is done (`_closing_order`)."""
+        return self.path / "closing-order.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 
@@ -108,6 +125,11 @@ class LeaseDir:
     def log(self) -> Path:
         """The end of the log of a lease that could not run."""
         return self.path / "log"
+
+    @property
+    def read(self) -> Path:
+        """For how long its files have been read since it was over."""
+        return self.path / "read"
 
     @property
     def etc(self) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +20,8 @@ from leasehold.chain import LeaseState, LocalSigner, format_lease
 from leasehold.chain.typed import Domain
 from leasehold.market._agent_client import AgentClient
 from leasehold.market._documents import Contact
+from leasehold.market.wire import UnknownLease
+from leasehold_agent._errors import NoContainer
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
 
@@ -51,6 +54,13 @@ async def machine(rig_of: Callable[..., Any], tmp_path: Path, openssh: None) -> 
     command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo line $i; sleep 1; done"]
     lease = await rig.open(rig.workload(command=command, ssh_keys=[key]))
     await rig.reaches(lease, LeaseState.ACTIVE)
+    async with served(rig, lease, tmp_path) as machine:
+        yield machine
+
+
+@asynccontextmanager
+async def served(rig: Rig, lease: int, tmp_path: Path) -> AsyncIterator[Machine]:
+    """The API and SSH of a lease that runs. Whoever is let in has his key in `tmp_path`."""
     folder = tmp_path / "serving"
     folder.mkdir(mode=0o700)
     operator, wallet = LocalSigner(b"\3" * 32), LocalSigner(rig.chain.anvil.accounts[TENANT].key)
@@ -70,10 +80,12 @@ async def machine(rig_of: Callable[..., Any], tmp_path: Path, openssh: None) -> 
         now=context.now,
     )
     ssh = Ssh(tmp_path, ports[1], server, cast(LocalLeases, None))
-    yield Machine(rig, lease, ssh, client)
-    await client.close()
-    await server.close()
-    await api.close()
+    try:
+        yield Machine(rig, lease, ssh, client)
+    finally:
+        await client.close()
+        await server.close()
+        await api.close()
 
 
 async def test_ssh_into_a_container(machine: Machine) -> None:
@@ -172,3 +184,63 @@ async def test_a_process_number_that_is_another_s_leads_nowhere(machine: Machine
         await machine.rig.runtime._connect_inside(ours, listening.sockets[0].getsockname()[1])
     listening.close()
     await listening.wait_closed()
+
+
+async def test_what_a_lease_has_left_is_read_and_not_changed(machine: Machine) -> None:
+    """Over the same ways as while it ran, until it is purged: then nobody is let in."""
+    body, here = os.urandom(2_000_003), machine.ssh.folder
+    (here / "f").write_bytes(body)
+    (here / "secret").write_text("of the host")
+    before = (
+        f"put f /f\nmkdir /folder\nput f /folder/f\nln -s {here}/secret /folder/out\nln -s /proc/1/root /up\n"
+    )
+    assert (await machine.ssh.sftp(before, user=machine.user)).code == 0
+    await machine.rig.chain.pool(TENANT).close(machine.lease)
+
+    async def over() -> bool:
+        container = await machine.rig.container(machine.lease)
+        gone = machine.rig.host.leases.folder(machine.lease).load().gone_at is not None
+        return gone and container is not None and container.exited
+
+    await machine.rig.until(over)
+    status = await machine.client.status(machine.lease)
+    assert status.kept is not None
+    assert status.kept.read_seconds == 3_600
+
+    read = f"get /f {here}/back\nget -r /folder {here}/folder\nls -l /folder\ndf /\n-get /folder/out {here}/stolen\n"
+    found = await machine.ssh.sftp(read, user=machine.user)
+    assert (here / "back").read_bytes() == (here / "folder" / "f").read_bytes() == body, found.err
+    assert not (here / "stolen").exists()
+    for change in ("put f /f", "put f /new", "rm /f", "rename /f /g", "mkdir /new", "rmdir /folder", "chmod 600 /f",
+                   "ln -s /f /new", "put f /up/new", "put f /proc/1/root/new"):  # fmt: skip
+        refused = await machine.ssh.sftp(f"{change}\n", user=machine.user)
+        assert refused.code, change
+    scp = ("scp", "-P", str(machine.ssh.port))
+    taken = await machine.ssh.run(*scp, f"{machine.user}@127.0.0.1:/f", str(here / "again"))
+    assert (taken.code, (here / "again").read_bytes() == body) == (0, True), taken.err
+    given = await machine.ssh.run(*scp, str(here / "secret"), f"{machine.user}@127.0.0.1:/f")
+    assert given.code
+    async with machine.client.exec(machine.lease, ["sh", "-c", "cat /f; echo x > /f"]) as stream:
+        assert b"".join([data async for fd, data in stream if fd == 1]) == body
+        assert await stream.wait()
+    assert b"".join([data async for data in machine.client.logs(machine.lease)]).startswith(b"line 1\n")
+    shell = await machine.ssh.ssh("cat /f", user=machine.user)
+    assert shell.out == body
+
+    await machine.rig.reconciler._ending.delete(machine.lease)  # its time is over
+    assert (await machine.ssh.ssh("true", user=machine.user)).code == 255
+    with pytest.raises(UnknownLease, match="goes with what was kept of it"):
+        await machine.client.status(machine.lease)
+    with pytest.raises(UnknownLease):
+        async with machine.client.exec(machine.lease, ["true"]):
+            pass
+
+
+async def test_a_port_of_what_is_over_leads_nowhere(machine: Machine) -> None:
+    """A reader has no network, and no forwarded connection ends in one."""
+    await machine.rig.chain.pool(TENANT).close(machine.lease)
+    await machine.rig.until(lambda: machine.rig.host.leases.folder(machine.lease).load().gone_at is not None)
+    await machine.rig.reconciler.settle()
+    await machine.rig.inside(machine.lease, "true")
+    with pytest.raises(NoContainer):
+        await machine.rig.runtime.connect(machine.lease, 8000)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold import faults_of, leases_of, view_fault, view_lease
-from leasehold.chain import FaultState, Terms
+from leasehold.chain import FaultState, LeaseRequest, LeaseState, Terms
 from leasehold.errors import UnknownFault, UnknownLease
 
 from .conftest import OPERATOR, OTHER, PROVIDER, RENTER, UNIT, World
@@ -34,6 +34,32 @@ async def test_leases_and_faults_are_seen_by_whoever_asks(world: World) -> None:
         assert (await view_fault(other, fault.id)).losses == ()
         with pytest.raises(UnknownFault):
             await view_fault(other, 9)
+
+
+async def test_a_lease_whose_slot_serves_another_is_seen_as_it_ended(world: World) -> None:
+    """The chain knows it no more; its machine may keep it still, and is found by the index."""
+    renter = world.chain.pool(RENTER)
+    await renter.close(world.lease)
+    wanted = LeaseRequest(
+        machine=world.machine,
+        revision=1,
+        share=8,
+        duration=7_200,
+        max_price=2 * UNIT,
+        workload=b"w" * 32,
+        allow_unverified=True,
+        reuse=world.lease,
+    )
+    following, _ = await renter.open(wanted)
+    async with world.acting(RENTER) as client:
+        with pytest.raises(UnknownLease):
+            await client.lease(world.lease)
+        before = await view_lease(client, world.lease)
+        assert (before.lease.state, before.lease.machine) == (LeaseState.ENDED, world.machine)
+        assert before.silence is not None  # its agent is asked, though nobody answers there
+        assert (await client.known_lease(following)).state is LeaseState.OPENED
+        with pytest.raises(UnknownLease):
+            await client.known_lease(following + 1)
 
 
 async def test_a_search_and_a_plan_look_at_the_chain_as_it_is_now(world: World) -> None:
