@@ -42,7 +42,7 @@ from leasehold.datasets import Ipfs
 from leasehold.market import canonical
 from leasehold.workload import Workload, digest, load_workload, seal
 
-GOAL = 1.5
+GOAL = 1.15
 ROUNDS = 9
 _MEMORY, _CPUS, _DISK = 256 << 20, 1, 1 << 30
 _TERMS = Terms(
@@ -72,7 +72,7 @@ async def _run(folder: Path) -> list[dict[str, Any]]:
         consent = Consent(signed["deadline"], bytes.fromhex(signed["proof"][2:]))
         world.fund(operator["operator"])
         async with Rpc([world.anvil.url]) as rpc, Ipfs(world.provider_ipfs.api) as ipfs:
-            bench = _Bench(world, host, rpc, operator["contact"]["age_recipient"], tiny.id)
+            bench = Bench(world, host, rpc, operator["contact"]["age_recipient"], tiny.id)
             await bench.join(operator, consent)
             data = folder / "data"
             data.mkdir()
@@ -100,7 +100,7 @@ async def _run(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-class _Bench:
+class Bench:
     """A provider's machine and a tenant, who rents it again and again."""
 
     dataset: str
@@ -111,14 +111,14 @@ class _Bench:
         self._host = host
         self._rpc = rpc
         self._recipient = recipient
-        self._image = image
+        self.image = image
         self._deployment = Deployment.load(world.deployment)
         self._tenant = LocalSigner(world.anvil.accounts[2].key)
         self._pool = Pool(rpc, self._deployment, Sender(rpc, self._tenant, poll=0.02))
         self._machine = 0
         self._round = 0
 
-    async def join(self, described: Mapping[str, Any], consent: Consent) -> None:
+    async def join(self, described: Mapping[str, Any], consent: Consent, units: int = 1) -> None:
         provider = Sender(self._rpc, LocalSigner(self._world.anvil.accounts[1].key), poll=0.02)
         for sender in (provider, Sender(self._rpc, self._tenant, poll=0.02)):
             await Token(self._rpc, self._deployment.token, sender).approve(
@@ -127,20 +127,24 @@ class _Bench:
         pool = Pool(self._rpc, self._deployment, provider)
         hardware = sha256(canonical(described["hardware"])).digest()
         self._machine, _ = await pool.register(
-            _TERMS, 1, 1, hardware, bytes(32), described["operator"], consent
+            _TERMS, units, 1, hardware, bytes(32), described["operator"], consent
         )
 
     async def lease(self) -> float:
         """Seconds from handing in the transaction to the container's start."""
         self._round += 1
-        sealed = seal(self._workload(), self._recipient)
-        await self._upload(sealed)
-        transaction = await self._signed(sealed)
+        transaction = await self.prepared(self._workload(), 8)
         since = time.time()
         self._world.anvil.request("eth_sendRawTransaction", transaction)
         name, started = await asyncio.to_thread(self._started, "leasehold-", since)
         await self._end(name)
         return started - since
+
+    async def prepared(self, workload: Workload, share: int) -> str:
+        """The signed transaction that opens a lease of so many cells, whose workload is where the agent looks."""
+        sealed = seal(workload, self._recipient)
+        await self._upload(sealed)
+        return await self._signed(sealed, share)
 
     def plain(self) -> float:
         """Seconds from `docker network create` and `docker run` to the container's start."""
@@ -154,7 +158,7 @@ class _Bench:
         limits += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--init"]
         mount = ["--mount", f"type=bind,source={self.folder},target=/data,readonly"]
         run = [*engine, "run", "--detach", "--name", name, "--network", name, *limits, *mount]
-        _quiet([*run, self._image, "sleep", "600"])
+        _quiet([*run, self.image, "sleep", "600"])
         _, started = self._started("plain-", since)
         _quiet([*engine, "rm", "--force", name])
         _quiet([*engine, "network", "rm", name])
@@ -164,7 +168,7 @@ class _Bench:
         return load_workload(
             {
                 "version": 1,
-                "image": self._image,
+                "image": self.image,
                 "command": ["sleep", "600"],
                 "memory": _MEMORY,
                 "cpu": _CPUS,
@@ -179,11 +183,11 @@ class _Bench:
         async with Ipfs(self._world.provider_ipfs.api) as ipfs:
             await ipfs.put_block(sealed)
 
-    async def _signed(self, sealed: bytes) -> str:
+    async def _signed(self, sealed: bytes, share: int) -> str:
         request = LeaseRequest(
             machine=self._machine,
             revision=1,
-            share=8,
+            share=share,
             duration=3_600,
             max_price=_TERMS.price,
             workload=digest(sealed),
@@ -193,7 +197,7 @@ class _Bench:
         fields: Mapping[str, int | str | bytes] = {
             "type": 2,
             "chainId": self._deployment.chain_id,
-            "nonce": int(anvil.request("eth_getTransactionCount", self._tenant.address, "latest"), 16),
+            "nonce": int(anvil.request("eth_getTransactionCount", self._tenant.address, "pending"), 16),
             "to": self._deployment.controller,
             "data": Pool.encode("open", request),
             "value": 0,
