@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-slow test-deep lint format docs imports bench halmos mutations slither verify-bytecode clean
+.PHONY: help setup demo demo-live test test-slow test-deep lint format docs imports package bench halmos mutations slither verify-bytecode clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ docs: setup ## the documents as a site, with the library's reference, in build/d
 imports: setup ## who imports whom, drawn from the code
 	@$(run) python scripts/import_map.py
 
+package: setup ## the agent as a Debian package and as a container image, in dist
+	@$(run) python scripts/package.py $(only)
+
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
 	@$(run) python scripts/bench.py
 
@@ -54,4 +57,4 @@ verify-bytecode: setup ## rebuild the contracts and compare them with what is de
 	@$(run) python scripts/verify_bytecode.py $(DEPLOYMENT) $(if $(RPC),--rpc $(RPC))
 
 clean: ## remove what was built in this checkout (the cache outside it stays)
-	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -173,7 +173,7 @@ def test_what_is_cited_is_there(place: str) -> None:
         "its ceiling in NOWHERE.md. Every call",
         'Source: docs/contracts.md, "Money" and "Nowhere".',
         '# Source: docs/contracts.md, "Money" and\n# "Nowhere".',
-        "so it is (0199)",
+        "so it is (0009)",
         "decision 12",
         "`StakeRaces.test_nowhere`",
         "`StakeRaces.test_unstake_against_slash`, `…_nowhere`",

@@ -7,7 +7,9 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     _backoff     pauses between attempts
     host         the machine beneath the engine: files, disk, networks, keys
     cards        who has which cells of which cards, and what keeps them apart
+    _config_file  which settings file is read
     _config      the settings
+    _config_text  the settings as texts: in force, sample, reference
     engine       the Docker engine
     chain        what the chain wants of this host, and what is said to it
     store        what lies on the disk for leases

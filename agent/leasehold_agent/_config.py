@@ -1,13 +1,13 @@
 """The agent's settings: one validated object, read once at start.
 
-From the environment (`LEASEHOLD_AGENT_…`), then `$LEASEHOLD_AGENT_CONFIG` or `$LEASEHOLD_HOME/agent.toml` (by
-default `~/.config/leasehold/agent.toml`), then the defaults below.
+From the environment (`LEASEHOLD_AGENT_…`), then the one file that `_config_file` finds, then the defaults below. What
+stands below a setting is its text in `docs/reference/agent.toml.md` and in the sample, which `python
+scripts/agent_settings.py` writes: each has one.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
@@ -27,7 +27,15 @@ from pydantic_settings import (
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
 from leasehold.market import InvalidInput, parse_cells
-from leasehold_agent.host import BLOCK_BITS, LEASE_NETWORKS, Hours, parse_hours
+from leasehold_agent._config_file import config_file, not_yours, settings_file
+from leasehold_agent.host import (
+    BLOCK_BITS,
+    LEASE_NETWORKS,
+    Hours,
+    MaintenanceWindow,
+    parse_hours,
+    parse_windows,
+)
 
 
 def _listed(value: object) -> object:
@@ -55,36 +63,69 @@ DAY = 86_400
 class AgentSettings(BaseSettings):
     """Everything a provider may decide. Times are seconds, sizes bytes."""
 
-    model_config = SettingsConfigDict(env_prefix="LEASEHOLD_AGENT_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="LEASEHOLD_AGENT_", extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
     state_dir: Path = Path("/var/lib/leasehold")
-    deployment: Path | None = None
-    rpc: Texts = ()
-    ws: str | None = None
+    """The folder with the operator's key, the certificate and what leases left. Back up its keys; one agent has it."""
+    deployment: Annotated[Path | None, Field(examples=["/etc/leasehold/pool.json"])] = None
+    """The pool's deployment file, which whoever made the pool publishes. The agent needs it."""
+    rpc: Annotated[Texts, Field(examples=[["https://one.example/key", "https://two.example/key"]])] = ()
+    """Nodes of the pool's chain, the preferred first. The agent needs one; of two, of different people, neither alone
+    can have a lease ended.
+    """
+    ws: Annotated[str | None, Field(examples=["wss://one.example/key"])] = None
+    """A node's WebSocket, over which news of leases comes sooner than by asking."""
     confirmations: Annotated[int, Field(ge=0)] = 12
+    """Blocks that must lie upon a lease's end before what it left is deleted."""
     tick_seconds: Annotated[float, Field(gt=0)] = 3.0
+    """Seconds between two looks at chain and containers; news wake the agent earlier."""
 
-    owner: Annotated[str, Field(pattern=r"^(0x[0-9a-fA-F]{40})?$")] = ""
+    owner: Annotated[str, Field(pattern=r"^(0x[0-9a-fA-F]{40})?$", examples=["0x" + 40 * "0"])] = ""
     """The provider whose machines this host serves, and nobody else's; empty: whom `describe --owner` named."""
 
     docker: str = "unix:///var/run/docker.sock"
-    engine_netns: Path | None = None
+    """The Docker engine's address, which no other agent uses."""
+    engine_netns: Annotated[Path | None, Field(examples=["/run/netns/engine"])] = None
     """The engine's network namespace, where it is not the agent's own (rootless engines, the demo's)."""
     ipfs: str = "/ip4/127.0.0.1/tcp/5001"
+    """The API of the host's own IPFS node, as a multiaddr. Nobody else should reach it."""
 
-    public_host: str = ""
+    reach: Literal["auto", "direct", "libp2p"] = "auto"
+    """How renters reach this host: at its address, or through its IPFS node, which needs no open port here and must be
+    on this host with `Experimental.Libp2pStreamMounting`. auto: both where they are there, but no address of a private
+    network that `public_host` does not name.
+    """
+    libp2p_api_port: Port = 8703
+    libp2p_ssh_port: Port = 8704
+    """Of the loopback, where the IPFS node leads its callers."""
+
+    public_host: Annotated[str, Field(examples=["gpu1.example.org"])] = ""
     """Name or address under which renters reach this host; empty: the address of its default route."""
-    ports_host: str = ""
+    ports_host: Annotated[str, Field(examples=["203.0.113.7"])] = ""
     """Where published ports answer, if elsewhere than `public_host`."""
     listen: str = "0.0.0.0"
+    """The address of this host at which API and SSH listen."""
     api_port: Port = 8701
+    """TCP port of the HTTPS API: what renters must reach."""
     ssh_port: Port = 8702
-    endpoints: Texts = ()
+    """TCP port of SSH and SFTP into leases: what renters must reach."""
+    endpoints: Annotated[Texts, Field(examples=[["https://gpu1.example.org:8701"]])] = ()
+    """Addresses of the API as renters are told them, where `public_host` and `api_port` do not make them up: behind a
+    router that maps another port.
+    """
     first_port: Port = 20_000
+    """The first port, TCP and UDP, of those that leases may publish."""
     last_port: Port = 20_999
-    country: Annotated[str, Field(max_length=64)] | None = None
+    """The last port of those that leases may publish."""
+    country: Annotated[str | None, Field(max_length=64, examples=["IS"])] = None
+    """Where the host stands, as renters search for it."""
 
-    cpu_units: Annotated[int, Field(ge=1, le=8)] | None = None
+    contact_every: Annotated[int, Field(ge=1)] = 300
+    """How often at most the contact document is made anew, where images, datasets or addresses have changed."""
+
+    cpu_units: Annotated[int | None, Field(ge=1, le=8, examples=[4])] = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
     isolation: Literal["auto", "whole", "mig"] = "auto"
     """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
@@ -95,10 +136,13 @@ class AgentSettings(BaseSettings):
     disk_reserve: ByteCount = 2 * GIB
     """Free space below which no dataset, image or container is accepted."""
     pids_limit: Annotated[int, Field(ge=16)] = 4_096
+    """The most processes and threads that a lease may have at once; a small share gets fewer."""
     output_limit: ByteCount = 64 * GIB
+    """The most that is packed of one lease's outputs."""
     image_limit: ByteCount = 32 * GIB
     """The most that one image may come to, unpacked, its archive counted."""
     dataset_cache: ByteCount = 200 * GIB
+    """The most that fetched datasets may keep of the disk, those in use among them."""
 
     registries: Texts = (
         "docker.io",
@@ -113,6 +157,14 @@ class AgentSettings(BaseSettings):
     """Where the engine may fetch images from, as they stand in front of an image's name. An address, a port or a host
     of one's own network must stand here just so.
     """
+    registry_logins: Texts = ()
+    """Those of them whose images come by the engine owner's own `docker login`, for every tenant. It is used for no
+    other: a tenant chose the name, and what lies there for its owner alone would be anybody's who knows it."""
+    images_allow: Texts = ()
+    """Patterns (`*`, `?`) of the images that run here, such as `docker.io/library/*`, `ipfs:*`, `sha256:*` (those that
+    the host has); empty: all that are not denied."""
+    images_deny: Texts = ()
+    """Patterns of those that do not, whatever is allowed: `ghcr.io/acme/miner`, `*@sha256:…`."""
 
     hours: Texts = ()
     """When cells are sold, such as `Mon-Fri 22:00-08:00` and `Sat-Sun`; empty: always. Leases that run are let be."""
@@ -125,15 +177,24 @@ class AgentSettings(BaseSettings):
     extended.
     """
 
-    lease_bandwidth: Annotated[int, Field(ge=65_536)] | None = None
+    maintenance: Texts = ()
+    """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
+    lease is started that would reach into it.
+    """
+
+    lease_bandwidth: Annotated[int | None, Field(ge=65_536, examples=[12_500_000])] = None
     """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
 
     egress: Literal["internet", "none"] = "internet"
     """The most that any tenant may reach."""
-    egress_deny: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_listed)] = ()
+    egress_deny: Annotated[
+        tuple[Network, ...], NoDecode, BeforeValidator(_listed), Field(examples=[["198.51.100.0/24"]])
+    ] = ()
+    """Networks that no tenant may reach, beside private ones and the host's own, which nobody may."""
     connections_limit: Annotated[int, Field(ge=16)] = 4_096
     """The most connections that a lease may have open at once; the kernel remembers some 262,144 for all."""
     dns: Texts = ("1.1.1.1", "9.9.9.9")
+    """Resolvers of leases that may reach the internet, as addresses."""
     lease_networks: Annotated[tuple[IPv4Network, ...], NoDecode, BeforeValidator(_listed)] = LEASE_NETWORKS
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
@@ -147,12 +208,23 @@ class AgentSettings(BaseSettings):
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.
     """
 
+    close_for_tenant: bool = True
+    """Whether a lease whose job is done is closed for its tenant, who has signed that beforehand. The operator pays the
+    gas, once for each lease.
+    """
+    close_after: Seconds = 60
+    """How long a lease is billed at least before it is: so much rent pays for the gas."""
+    close_cost: Annotated[int, Field(ge=0)] = 10**15
+    """Wei of the chain's coin that closing a lease for its tenant may cost at most; where gas is dearer, it waits."""
+
     fetch_seconds: Seconds = 120
     """The longest wait for a sealed workload or the first byte of a dataset."""
     start_margin: Seconds = 20
     """How long before the start window closes a lease that is not ready is declined."""
     retention_min: Seconds = DAY
+    """How long what a lease left is kept in any case where nobody needs the room."""
     retention_max: Seconds = 10 * DAY
+    """The longest that it is kept; between the two, for as long as the lease was billed."""
     reading_seconds: Seconds = 3_600
     """For how long in all the files of one lease that is over can be read by SSH, SFTP and exec, which nobody pays for
     any more; 0: not at all. Its log and its results are given as long as it is kept.
@@ -204,6 +276,12 @@ class AgentSettings(BaseSettings):
         parse_hours((), zone)
         return zone
 
+    @field_validator("maintenance")
+    @classmethod
+    def _windows(cls, windows: tuple[str, ...]) -> tuple[str, ...]:
+        parse_windows(windows)
+        return windows
+
     @field_validator("hours_cells")
     @classmethod
     def _named(cls, cells: str) -> str:
@@ -212,6 +290,11 @@ class AgentSettings(BaseSettings):
         except InvalidInput as error:
             raise ValueError(str(error)) from None
         return cells
+
+    @property
+    def maintenance_windows(self) -> tuple[MaintenanceWindow, ...]:
+        """The windows that are announced, in order."""
+        return parse_windows(self.maintenance)
 
     @property
     def sale_hours(self) -> Hours:
@@ -235,16 +318,7 @@ class AgentSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        file = TomlConfigSettingsSource(settings_cls, toml_file=config_file())
-        return init_settings, env_settings, file
-
-
-def config_file() -> Path:
-    """Where the settings file is looked for."""
-    if named := os.environ.get("LEASEHOLD_AGENT_CONFIG"):
-        return Path(named)
-    home = os.environ.get("LEASEHOLD_HOME")
-    return (Path(home) if home else Path.home() / ".config" / "leasehold") / "agent.toml"
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=settings_file())
 
 
 def load_settings() -> AgentSettings:
@@ -261,6 +335,8 @@ def load_settings() -> AgentSettings:
         raise SettingsError(
             f"{where}: {in_words(first['msg'])}; correct it in {config_file()} or LEASEHOLD_AGENT_{where.upper()}."
         ) from error
+    except PermissionError as error:
+        raise not_yours(config_file()) from error
     except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{config_file()} cannot be read ({error}): correct it.") from error
     except pydantic_settings.SettingsError as error:

@@ -14,6 +14,8 @@ AgentError
 ├── NoRoom              the disk is full of what can go: it goes first
 ├── StillStopping       the lease that this one renews has not stopped yet
 ├── GasKept             the operator's last gas is for answers
+│   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
+├── OrderVoid           a closing order that is not taken
 ├── NetworkError        the firewall refused a rule
 ├── AlreadyRunning      another agent holds the state folder
 ├── NodesDisagree       what one node says another does not
@@ -37,6 +39,7 @@ DeclineReason = Literal[
     "port-taken",
     "unsupported",
     "start-failed",
+    "maintenance",
 ]
 
 
@@ -82,6 +85,16 @@ class NoRoom(AgentError):
 
 class GasKept(AgentError):
     """What gas the operator has left is kept for signs of life; the rest waits until it has more."""
+
+
+class ClosingTooDear(GasKept):
+    """Closing a lease for its tenant would cost more of the chain's coin than this host gives for it (`close_cost`)."""
+
+
+class OrderVoid(AgentError):
+    """A closing order that would not close its lease, or that this host does not take."""
+
+    code = "order-refused"
 
 
 class NoContainer(AgentError):

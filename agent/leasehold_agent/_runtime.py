@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from leasehold.chain import Signer
-    from leasehold_agent.store import EarlyEnd
+    from leasehold.chain import ClosingOrder, Signer
+    from leasehold_agent.store import EarlyEnd, Hand
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -22,6 +22,7 @@ Phase = Literal[
     "starting",  # the container exists and is not ready yet
     "ready",  # ready; `start` is being mined
     "running",  # billed
+    "finished",  # its command has ended by itself, and is not started again
     "stopping",  # the lease is over; outputs are being packed
     "ended",
     "declined",
@@ -47,8 +48,10 @@ class LeaseHandle:
     finished, `end` unix seconds, `notice` that the provider has ended the lease early, `kept_log` that the
     end of its log is here though its container is not, `kept_until` and `paid_until` how long what is over is kept
     where the host has the room, and where it has little, `read_seconds` how long its files can still be read.
-    `renews` is the lease whose data it goes on with. `ssh_keys` are OpenSSH
-    public keys; `outputs` is their path inside the container, if any.
+    `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
+    itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
+    are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
+    shell. `name`: what its workload is called.
     """
 
     lease: int
@@ -69,8 +72,31 @@ class LeaseHandle:
     kept_log: bool = False
     kept_until: int | None = None
     paid_until: int | None = None
+    helper: bool = False
+    name: str | None = None
+    ended_with: int | None = None
+    closes_when_done: bool = False
     read_seconds: int | None = None
     renews: int | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a lease's container stands, as the engine has it now. Times are unix seconds by the host's clock.
+
+    container: its id, or empty where there is none. state: the engine's word. started_at, ended_at: of its last start,
+    and of the last end before or after that; 0 if there was none. ended_by: whose end that was. ends, kills: how often
+    it ended, and how often by a hand on the host, since it was made.
+    """
+
+    container: str
+    state: str
+    started_at: int
+    ended_at: int
+    ended_by: Hand
+    exit_code: int | None
+    ends: int
+    kills: int
 
 
 class CommandStream(Protocol):
@@ -116,6 +142,17 @@ class LeaseRuntime(Protocol):
         """The lease if it is, or lately was, on one of this agent's machines."""
         ...
 
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        """Keep its tenant's order to close it once the command of `workload` (its digest) has ended by itself.
+
+        Raises `OrderVoid` for one that would not close it or is not taken here, `ChainError`, and `UploadsFull`.
+        """
+        ...
+
+    async def standing(self, lease: int) -> Standing:
+        """How its container stands, asked of the engine now. Raises EngineDown."""
+        ...
+
     def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         """Standard output and error, oldest first: `tail` lines, or all; with `follow`, until it stops."""
         ...
@@ -138,12 +175,23 @@ class LeaseRuntime(Protocol):
 
 
 @dataclass(frozen=True)
+class Seen:
+    """The head of the chain as the agent saw it last; whether the host could serve leases then, and how many run."""
+
+    block: int = 0
+    block_hash: str = ""
+    serves: bool = False
+    running: int = 0
+
+
+@dataclass(frozen=True)
 class ServeContext:
     """What the servers need to know of the agent they run in.
 
     `machines` and `contact` are asked anew at each request, since both change while the agent runs;
     `contact` is the canonical JSON of contact.json. `is_authorized(account, digest, proof)` asks the chain.
-    `state_dir` is the servers' own folder (mode 0700): nonces, sessions. `now` is unix seconds.
+    `state_dir` is the servers' own folder (mode 0700): nonces, sessions. `now` is unix seconds. `seen` is what the
+    agent looked at last.
     """
 
     runtime: LeaseRuntime
@@ -158,3 +206,4 @@ class ServeContext:
     tls_key: Path
     ssh_host_key: Path
     now: Callable[[], int]
+    seen: Callable[[], Seen] = lambda: Seen()

@@ -11,19 +11,21 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import structlog
 
 from leasehold.chain import SCHEMA, Deployment, Indexer, Pool, Rpc, Sender
-from leasehold.datasets import Ipfs
-from leasehold.errors import ChainError, SettingsError
+from leasehold.datasets import Ipfs, Streams
+from leasehold.errors import AgentError, ChainError, DatasetError, SettingsError
 from leasehold.files import replace_file
+from leasehold.market.wire import agent_stream, ssh_stream
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent.access import Admission, Line
+from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import (
@@ -37,8 +39,14 @@ from leasehold_agent.chain import (
     follow,
     owner_of,
 )
-from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
-from leasehold_agent.engine import Engine, EngineFacts, Images
+from leasehold_agent.documents import (
+    Introduction,
+    concerns,
+    contact_document,
+    endpoint_document,
+    write_status,
+)
+from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
@@ -63,7 +71,7 @@ from leasehold_agent.reconciling import (
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import HELPER_MOUNT, DatasetCache, UploadedWorkloads, lend_helper, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -105,7 +113,9 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
         kept = Withholdings.of(settings.state_dir, deployment)
-        await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
+        introduction = introduction_of(host, identity)
+        await _patiently("engine", introduction.open, (EngineDown, *DISK_TROUBLE))
+        await _servers(stack, host, reconciler, identity, deployment, rpc, introduction)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
         )
@@ -114,6 +124,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
             tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
+            tasks.create_task(_introduce(host, introduction))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
 
 
@@ -154,6 +165,9 @@ async def make_host(
         registries=settings.registries,
         limit=settings.image_limit,
         disk=facts.root,
+        netns=settings.engine_netns,
+        logins=settings.registry_logins,
+        rules=ImageRules(settings.images_allow, settings.images_deny),
     )
     host = Host(
         facts=HostFacts(
@@ -177,8 +191,10 @@ async def make_host(
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
+        helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
-    host.readers = Readers(host.containers, host.leases, host.facts)
+    lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
+    host.readers = Readers(host.containers, host.leases, host.facts, lent)
     return host
 
 
@@ -189,10 +205,9 @@ async def _servers(
     identity: Identity,
     deployment: Deployment,
     rpc: Rpc,
-    ipfs: Ipfs,
+    introduction: Introduction,
 ) -> None:
     settings = host.facts.settings
-    document = await contact_bytes(settings, identity, host.containers.engine, host.supplies.datasets, ipfs)
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
@@ -200,7 +215,7 @@ async def _servers(
         chain_id=deployment.chain_id,
         controller=deployment.controller,
         machines=lambda: sorted(host.snapshot.machines),
-        contact=lambda: document,
+        contact=lambda: introduction.document,
         operator=identity.operator,
         is_authorized=authorizer(rpc, deployment),
         state_dir=folder,
@@ -208,30 +223,49 @@ async def _servers(
         tls_key=identity.tls_key,
         ssh_host_key=identity.ssh_host_key,
         now=lambda: int(time.time()),
+        seen=reconciler.seen,
     )
     admission = Admission(line=Line(settings.lease_bandwidth))
     api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context, admission=admission)
+    ssh = SshServer(context, admission=admission, certificates=api.api.certificates)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
+    if settings.reach != "direct":
+        await _mount(stack, settings, identity, api, ssh)
 
 
-async def contact_bytes(
-    settings: AgentSettings, identity: Identity, engine: Engine, cache: DatasetCache, ipfs: Ipfs
-) -> bytes:
-    """The contact document that `describe` wrote last, which is the one on the chain; else a new one."""
-    kept = settings.state_dir / "contact.json"
-    if kept.exists():
-        return kept.read_bytes()
-    made = await contact_document(
-        settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
-    )
-    document = canonical(made)
-    replace_file(kept, document)
-    return document
+async def _mount(
+    stack: contextlib.AsyncExitStack,
+    settings: AgentSettings,
+    identity: Identity,
+    api: ApiServer,
+    ssh: SshServer,
+) -> None:
+    # A client of its own: what else is asked of the node keeps no caller out.
+    streams = Streams(await stack.enter_async_context(Ipfs(settings.ipfs, timeout=ANSWER_SECONDS, threads=1)))
+    operator = identity.operator.address
+    doors = {
+        agent_stream(operator): partial(api.open_back_door, settings.libp2p_api_port),
+        ssh_stream(operator): partial(ssh.open_back_door, settings.libp2p_ssh_port),
+    }
+    mounts = Mounts(streams, doors)
+    stack.push_async_callback(mounts.close)
+    mounts.start()
+
+
+def introduction_of(host: Host, identity: Identity) -> Introduction:
+    """The host's contact document, with the images and datasets that it has at hand."""
+    settings, ipfs = host.facts.settings, host.supplies.ipfs
+
+    async def made() -> dict[str, object]:
+        images = await host.containers.engine.images()
+        datasets = await asyncio.to_thread(host.supplies.datasets.public)
+        return await contact_document(settings, identity, ipfs, images=images, datasets=datasets)
+
+    return Introduction(settings.state_dir, ipfs, made)
 
 
 def other_engine(state_dir: Path, facts: EngineFacts) -> str | None:
@@ -285,15 +319,28 @@ async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> 
             if host.estranged is None and host.snapshot.current:
                 lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
             await host.sleep(_CARDS_SECONDS)
-            found = await asyncio.to_thread(take_inventory)
+            inventory = await asyncio.to_thread(take_inventory)
         except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
             _log.exception("cards")
             await host.sleep(_CARDS_SECONDS)
             continue
-        if found.gpus != host.facts.inventory.gpus:
-            _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
+        if inventory.gpus != host.facts.inventory.gpus:
+            _log.warning("cards", answer=len(inventory.gpus), before=len(host.facts.inventory.gpus))
             wake()
-        host.facts.inventory = found
+        host.facts.inventory = inventory
+
+
+async def _introduce(host: Host, introduction: Introduction) -> None:
+    """Keep the contact document fresh."""
+    while True:
+        try:
+            if await introduction.refresh():
+                _log.info("contact", bytes=len(introduction.document))
+        except (AgentError, DatasetError, *DISK_TROUBLE) as error:  # engine, node and disk will be back
+            _log.warning("contact", problem=str(error))
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("contact")
+        await host.sleep(host.facts.settings.contact_every)
 
 
 async def _sell(host: Host, sale: Sale) -> None:

@@ -35,6 +35,8 @@
     │   ├── DatasetTooLarge
     │   ├── DatasetCorrupt
     │   ├── IpfsUnreachable
+    │   ├── IpfsElsewhere
+    │   ├── StreamsOff
     │   └── IpfsError
     ├── AgentError
     ├── TypedDataError
@@ -70,6 +72,7 @@ __all__ = [
     "DatasetUnsafe",
     "DestinationExists",
     "GasFundsLow",
+    "IpfsElsewhere",
     "IpfsError",
     "IpfsUnreachable",
     "KeyExists",
@@ -87,6 +90,7 @@ __all__ = [
     "RpcUnavailable",
     "SealBroken",
     "SettingsError",
+    "StreamsOff",
     "TokenRefused",
     "TransactionCancelled",
     "TransactionFailed",
@@ -562,6 +566,28 @@ class IpfsError(DatasetError):
 
     what: str
     reason: str
+
+
+@error_type(
+    "streams-off",
+    problem="The IPFS node at {api} carries no streams",
+    advice="set `Experimental.Libp2pStreamMounting` to true in its configuration, and start it again.",
+)
+class StreamsOff(DatasetError):
+    """The IPFS node's setting for libp2p streams is off."""
+
+    api: str
+
+
+@error_type(
+    "ipfs-elsewhere",
+    problem="The IPFS node at {api} is not on this host, whose ports it cannot lead to and from",
+    advice="run one here, and name its address.",
+)
+class IpfsElsewhere(DatasetError):
+    """Streams were asked for of an IPFS node whose loopback is another's."""
+
+    api: str
 
 
 # ------------------------------------------------------------------------------ agents, proofs, typed data

@@ -14,6 +14,7 @@ before it could, and `reap()` where the steward was killed too.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -24,10 +25,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import docker
 import requests
@@ -36,6 +38,7 @@ from docker.errors import APIError, DockerException
 from devnet.patience import patient
 from devnet.steward import steward
 
+T = TypeVar("T")
 CGROUPS = Path("/sys/fs/cgroup")
 NAMESPACES = Path("/run/netns")
 PREFIX = "leasehold"
@@ -153,6 +156,18 @@ class Engine:
     def in_netns(self, *command: str) -> Sequence[str]:
         """`command` as it is run in the engine's namespace."""
         return ["nsenter", f"--net={self.netns}", *command]
+
+    def within(self, act: Callable[[], T]) -> T:
+        """What `act` gives in the engine's namespace, where whatever it starts stays."""
+
+        def step_over() -> T:
+            with self.netns.open() as there:
+                if ctypes.CDLL(None, use_errno=True).setns(there.fileno(), 0) != 0:
+                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(self.netns))
+            return act()
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(step_over).result()
 
     def _answers(self) -> bool:
         """By a plain socket: the SDK leaks one each time that nobody listens."""

@@ -1,6 +1,7 @@
 """The images that demo, tests and benchmarks run, made without an image hub.
 
-`leasehold/base` is Debian with python3 and numpy (by debootstrap), `leasehold/tiny` busybox alone. Both are
+`leasehold/base` is Debian with python3 and numpy (by debootstrap), `leasehold/host` Debian with what the agent's
+package asks for and nothing of the agent, `leasehold/tiny` busybox alone. All are
 kept as archives that `docker load` reads, under `~/.cache/leasehold/images`, named by what they are made
 of: a second call only loads, and an archive loads to the same image id on every engine.
 """
@@ -27,6 +28,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "leaseh
 DEBIAN = "http://deb.debian.org/debian"
 SUITE = "bookworm"
 PACKAGES = ("ca-certificates", "python3", "python3-numpy")
+HOST_PACKAGES = ("ca-certificates", "nftables", "python3")
 # What a container never reads; a third of the size.
 _CHAFF = (
     "var/cache/apt",
@@ -56,9 +58,12 @@ class Image:
 
 def base(cache: Path = CACHE) -> Image:
     """Debian with python3 and numpy."""
-    return _cached(
-        cache, "leasehold/base:1", " ".join((SUITE, *PACKAGES)), _debian_layer, {"Cmd": ["python3"]}
-    )
+    return _debian(cache, "leasehold/base:1", PACKAGES, {"Cmd": ["python3"]})
+
+
+def bare_host(cache: Path = CACHE) -> Image:
+    """Debian as a host's owner finds it, with what the agent's package depends on."""
+    return _debian(cache, "leasehold/host:1", HOST_PACKAGES, {"Cmd": ["bash"]})
 
 
 def tiny(cache: Path = CACHE) -> Image:
@@ -108,6 +113,29 @@ def archive_of(layer: Path, name: str, config: Mapping[str, object], target: Pat
     return f"sha256:{image_id}"
 
 
+def unpacked(image: Image, target: Path) -> None:
+    """The image's files, below `target`, with their owners. Needs root."""
+    with tarfile.open(image.archive) as archive:
+        (layer,) = (name for name in archive.getnames() if name.endswith("/layer.tar"))
+        content = archive.extractfile(layer)
+        assert content is not None
+        target.mkdir(parents=True, exist_ok=True)
+        unpack = ["tar", "--numeric-owner", "--directory", str(target), "--extract"]
+        with subprocess.Popen(unpack, stdin=subprocess.PIPE) as tar:
+            assert tar.stdin is not None
+            shutil.copyfileobj(content, tar.stdin)
+            tar.stdin.close()
+        if tar.returncode:
+            raise ImageError(f"{image.name} could not be unpacked below {target}")
+
+
+def _debian(cache: Path, name: str, packages: tuple[str, ...], config: Mapping[str, object]) -> Image:
+    def layer(target: Path) -> None:
+        _debian_layer(packages, target)
+
+    return _cached(cache, name, " ".join((SUITE, *packages)), layer, config)
+
+
 def _cached(
     cache: Path, name: str, content: str, make_layer: Callable[[Path], None], config: Mapping[str, object]
 ) -> Image:
@@ -141,7 +169,7 @@ def _busybox_layer(binary: Path, target: Path) -> None:
         _add_bytes(out, "etc/group", b"root:x:0:\n")
 
 
-def _debian_layer(target: Path) -> None:
+def _debian_layer(packages: tuple[str, ...], target: Path) -> None:
     if shutil.which("debootstrap") is None:
         raise ImageError("debootstrap is missing: apt-get install debootstrap")
     with tempfile.TemporaryDirectory(prefix="leasehold-debian-") as folder:
@@ -152,7 +180,7 @@ def _debian_layer(target: Path) -> None:
                 *("unshare", "--mount", "--pid", "--fork", "--kill-child"),
                 "debootstrap",
                 "--variant=minbase",
-                f"--include={','.join(PACKAGES)}",
+                f"--include={','.join(packages)}",
                 SUITE,
                 str(root),
                 _mirror(),

@@ -49,7 +49,7 @@ class Kubo:
     """A running node, as a context manager. `start` and `stop` may alternate: the repository stays.
 
     folder: made if need be, the node's repository and log. swarm_key: 64 hexadecimal digits. host: the
-    address that it listens on.
+    address that it listens on. swarm_host: that other nodes reach it at, if another.
     """
 
     def __init__(
@@ -58,10 +58,12 @@ class Kubo:
         *,
         swarm_key: str = SWARM_KEY,
         host: str = "127.0.0.1",
+        swarm_host: str = "",
         ready_within: float = patient(30),
     ) -> None:
         self.folder = folder
         self._host = host
+        self._swarm_host = swarm_host or host
         self.peer_id = ""
         self._api = ""
         self._swarm_key = swarm_key
@@ -203,7 +205,7 @@ class Kubo:
         config["Addresses"] |= {
             "API": f"/ip4/{self._host}/tcp/0",
             "Gateway": [],
-            "Swarm": [f"/ip4/{self._host}/tcp/0"],
+            "Swarm": [f"/ip4/{self._swarm_host}/tcp/0"],
         }
         path.write_text(json.dumps(config, indent=2))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from devnet.world import Host, Party
 
-_OF_THE_RUN = ("LEASEHOLD_PASSWORD", "LEASEHOLD_CACHE")
+_OF_THE_RUN = ("LEASEHOLD_PASSWORD", "LEASEHOLD_CACHE", "LEASEHOLD_AGENT_CONFIG")
 
 
 def live_environment(newcomer: Party, host: Host, image: str, commands: Path) -> str:

@@ -19,8 +19,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from leasehold_agent._errors import NoContainer
-from leasehold_agent._runtime import CommandStream, LeaseHandle
+from leasehold.chain import ClosingOrder
+from leasehold_agent._errors import NoContainer, OrderVoid
+from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
 
 _PIECE = 65536
 
@@ -61,6 +62,9 @@ class LocalLeases:
         self.ports: dict[tuple[int, int], tuple[str, int]] = {}
         self.streams: list[ProcessStream] = []
         self.lookups = 0
+        self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
+        self.takes_orders = True
+        self.standings: dict[int, Standing] = {}
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -86,6 +90,12 @@ class LocalLeases:
         self.lookups += 1
         return self.handles.get(lease)
 
+    async def standing(self, lease: int) -> Standing:
+        handle = self.handles[lease]
+        return self.standings.get(
+            lease, Standing(handle.container_id or "", handle.container_state or "none", 0, 0, "", None, 0, 0)
+        )
+
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
         log = self.logs_of[lease]
         lines = bytes(log.data).splitlines(keepends=True)
@@ -103,6 +113,12 @@ class LocalLeases:
                 yield piece
         finally:
             log.followers -= 1
+
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        if not self.takes_orders:
+            raise OrderVoid("This host closes no lease for its tenant.")
+        self.orders[lease] = (order, workload)
+        self.change(lease, closes_when_done=True)
 
     async def exec(
         self,

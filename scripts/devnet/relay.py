@@ -17,10 +17,11 @@ from typing import Self
 
 
 class Relay:
-    """From a free port of the loopback, which stays the same, to another."""
+    """From a free port of `host`, which stays the same, to one of the loopback."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, host: str = "127.0.0.1") -> None:
         self._target = target
+        self.host = host
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
@@ -29,11 +30,11 @@ class Relay:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     @property
     def ws_url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}"
+        return f"ws://{self.host}:{self.port}"
 
     def __enter__(self) -> Self:
         self.mend()
@@ -46,7 +47,7 @@ class Relay:
 
     def mend(self) -> None:
         """Serve, first or again."""
-        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listener = socket.create_server((self.host, self.port))
         self.port = int(self._listener.getsockname()[1])
         self._run(self._accept, self._listener)
 

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 UNITS = Path("/etc/systemd/system")
+OF_PACKAGES = Path("/usr/lib/systemd/system")
 PLACE = "STAND_IN_UNITS"
 
 
-def put_stand_ins(folder: Path) -> None:
-    """Writes both commands into a folder, for a shell's PATH."""
+def put_stand_ins(folder: Path, python: str = sys.executable, this: str = __file__) -> None:
+    """Writes both commands into a folder, for a shell's PATH. python, this: where it and this file are for them."""
     for command in ("systemctl", "journalctl"):
         script = folder / command
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {__file__} {command} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {python} {this} {command} "$@"\n')
         script.chmod(0o755)
 
 
@@ -39,8 +40,19 @@ def stop(place: Path, unit: str) -> None:
     (place / f"{unit}.pid").unlink()
 
 
+def _runs(place: Path, unit: str) -> bool:
+    try:
+        handle = os.pidfd_open(int((place / f"{unit}.pid").read_text()))
+    except (OSError, ValueError):
+        return False
+    ended, _, _ = select.select([handle], [], [], 0)
+    os.close(handle)
+    return not ended
+
+
 def _settings(unit: str, key: str) -> Iterator[str]:
-    for line in (UNITS / f"{unit}.service").read_text().splitlines():
+    file = next(path for folder in (UNITS, OF_PACKAGES) if (path := folder / f"{unit}.service").is_file())
+    for line in file.read_text().splitlines():
         name, equals, value = line.partition("=")
         if equals and name == key:
             yield value
@@ -66,6 +78,9 @@ def main(command: str, *arguments: str) -> int:
         print((place / f"{words[-1]}.log").read_text(), end="")
         return 0
     verb, *units = words
+    if verb == "is-active":
+        print("active" if (well := all(_runs(place, unit) for unit in units)) else "inactive")
+        return 0 if well else 3
     for unit in units:
         if verb in ("disable", "stop", "restart"):
             stop(place, unit)

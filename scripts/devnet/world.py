@@ -359,13 +359,19 @@ class World:
             "listen": "127.0.0.1",
             "api_port": free_port(),
             "ssh_port": free_port(),
+            "libp2p_api_port": free_port(),
+            "libp2p_ssh_port": free_port(),
             "confirmations": 0,
             "tick_seconds": 1.0,
+            "close_after": 0,
             "disk_reserve": 1 << 28,
             "memory_reserve": 1 << 28,
             "dns": ["127.0.0.1"],  # nobody on the internet is asked
         } | settings
         environment = self._environment(folder) | {
+            "LEASEHOLD_AGENT_CONFIG": os.devnull,  # whatever file the machine has that this runs on
+        }
+        environment |= {
             f"LEASEHOLD_AGENT_{key.upper()}": value if isinstance(value, str) else json.dumps(value)
             for key, value in chosen.items()
         }

@@ -30,7 +30,7 @@ from leasehold_agent._serve import make_host
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import PoolGate, follow
 from leasehold_agent.documents import canonical
-from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.engine import ContainerFacts, Images
 from leasehold_agent.host import Identity, load_identity
 from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler
 
@@ -63,6 +63,14 @@ def tiny() -> Image:
 def kubo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubo]:
     with Kubo(tmp_path_factory.mktemp("kubo")) as node:
         yield node
+
+
+async def made_room(images: Images, *needed: str) -> bool:
+    """Whether one image went that is none of `needed`, as workloads name them."""
+    for used, note in images.idle(needed):
+        if await images.forget(note, used):
+            return True
+    return False
 
 
 @pytest.fixture
@@ -212,6 +220,7 @@ async def rig_of(
                     "public_host": "127.0.0.1",
                     "ports_host": docker_engine.address,
                     "tick_seconds": 0.2,
+                    "close_after": 0,
                     "confirmations": 0,
                     "disk_reserve": 1 << 28,
                     "memory_reserve": 1 << 28,

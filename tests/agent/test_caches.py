@@ -20,7 +20,9 @@ from leasehold.workload import DatasetMount
 from leasehold_agent._errors import Declined, EngineDown, EngineRefused
 from leasehold_agent.engine import Engine, Images
 from leasehold_agent.engine._image_archive import survey
-from leasehold_agent.store import DatasetCache
+from leasehold_agent.engine._image_notes import ImageNote, ImageNotes
+from leasehold_agent.reconciling import Supplies
+from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
 
 ALICE, BOB = "0xA", "0xB"
 LIMIT = 1 << 30
@@ -274,3 +276,108 @@ class TestEngine:
             with pytest.raises(EngineDown, match="does not answer"):
                 await absent.facts()
             absent.close()
+
+
+# -------------------------------------------------------------------------------------- what makes room first
+
+
+class TestRoom:
+    """Images and datasets by one order: what was used longest ago goes first, and nothing that a lease uses."""
+
+    async def supplies(self, tmp_path: Path, ipfs: Ipfs, engine: Engine) -> Supplies:
+        cache = DatasetCache(tmp_path / "cache", ipfs, room=LIMIT, reserve=0, wait=5)
+        found = Images(engine, ipfs, tmp_path / "images", wait=5)
+        uploads = UploadedWorkloads(tmp_path / "uploads")
+        return Supplies(ipfs, uploads, found, cache, packer(ipfs))
+
+    async def archive(self, tmp_path: Path, ipfs: Ipfs, name: str) -> str:
+        """An image on IPFS as a workload names it."""
+        layer, made = _layer(tmp_path), tmp_path / f"of-{name}"
+        made.mkdir()
+        images.archive_of(layer, f"lht/{name}:1", {"Cmd": [name]}, made / "image.tar")
+        (entry,) = await ipfs.ls((await ipfs.add_folder(made)).cid)
+        return f"ipfs:{entry.cid}"
+
+    async def test_what_was_used_longest_ago_goes_first(
+        self, tmp_path: Path, ipfs: Ipfs, engine: Engine
+    ) -> None:
+        supplies = await self.supplies(tmp_path, ipfs, engine)
+        names = [await self.archive(tmp_path, ipfs, name) for name in ("aaa", "bbb", "ccc")]
+        ids = [await supplies.images.ensure(name) for name in names]
+        mount = DatasetMount(cid=(await ipfs.add_folder(folder(tmp_path, "dd"))).cid, path="/data")
+        data = await supplies.datasets.get(mount, ALICE, (), nothing)
+        # Fetched as aaa, bbb, ccc, dataset; used last as bbb, dataset, ccc, aaa.
+        for age, note in enumerate(reversed([_note(tmp_path, names[1]), data, _note(tmp_path, names[2])])):
+            _age(note, 100 * (age + 1))
+        _age(_note(tmp_path, names[0]), 1_000)
+        supplies.used(names[0], ())
+        gone = []
+        while await supplies.forget_unused((), (), tmp_path):
+            here = [await engine.image_size(each) is not None for each in ids]
+            gone.append((*here, data.is_dir()))
+        assert gone == [
+            (True, False, True, True),
+            (True, False, True, False),
+            (True, False, False, False),
+            (False, False, False, False),
+        ]
+
+    async def test_nothing_goes_that_a_lease_uses(self, tmp_path: Path, ipfs: Ipfs, engine: Engine) -> None:
+        supplies = await self.supplies(tmp_path, ipfs, engine)
+        name = await self.archive(tmp_path, ipfs, "eee")
+        await supplies.images.ensure(name)
+        mount = DatasetMount(cid=(await ipfs.add_folder(folder(tmp_path, "ff"))).cid, path="/data")
+        data = await supplies.datasets.get(mount, ALICE, (), nothing)
+        assert not await supplies.forget_unused([name], [data.name], tmp_path)
+        assert not await supplies.forget_unused([name], (), Path("/proc"))  # room that would be elsewhere
+        assert data.is_dir()
+        assert await supplies.forget_unused((), [data.name], tmp_path)
+        assert data.is_dir()
+
+    async def test_what_is_taken_up_meanwhile_stays(self, tmp_path: Path, ipfs: Ipfs, engine: Engine) -> None:
+        supplies = await self.supplies(tmp_path, ipfs, engine)
+        name = await self.archive(tmp_path, ipfs, "ggg")
+        await supplies.images.ensure(name)
+        mount = DatasetMount(cid=(await ipfs.add_folder(folder(tmp_path, "hh"))).cid, path="/data")
+        data = await supplies.datasets.get(mount, ALICE, (), nothing)
+        for path in (_note(tmp_path, name), data):
+            _age(path, 100)
+        ((image_used, note),) = supplies.images.idle(())
+        ((data_used, _),) = supplies.datasets.idle(())
+        await supplies.images.ensure(name)
+        await supplies.datasets.get(mount, ALICE, (), nothing)
+        assert not await supplies.images.forget(note, image_used)
+        assert not await supplies.datasets.forget(data.name, data_used)
+        assert data.is_dir()
+
+    async def test_an_image_under_a_container_that_has_ended_stays(
+        self, tmp_path: Path, ipfs: Ipfs, engine: Engine, docker_engine: DevEngine
+    ) -> None:
+        """By its id the engine would remove it from under what is kept of a lease."""
+        supplies = await self.supplies(tmp_path, ipfs, engine)
+        name = await self.archive(tmp_path, ipfs, "iii")
+        image = await supplies.images.ensure(name)
+        with docker_engine.client() as client:
+            client.containers.create(image, ["x"], name="lht-ended", network_mode="none")
+        try:
+            assert not await supplies.forget_unused((), (), tmp_path)
+            assert await engine.image_size(image) is not None
+        finally:
+            await engine.remove("lht-ended")
+        assert await supplies.forget_unused((), (), tmp_path)
+
+    async def test_notes_of_an_older_agent(self, tmp_path: Path) -> None:
+        """Their images are nobody's in particular, and go like others."""
+        notes = ImageNotes(tmp_path)
+        reference = "ghcr.io/a/b@sha256:" + "1" * 64
+        (tmp_path / ImageNote(reference, "").file).write_text(reference)
+        (tmp_path / "bafyx").write_text("sha256:" + "2" * 64)
+        assert {note for _, note in notes.by_last_use()} == {
+            ImageNote(reference, reference),
+            ImageNote("ipfs:bafyx", "sha256:" + "2" * 64),
+        }
+        assert notes.of(reference) == ImageNote(reference, reference)
+
+
+def _note(tmp_path: Path, named: str) -> Path:
+    return tmp_path / "images" / ImageNote(named, "").file

@@ -23,7 +23,7 @@ from devnet.patience import patient
 from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
-from leasehold.market import DocumentInvalid, MachineFile
+from leasehold.market import DocumentInvalid, Hardware, MachineFile
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
@@ -115,7 +115,9 @@ async def test_describe(
         with pytest.raises(DocumentInvalid, match="describe itself again, for"):
             loaded.consent_for(other, controller, now)
     contact = made["contact"]
-    assert contact["endpoints"] == ["https://gpu.example.org:8701"]
+    behind_its_node = f"/p2p/{kubo.peer_id}/x/leasehold/agent/1/{operator.lower()}"
+    assert contact["endpoints"] == ["https://gpu.example.org:8701", behind_its_node]
+    assert "at gpu.example.org and through its IPFS node" in done.stderr
     assert contact["location"] == {"country": "IS"}
     assert {"id": tiny.id, "name": "leasehold/tiny:1"} in contact["images"]
     assert contact["peer_id"] == kubo.peer_id
@@ -149,6 +151,44 @@ async def test_describe_a_host_with_cards(
     assert gpu["pcie"] == {"generation": 4, "lanes": 16}
     assert any("index 1: GPU is lost" in trouble for trouble in described.troubles)
     assert "GPU is lost" in done.stderr
+
+
+async def test_describe_what_no_machine_has(
+    invoke: Callable[..., Any], rig_of: Callable[..., Any], tmp_path: Path
+) -> None:
+    """One unit of the host is in service. What it was described as is looked for on IPFS where it is lost."""
+    rig: Rig = await rig_of()
+    await rig.until(lambda: rig.machine in rig.host.snapshot.hardware)
+    await rig.stop()  # it need not run, and would write its log into what is read here
+    settings = settings_of(rig, tmp_path) | {"cpu_units": 4}
+
+    async def part(*arguments: str) -> tuple[int, int, int]:
+        done = await invoke(settings, "describe", *arguments)
+        assert done.exit_code == 0, (done.output, done.exception)
+        made = json.loads(done.stdout)
+        hardware = Hardware.model_validate(made["hardware"])
+        return made["suggested"]["gpus"], hardware.cpu_units, hardware.host_units
+
+    assert await part() == (3, 3, 4)
+    assert await part("--units", "2") == (2, 2, 4)
+    assert await part("--machine", str(rig.machine)) == (1, 1, 4)
+    for arguments, why in (
+        (("--units", "4"), "3 of this host's 4 CPU units are left"),
+        (("--cards", "GPU-1"), "no card"),
+        (("--machine", "9"), "not one of this host's"),
+    ):
+        assert why in str((await invoke(settings, "describe", *arguments)).exception)
+    (kept,) = (
+        path
+        for path in rig.settings.hardware_dir.iterdir()
+        if path.stem == rig.host.snapshot.hardware[rig.machine].hex()
+    )
+    document = kept.read_bytes()
+    kept.unlink()
+    assert "put it back" in str((await invoke(settings, "describe")).exception)
+    await rig.ipfs.put_block(document)
+    assert await part() == (3, 3, 4)
+    assert kept.read_bytes() == document
 
 
 async def test_describe_without_an_ipfs_node(
@@ -267,7 +307,8 @@ async def test_run_serves_and_the_other_commands_see_it(
     await rig.reaches(lease, LeaseState.ACTIVE)
     await rig.stop()
     values = settings_of(rig, tmp_path)
-    values |= {"api_port": unused_tcp_port_factory(), "ssh_port": unused_tcp_port_factory()}
+    ports = ("api_port", "ssh_port", "libp2p_api_port", "libp2p_ssh_port")
+    values |= {name: unused_tcp_port_factory() for name in ports}
     serving = asyncio.create_task(serve(AgentSettings.model_validate(values)))
     try:
         await _answers(rig, int(str(values["api_port"])))

@@ -17,8 +17,8 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts
-from leasehold_agent.engine._containers import device_request, options_of
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts
+from leasehold_agent.engine._containers import device_request, facts_of, options_of
 from leasehold_agent.engine._facts import cdi_folders
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
@@ -182,6 +182,35 @@ class TestSpec:
         assert (spec.cpus, spec.memory_bytes) == (1, 1 << 30)
         assert spec.disk_bytes is None
 
+    @pytest.mark.parametrize(("asked", "given"), [(None, 2 << 30), ("1GiB", 1 << 30), ("4GiB", 4 << 30)])
+    def test_shared_memory_is_half_of_the_leases_unless_asked(self, asked: str | None, given: int) -> None:
+        assert self.make(workload(**{"shm": asked} if asked else {})).shm_bytes == given
+
+    def test_shared_memory_of_less_memory_is_less(self) -> None:
+        assert self.make(workload(memory="1GiB")).shm_bytes == 512 << 20
+        assert (
+            self.make(workload(shm="3GiB"), share=replace(SHARE, memory_bytes=2 << 30)).shm_bytes == 2 << 30
+        )
+
+    def test_what_the_image_says_where_the_workload_says_nothing(self) -> None:
+        spec = self.make(workload())
+        assert (spec.entrypoint, spec.workdir, spec.user, spec.ulimits) == (None, None, None, {})
+
+    def test_what_the_workload_says_in_its_place(self) -> None:
+        said = {"entrypoint": ["/init"], "workdir": "/srv", "user": "1000:100", "hostname": "trainer"}
+        spec = self.make(workload(**said))
+        assert (list(spec.entrypoint or ()), spec.workdir, spec.user) == (["/init"], "/srv", "1000:100")
+        assert spec.hostname == "trainer"
+
+    def test_no_more_is_locked_than_the_lease_has_memory(self) -> None:
+        limits = {"nofile": 1 << 20, "memlock": "unlimited", "stack": "8GiB"}
+        assert self.make(workload(ulimits=limits)).ulimits == {
+            "nofile": 1 << 20,
+            "memlock": 4 << 30,
+            "stack": 4 << 30,
+        }
+        assert self.make(workload(ulimits={"memlock": "1MiB"})).ulimits == {"memlock": 1 << 20}
+
     @pytest.mark.parametrize(("cpus", "pids"), [(0.01, 256), (2.0, 2_048), (64.0, 4_096)])
     def test_no_more_processes_than_its_cores_can_end(self, cpus: float, pids: int) -> None:
         assert self.make(workload(), share=replace(SHARE, cpus=cpus)).pids == pids
@@ -232,6 +261,28 @@ class TestDevices:
     def test_by_cdi(self) -> None:
         asked = device_request(self.spec(True, "GPU-1"))
         assert (asked["Driver"], asked["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=GPU-1"])
+
+    @pytest.mark.parametrize(
+        ("labels", "requests", "devices"),
+        [
+            ({DEVICES_LABEL: "GPU-1,MIG-2"}, None, ("GPU-1", "MIG-2")),
+            ({DEVICES_LABEL: ""}, None, ()),
+            ({}, [{"DeviceIDs": ["GPU-1"]}, {"DeviceIDs": None}], ("GPU-1",)),
+            (None, None, ()),
+        ],
+    )
+    def test_what_a_container_has(
+        self, labels: dict[str, str] | None, requests: object, devices: tuple[str, ...]
+    ) -> None:
+        state = {"Status": "exited", "ExitCode": 0, "Pid": 0}
+        raw = {
+            "Id": "1", "Name": "/a", "State": state, "NetworkSettings": {"Networks": {}},
+            "Config": {"Labels": labels}, "HostConfig": {"DeviceRequests": requests},
+        }  # fmt: skip
+        assert facts_of(raw).devices == devices
+        if devices:
+            spec = TestSpec().make(workload(), share=replace(SHARE, gpu_uuids=devices))
+            assert spec.labels[DEVICES_LABEL] == ",".join(devices)
 
     def test_where_the_engine_knows_all_of_them(self, tmp_path: Path) -> None:
         """A slice that was made since its toolkit wrote them down is not among them."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
@@ -147,21 +144,6 @@ async def test_a_copy_of_somebody_elses_workload(rig: Rig) -> None:
     assert await declined(rig, await rig.open_sealed(sealed)) == "workload-invalid"
     own = await rig.open(rig.workload().for_tenant(rig.chain.address(TENANT)))
     await rig.reaches(own, LeaseState.ACTIVE)
-
-
-async def test_an_image_with_volumes_that_no_limit_holds(
-    rig: Rig, docker_engine: Engine, tmp_path: Path
-) -> None:
-    """They lie beside the container's own layer, on the host's disk."""
-    layer, archive = tmp_path / "layer.tar", tmp_path / "image.tar"
-    with tarfile.open(layer, "w") as tar:
-        tar.addfile(tarfile.TarInfo("volumes"))
-    config = {"Cmd": ["sh"], "Volumes": {"/data": {}}}
-    made = images.archive_of(layer, "lht/volumes:1", config, archive)
-    images.load(docker_engine.url, images.Image("lht/volumes:1", made, archive))
-    lease = await rig.open(rig.workload(image=made))
-    assert await declined(rig, lease) == "unsupported"
-    assert "/data" in ((await rig.handle(lease)).reason or "")
 
 
 async def test_a_command_that_ends_after_the_first_look_is_told_too(

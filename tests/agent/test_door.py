@@ -16,7 +16,7 @@ from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent.access import Buckets, RateLimit, Slots, StreetDoor, Visitor, network
 from leasehold_agent.access._door import DoorLimits
-from leasehold_agent.access._hello import NoHello, missing
+from leasehold_agent.access._hello import NoHello, introduction, missing
 from leasehold_agent.access._slots import DescriptorBudget, Descriptors
 from leasehold_agent.access._turns import Turns, networks
 
@@ -109,11 +109,38 @@ def test_what_is_no_hello(said: bytes | None) -> None:
             missing(here, tls=True)
 
 
+PEER = b"12D3KooWJAApDbhJqBgkja6vrQg51kci1WmYsjamCRhvWLFUBizJ"
+
+
+@pytest.mark.parametrize(("said", "wanted"), [(b"", 1), (b"1", 2), (PEER, len(PEER) + 1)])
+def test_an_introduction_is_waited_for(said: bytes, wanted: int) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said)
+        assert introduction(here) == ("", wanted)
+        there.sendall((PEER + b"\nSSH-")[len(said) :])
+        assert introduction(here) == (PEER.decode(), 0)
+        assert here.recv(100) == b"SSH-"  # for who reads next
+
+
+@pytest.mark.parametrize(
+    "said", [b"\n", b"192.0.2.7\n", PEER + b" \n", b"x" * 200, PEER + b"\r\n", b"SSH-2.0-x\r\n", HELLO, None]
+)
+def test_what_is_no_introduction(said: bytes | None) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        here.setblocking(False)
+        there.sendall(said) if said else there.close()
+        with pytest.raises(NoHello):
+            introduction(here)
+
+
 @pytest.mark.parametrize("limit", [256, 1024, 65_536, 1_048_576])
 def test_descriptors_are_kept_for_what_the_agent_owes(limit: int) -> None:
     budget = DescriptorBudget(limit)
     assert budget.reserve >= limit // 4
-    assert budget.reserve + budget.leases + 2 * budget.strangers == limit
+    assert budget.reserve + budget.leases + 2 * (budget.strangers + budget.peers) == limit
     assert budget.leases > 64
 
 
@@ -159,8 +186,8 @@ def test_debt_is_paid_in_time() -> None:
 class Quiet(asyncio.Protocol):
     """Says who it is for as soon as it is connected."""
 
-    def __init__(self, door: StreetDoor, visitor: Visitor, transports: list[asyncio.Transport]) -> None:
-        self._door, self._visitor, self._transports = door, visitor, transports
+    def __init__(self, visitor: Visitor, transports: list[asyncio.Transport]) -> None:
+        self._visitor, self._transports = visitor, transports
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -168,18 +195,27 @@ class Quiet(asyncio.Protocol):
         transport.write(b"hello\n")
 
     def data_received(self, data: bytes) -> None:
-        self._door.know(self._visitor, int(data))
+        if data.isdigit():
+            self._visitor.know(int(data))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._door.leave(self._visitor)
+        self._visitor.leave()
 
 
 class Doorway:
-    def __init__(self, limits: DoorLimits) -> None:
-        self.door = StreetDoor(limits=limits, connections=Slots(20))
+    def __init__(self, limits: DoorLimits, *, introduced: bool = False) -> None:
+        self.door = StreetDoor(limits=limits, connections=Slots(20), introduced=introduced)
         self.port = 0
+        self.visitors: list[Visitor] = []
         self.writers: list[asyncio.StreamWriter] = []
         self.transports: list[asyncio.Transport] = []
+
+    def greet(self, visitor: Visitor) -> Quiet:
+        self.visitors.append(visitor)
+        return Quiet(visitor, self.transports)
+
+    def has(self, visitor: Visitor) -> bool:
+        return visitor in self.door._all
 
     async def come(self, source: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
@@ -217,11 +253,9 @@ async def doorways() -> AsyncIterator[list[Doorway]]:
                 await writer.wait_closed()
 
 
-async def opened(doorways: list[Doorway], limits: DoorLimits) -> Doorway:
-    doorway = Doorway(limits)
-    doorway.port = doorway.door.open(
-        "127.0.0.1", 0, lambda visitor: Quiet(doorway.door, visitor, doorway.transports)
-    )
+async def opened(doorways: list[Doorway], limits: DoorLimits, *, introduced: bool = False) -> Doorway:
+    doorway = Doorway(limits, introduced=introduced)
+    doorway.port = doorway.door.open("127.0.0.1", 0, doorway.greet)
     doorways.append(doorway)
     return doorway
 
@@ -314,23 +348,18 @@ async def test_a_stranger_who_shows_nothing_is_cut_off(doorways: list[Doorway]) 
 async def test_connections_of_a_lease_are_counted(doorways: list[Doorway]) -> None:
     doorway = await opened(doorways, EVERYBODY)
     doorway.door._connections = Slots(2)
-    visitors = []
     for _ in range(3):
-        _, writer = await doorway.come("127.0.0.2")
-        visitors.append(doorway.door.find(writer.get_extra_info("sockname")))
-    first, second, third = visitors
-    assert first is not None
-    assert second is not None
-    assert third is not None
-    doorway.door.know(first, 12)
-    doorway.door.know(second, 12)
+        await doorway.come("127.0.0.2")
+    first, second, third = doorway.visitors
+    first.know(12)
+    second.know(12)
     with pytest.raises(TooManyRequests):
-        doorway.door.know(third, 12)
-    doorway.door.know(third, 13)
+        third.know(12)
+    third.know(13)
     assert doorway.door.strangers == 0
     first.cut()
     async with asyncio.timeout(patient(10)):
-        while doorway.door.find(first.peer) is not None:  # noqa: ASYNC110
+        while doorway.has(first):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     doorway.door._connections.acquire(12)
 
@@ -343,21 +372,16 @@ async def test_a_place_comes_back_when_another_has_come_from_the_same_port(doorw
         client = socket.create_connection(("127.0.0.1", doorway.port), source_address=here)
         here = client.getsockname()
         assert await asyncio.to_thread(client.recv, 6) == b"hello\n"
-        visitor = doorway.door.find(here)
-        assert visitor is not None
-        doorway.door.know(visitor, lease)
+        doorway.visitors[-1].know(lease)
         if lease == 12:
-            first = visitor
             doorway.transports[-1].pause_reading()
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        else:
-            assert doorway.door.find(here) is not first
         client.close()
     doorway.transports[0].resume_reading()
     async with asyncio.timeout(patient(10)):
         while places.used(12) or places.used(13):  # noqa: ASYNC110  # until both are known to have gone
             await asyncio.sleep(0.01)
-    assert doorway.door.find(here) is None
+    assert not any(map(doorway.has, doorway.visitors))
 
 
 async def test_closing_cuts_everybody_off(doorways: list[Doorway]) -> None:
@@ -365,3 +389,62 @@ async def test_closing_cuts_everybody_off(doorways: list[Doorway]) -> None:
     readers = [(await doorway.come("127.0.0.2"))[0] for _ in range(3)]
     await doorway.door.close()
     assert [await reader.read() for reader in readers] == [b""] * 3
+
+
+async def introduced(doorway: Doorway, peer: bytes, words: bytes = b"x") -> asyncio.StreamReader:
+    """As the IPFS node brings a peer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", doorway.port)
+    doorway.writers.append(writer)
+    writer.write(peer + b"\n" + words)
+    return reader
+
+
+def peer(number: int) -> bytes:
+    return b"12D3KooW%044d" % number
+
+
+async def test_peers_are_told_apart(doorways: list[Doorway]) -> None:
+    """All of them come from the loopback; the greediest peer gives way, and a tenant's is known by its name."""
+    doorway = await opened(doorways, replace(EVERYBODY, strangers=16, silent_seconds=60), introduced=True)
+    lone = await introduced(doorway, peer(0))
+    assert await lone.readline() == b"hello\n"
+    greedy = [await introduced(doorway, peer(1)) for _ in range(10)]
+    for reader in greedy:
+        assert (await reader.readline()) == b"hello\n"
+    for reader in greedy[:8]:
+        assert await reader.read() == b""
+    doorway.visitors[0].know(12)
+    assert doorway.door.is_known(peer(0).decode())
+    assert not doorway.door.is_known("127.0.0.1")
+    assert {visitor.network for visitor in doorway.visitors} == {peer(0).decode(), peer(1).decode()}
+
+
+async def test_a_peer_is_introduced_in_pieces_and_its_own_words_stay(doorways: list[Doorway]) -> None:
+    doorway = await opened(doorways, replace(EVERYBODY, silent_seconds=60), introduced=True)
+    reader, writer = await asyncio.open_connection("127.0.0.1", doorway.port)
+    doorway.writers.append(writer)
+    for piece in (PEER[:7], PEER[7:], b"\n"):
+        writer.write(piece)
+        await doorway.until(lambda: len(doorway.door._silent) == 1)
+    writer.write(b"1")
+    assert await reader.readline() == b"hello\n"
+    await doorway.until(lambda: doorway.door.is_known(PEER.decode()))
+    assert doorway.visitors[0].lease == 1
+
+
+@pytest.mark.parametrize("words", [b"", b"no peer at all\n", PEER])
+async def test_who_is_not_introduced_never_gets_in(doorways: list[Doorway], words: bytes) -> None:
+    """Not even where a server may speak first: nobody would know whom to count it to."""
+    doorway = await opened(doorways, EVERYBODY, introduced=True)
+    with doorway.knock("127.0.0.2", words) as client, contextlib.suppress(ConnectionResetError):
+        assert await asyncio.to_thread(client.recv, 1) == b""
+    assert doorway.visitors == []
+
+
+async def test_who_claims_to_be_a_tenants_peer_on_the_street_is_nobody(doorways: list[Doorway]) -> None:
+    """A line that only a node may say is a stranger's first words where no node stands between."""
+    doorway = await opened(doorways, EVERYBODY)
+    doorway.door._known.add(12, PEER.decode())
+    reader = await introduced(doorway, PEER, b"")
+    assert await reader.readline() == b"hello\n"
+    assert doorway.visitors[0].network == "127.0.0.1"

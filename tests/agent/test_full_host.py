@@ -168,6 +168,8 @@ async def test_a_full_disk_ends_no_agent_that_begins(
         "listen": "127.0.0.1",
         "api_port": free_port(),
         "ssh_port": free_port(),
+        "libp2p_api_port": free_port(),
+        "libp2p_ssh_port": free_port(),
     }
     fill(small_disk)
     agent = asyncio.create_task(serve(AgentSettings.model_validate(rig.settings.model_dump() | changes)))

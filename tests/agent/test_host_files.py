@@ -15,7 +15,7 @@ import pytest
 from devnet.patience import patient
 from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
-from leasehold_agent._config import AgentSettings, config_file, load_settings
+from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._errors import AlreadyRunning, UploadsFull
 from leasehold_agent._serve import _only_one
 from leasehold_agent.chain import GasState
@@ -45,13 +45,6 @@ class TestSettings:
         settings = load_settings()
         assert (settings.confirmations, settings.country, settings.rpc) == (7, "IS", ("http://a",))
         assert settings.api_port == 8701
-
-    def test_where_the_file_is(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        assert config_file() == tmp_path / "agent.toml"
-        monkeypatch.delenv("LEASEHOLD_HOME")
-        assert config_file() == Path.home() / ".config" / "leasehold" / "agent.toml"
-        monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", "/etc/x.toml")
-        assert config_file() == Path("/etc/x.toml")
 
     @pytest.mark.parametrize(
         "text",

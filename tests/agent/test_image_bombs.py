@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import json
+import platform
 import subprocess
 import sys
 import tarfile
@@ -23,6 +24,9 @@ from leasehold.datasets import Ipfs
 from leasehold_agent._errors import Declined, EngineRefused, ImageTooLarge, NoRoom
 from leasehold_agent.engine import Engine, Images
 from leasehold_agent.engine._image_archive import survey
+from leasehold_agent.engine._local_image import LocalImage
+
+from .conftest import made_room
 
 MIB = 1 << 20
 LIMIT = 32 * MIB
@@ -142,6 +146,74 @@ def test_what_an_image_needs_is_counted(tmp_path: Path) -> None:
         described = json.loads((anew.extractfile("manifest.json") or io.BytesIO()).read())
         assert described[0]["RepoTags"] is None
         assert len(anew.getnames()) == 4
+
+
+# ------------------------------------------------------------------------------------------------ an OCI layout
+
+HERE = {"architecture": {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()], "os": "linux"}
+NO_IMAGE = {"architecture": "unknown", "os": "unknown"}
+
+
+def layout(kind: str) -> bytes:
+    """An archive with blobs and an index, as skopeo writes it, or as buildx does."""
+    blobs = dict[str, bytes]()
+
+    def blob(data: bytes, **more: object) -> dict[str, object]:
+        digest = hashlib.sha256(data).hexdigest()
+        blobs[f"blobs/sha256/{digest}"] = data
+        return {"digest": f"sha256:{digest}", "size": len(data), **more}
+
+    def described(content: object, **more: object) -> dict[str, object]:
+        return blob(json.dumps(content).encode(), **more)
+
+    plain = [hashlib.sha256(SMALL).hexdigest()]
+    config = {
+        **HERE,
+        "config": {"Cmd": ["x"]},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{plain[0]}"]},
+    }
+    layers = [blob(gzip.compress(BOMB if kind == "a bomb" else SMALL, mtime=0))]
+    image = described({"config": described(config), "layers": layers}, platform=HERE)
+    manifests = {
+        "nested": [described({"manifests": [image, described({"x": 1}, platform=NO_IMAGE)]})],
+        "two": [image, image],
+        "of another processor": [{**image, "platform": {"architecture": "s390x", "os": "linux"}}],
+        "none": [],
+        "a hole": [{**image, "digest": "sha256:" + "0" * 64}],
+        "elsewhere": [{**image, "digest": "../../etc:passwd"}],
+        "odd": ["x"],
+    }.get(kind, [image])
+    if kind == "deep":
+        for _ in range(5):
+            manifests = [described({"manifests": manifests})]
+    return tar(**blobs, index__json=json.dumps({"manifests": manifests}).encode())
+
+
+@pytest.mark.parametrize("kind", ["plain", "nested"])
+async def test_an_oci_layout_is_an_image(
+    kind: str, tmp_path: Path, docker_engine: DevEngine, engine: Engine
+) -> None:
+    (tmp_path / "image").write_bytes(layout(kind))
+    loaded = await engine.load_image(survey(tmp_path / "image", LIMIT), f"leasehold/ipfs:{kind}")
+    local = await engine.local_image(loaded)
+    assert local is not None
+    assert local.tags == (f"leasehold/ipfs:{kind}",)
+    await engine.forget_image(loaded)
+
+
+@pytest.mark.parametrize(
+    "kind", ["two", "of another processor", "none", "a hole", "elsewhere", "odd", "deep"]
+)
+def test_a_layout_that_is_no_image(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(layout(kind))
+    with pytest.raises(EngineRefused):
+        survey(tmp_path / "image", LIMIT)
+
+
+def test_a_layout_that_is_a_bomb(tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(layout("a bomb"))
+    with pytest.raises(ImageTooLarge):
+        survey(tmp_path / "image", LIMIT)
 
 
 @pytest.fixture
@@ -264,13 +336,13 @@ async def test_images_that_nobody_needs_make_room(
         with docker_engine.client() as client:
             client.containers.create(reference, ["sh"], name="lht-needs", network_mode="none")
         try:
-            assert not await fetched.forget_unused([])
+            assert not await made_room(fetched)
         finally:
             await engine.remove("lht-needs")
-        assert not await fetched.forget_unused([reference])
-        assert await fetched.forget_unused([])
+        assert not await made_room(fetched, reference)
+        assert await made_room(fetched)
         assert await engine.image_size(reference) is None
-        assert not await fetched.forget_unused([])
+        assert not await made_room(fetched)
         assert await engine.images() == own
 
 
@@ -319,7 +391,10 @@ class Narrow:
     async def image_size(self, image: str) -> int | None:
         return 1 if image in self.had else None
 
-    async def pull(self, image: str, limit: int, room: object) -> None:
+    async def local_image(self, image: str) -> LocalImage | None:
+        return LocalImage(image, 1, (), ()) if image in self.had else None
+
+    async def pull(self, image: str, limit: int, room: object, **_: object) -> None:
         self.at_once += 1
         try:
             for _ in range(5):

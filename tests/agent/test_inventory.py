@@ -18,7 +18,6 @@ from leasehold_agent.host import Card, Inventory, default_address, take_inventor
 
 CARD = Card("NVIDIA H100 80GB HBM3", 85_899_345_920, "GPU-0000")
 MONEY = Money("TUSD", 18)
-HOST = Inventory((), None, "A processor", 16, 64 << 30, (), "6.1")
 
 
 def document(inventory: Inventory) -> dict[str, Any]:

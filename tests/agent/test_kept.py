@@ -18,7 +18,7 @@ from leasehold_agent._errors import EngineDown, EngineRefused, NoContainer, NotR
 from leasehold_agent.engine import ReaderSpec
 from leasehold_agent.reading import Readers, _readers
 from leasehold_agent.reconciling._names import READER_LABEL
-from leasehold_agent.store import ReadingTime
+from leasehold_agent.store import HELPER_MOUNT, ReadingTime
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -107,7 +107,8 @@ class TestFiles:
         code, capabilities = await rig.inside(lease, "grep CapEff /proc/self/status")
         assert (code, int(capabilities.split()[1], 16)) == (0, 1 << 1)  # DAC_OVERRIDE and no other
         reader = engine(rig).inspect_container(rig.host.containers.names.reader(lease))
-        assert reader["Mounts"] == []
+        mounted = [(mount["Destination"], mount["RW"]) for mount in reader["Mounts"]]
+        assert mounted == [(HELPER_MOUNT, False)]  # the shell that the host lends
         assert reader["HostConfig"]["ReadonlyRootfs"]
         assert reader["HostConfig"]["NetworkMode"] == "none"
         assert reader["HostConfig"]["Memory"] == 128 * MIB
@@ -324,10 +325,13 @@ class TestBounds:
         assert ReadingTime.load(rig.host.leases.folder(lease).read).since is None
 
     async def test_an_image_without_a_shell(self, rig: Rig) -> None:
-        """It is said, and the copy does not stay."""
+        """Where the host lends none it is said, and the copy does not stay."""
         lease = await over(rig, "rm /bin/sh /bin/busybox", command=["sleep", "600"])
+        readers = rig.host.readers
+        assert isinstance(readers, Readers)
+        readers.lent = None
         with pytest.raises(NotRead, match="no shell"):
-            await rig.host.readers.exec(lease, ["/bin/ls"], tty=False, env={}, size=None)
+            await readers.exec(lease, ["/bin/ls"], tty=False, env={}, size=None)
         assert left_of_readers(rig) == (0, 0)
 
     async def test_an_image_without_a_shell_is_lent_one(self, rig: Rig) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +95,7 @@ async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: 
     assert await result(rig, lease, tmp_path) == "42\n"
     assert (await rig.lease(lease)).state is LeaseState.ACTIVE
     handle = await rig.handle(lease)
-    assert (handle.phase, handle.exit_code) == ("running", 0)
+    assert (handle.phase, handle.exit_code) == ("finished", 0)
 
 
 async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
@@ -170,6 +171,38 @@ async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) ->
     second = await rig.open(rig.workload(grace=0, disk="1MiB"))
     await rig.until(lambda: not rig.host.leases.folder(first).exists)
     await running(rig, second)
+
+
+async def test_what_a_lease_ran_on_was_used_until_its_end(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when it was fetched: and while the lease runs it makes no room at all."""
+    monkeypatch.setattr(rig.host.supplies.datasets, "lies_on", lambda _: True)
+    cids = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        cids.append((await rig.ipfs.add_folder(tmp_path / name)).cid)
+    leases = []
+    for cid in cids:
+        data = [{"cid": cid, "path": "/data"}]
+        leases.append(await rig.open(rig.workload(datasets=data, grace=0), share=4))
+        await running(rig, leases[-1])
+    used, other = (rig.host.supplies.datasets.path(cid) for cid in cids)
+    await rig.chain.pool(TENANT).close(leases[1])
+    await stopped(rig, leases[1])
+    for path in (used, other):
+        os.utime(path, (1_000, 1_000))
+    os.utime(used, (500, 500))
+
+    async def makes_room() -> bool:
+        return await rig.reconciler._forget_image()
+
+    await rig.until(makes_room)
+    assert (used.is_dir(), other.is_dir()) == (True, False)
+    assert not await makes_room()
+    await rig.chain.pool(TENANT).close(leases[0])
+    await rig.until(lambda: used.stat().st_mtime > 1_000)
 
 
 async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:

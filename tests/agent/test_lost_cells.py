@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from leasehold.chain import LeaseState, Machine, MachineStatus, Terms
-from leasehold_agent.chain import ChainSnapshot, Withholdings
+from leasehold.errors import ContractError
+from leasehold_agent.chain import ChainSnapshot, Sale, Withholdings
 from leasehold_agent.documents import canonical
 from leasehold_agent.host import Card
 from leasehold_agent.reconciling._lost_cells import WELL_SECONDS, LostCells
@@ -82,7 +83,9 @@ def test_a_machine_that_retired_is_nobodys_concern(world: World) -> None:
     assert world.pass_by(0xFF, machine=replace(MACHINE, status=MachineStatus.RETIRED)) == 0
 
 
-async def test_a_lease_whose_card_is_gone_is_declined_with_a_sentence(rig_of: Callable[..., Any]) -> None:
+async def test_a_lease_whose_card_is_gone_is_declined_and_the_card_is_out_of_sale(
+    rig_of: Callable[..., Any],
+) -> None:
     """On a real chain: the machine was described anew with a card that this host does not have."""
     rig: Rig = await rig_of()
     card = Card("m", 1, "GPU-gone")
@@ -98,6 +101,11 @@ async def test_a_lease_whose_card_is_gone_is_declined_with_a_sentence(rig_of: Ca
         "no-card",
         "cards: GPU 0 does not answer, or is not in this host any more.",
     )
-    facts = rig.host.facts
+    facts, kept = rig.host.facts, Withholdings.of(rig.settings.state_dir, rig.chain.deployment)
+    LostCells(kept, rig.host.clock).note(rig.host.snapshot, facts.allocation(rig.host.snapshot).withheld)
+    await Sale(rig.host.chain, kept, rig.settings, rig.host.clock).look(rig.host.snapshot)  # type: ignore[arg-type]  # the pool's gate
+    assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+    with pytest.raises(ContractError):
+        await rig.open(revision=2)
     facts.inventory = replace(facts.inventory, gpus=(card,))
     assert facts.allocation(rig.host.snapshot).withheld == {rig.machine: 0}

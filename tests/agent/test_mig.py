@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,12 @@ class TestGiving:
         second.run((4_711, 1 << 20))
         with pytest.raises(CardBusy, match="process"):
             await devices.give(1, share, mine=(), held=())
+
+    async def test_whole_cards_whose_driver_does_not_say(self, nvml: StandIn) -> None:
+        share = replace(self.share(), gpu_uuids=("AMD-1",), watched=False)
+        assert await Devices().give(1, share, mine=(), held=()) == {"AMD-1": "AMD-1"}
+        with pytest.raises(CardBusy):
+            await Devices().give(1, share, mine=(), held=("AMD-1",))
 
     async def test_a_card_that_does_not_answer_is_not_given(self, nvml: StandIn) -> None:
         card = nvml.add()

@@ -11,10 +11,13 @@ from leasehold.workload import Restart
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._plan import (
+    MOST_CRASHES,
     WORKLOAD_LABEL,
+    WORTH_CLOSING,
     Action,
     Actual,
     BringUp,
+    CloseForTenant,
     Decline,
     Delete,
     DiskRoom,
@@ -35,7 +38,9 @@ LEASE = 3 << 16
 TENANT = "0x00000000000000000000000000000000000000A1"
 DIGEST = bytes(range(32))
 NOW = 1_000_000
-RULES = Rules(boot="b1", confirmations=12, start_margin=20, retention_min=86_400, retention_max=864_000)
+RULES = Rules(
+    boot="b1", confirmations=12, start_margin=20, retention_min=86_400, retention_max=864_000, close_after=5
+)
 
 OPENED = Desired(
     lease=LEASE,
@@ -302,6 +307,59 @@ DEAF = Actual(LAUNCHED, container("exited", 137))
 )
 def test_whose_end_it_was(actual: Actual, action: Action | None) -> None:
     assert the_plan(ACTIVE, actual) == ([] if action is None else [action])
+
+
+DONE = Actual(replace(LAUNCHED, published=True), container("exited", 3), ordered=True)
+OWING = replace(DONE, notes=LAUNCHED)
+LOOPING = replace(LAUNCHED, crashes=MOST_CRASHES)
+
+
+@pytest.mark.parametrize(
+    ("desired", "actual", "action"),
+    [
+        (ACTIVE, DONE, CloseForTenant(LEASE)),
+        (ACTIVE, replace(DONE, ordered=False), None),
+        (ACTIVE, OWING, Publish(LEASE)),
+        (ACTIVE, replace(OWING, overdue=True), CloseForTenant(LEASE)),
+        (ACTIVE, replace(DONE, roomier=True), Publish(LEASE)),
+        (ACTIVE, replace(DONE, container=container("running")), None),
+        (ACTIVE, replace(DONE, killed=True), BringUp(LEASE)),
+        (ACTIVE, replace(DONE, restart=Restart.ALWAYS), BringUp(LEASE)),
+        (replace(ACTIVE, end=NOW + WORTH_CLOSING), DONE, CloseForTenant(LEASE)),
+        (replace(ACTIVE, end=NOW + WORTH_CLOSING - 1), DONE, None),
+        (replace(ACTIVE, start=NOW - RULES.close_after), DONE, CloseForTenant(LEASE)),
+        (replace(ACTIVE, start=NOW - RULES.close_after + 1), DONE, None),
+        (OPENED, replace(OWING, container=container("exited")), SendStart(LEASE)),
+        (replace(ACTIVE, workload=bytes(32)), DONE, Replace(LEASE)),
+        (replace(ACTIVE, tenant=OTHER), DONE, HandOver(LEASE)),
+        (ACTIVE, replace(DEAF, notes=LOOPING, restart=Restart.ALWAYS), Publish(LEASE)),
+        (ACTIVE, replace(DONE, notes=replace(LOOPING, published=True), restart=Restart.ON_FAILURE),
+         CloseForTenant(LEASE)),
+    ],
+    ids=[
+        "ordered",
+        "not ordered",
+        "results first",
+        "results had their time",
+        "results that fit by now first",
+        "it runs",
+        "it was killed on the host",
+        "it is wanted again",
+        "a minute is left",
+        "less than a minute is left",
+        "its rent has paid for the gas",
+        "its rent has not paid for the gas",
+        "not begun: it is billed as one that was ready",
+        "another workload was set",
+        "it has another tenant",
+        "it only crashes",
+        "it only crashes, and that ends the bill",
+    ],
+)  # fmt: skip
+def test_when_a_bill_ends(desired: Desired, actual: Actual, action: Action | None) -> None:
+    assert the_plan(desired, actual) == ([] if action is None else [action])
+    # While the index may be behind, the lease may have a workload that was set since.
+    assert CloseForTenant(LEASE) not in the_plan(desired, actual, current=False)
 
 
 def test_a_container_that_is_paused_when_its_lease_is_over_is_stopped() -> None:

@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from devnet.engine import Engine as DevEngine
+from devnet.images import Image
 from leasehold.datasets import Ipfs
+from leasehold.workload import registry_of
 from leasehold_agent._config import AgentSettings
-from leasehold_agent._errors import Declined, ImageDelayed
-from leasehold_agent.engine import Engine, Images
-from leasehold_agent.engine._registries import Registries, registry_of
+from leasehold_agent._errors import Declined, ImageDelayed, ImageTooLarge
+from leasehold_agent.engine import Engine, ImageRules, Images
+from leasehold_agent.engine._pull import Coming
+from leasehold_agent.engine._registries import Registries
 
 DIGEST = "@sha256:" + "a" * 64
 DEFAULT = AgentSettings.model_validate({}).registries
@@ -146,3 +149,108 @@ async def test_a_name_that_cannot_be_looked_up_now(monkeypatch: pytest.MonkeyPat
     with pytest.raises(ImageDelayed, match=r"docker\.io") as delayed:
         await Registries(["docker.io"]).check(f"x{DIGEST}")
     assert "192.0.2.53" not in str(delayed.value)
+
+
+# ------------------------------------------------------------------------------------- what the owner lets run
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "debian",
+        "debian:12",
+        "library/debian",
+        "docker.io/debian",
+        "docker.io/library/debian:latest",
+        "index.docker.io/library/debian",
+        "registry-1.docker.io/debian",
+        "DOCKER.io/library/debian",
+    ],
+)
+def test_no_other_spelling_comes_past_a_denial(image: str) -> None:
+    with pytest.raises(Declined, match="does not run") as refused:
+        ImageRules(deny=["docker.io/library/debian"]).check(image + DIGEST)
+    assert refused.value.reason == "unsupported"
+    ImageRules(deny=["docker.io/library/debian"]).check(image.replace("debian", "debian2") + DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("image", "runs"),
+    [
+        ("ghcr.io/acme/train" + DIGEST, True),
+        ("ghcr.io/acme/deep/train" + DIGEST, True),
+        ("ghcr.io/acme/miner" + DIGEST, False),
+        ("ghcr.io/acme2/train" + DIGEST, False),
+        ("evil.example/ghcr.io/acme/train" + DIGEST, False),
+        ("debian" + DIGEST, False),
+        ("ipfs:bafyx", True),
+        ("sha256:" + "1" * 64, False),
+        ("quay.io/x/y@sha256:" + "b" * 64, True),
+        ("quay.io/x/y@sha256:" + "c" * 64, False),
+    ],
+)
+def test_what_is_allowed_and_not_denied_runs(image: str, runs: bool) -> None:
+    rules = ImageRules(
+        ["ghcr.io/acme/*", "ipfs:*", "quay.io/*@sha256:" + "b" * 64, "quay.io/*@sha256:c*"],
+        ["*/miner", "*@sha256:" + "c" * 64],
+    )
+    with contextlib.nullcontext() if runs else pytest.raises(Declined, match="owner"):
+        rules.check(image)
+
+
+async def test_an_image_that_does_not_run_here_is_neither_asked_for_nor_given(
+    docker_engine: DevEngine, tmp_path: Path, tiny: Image
+) -> None:
+    client = Engine(docker_engine.url)
+    nowhere = Ipfs("/ip4/127.0.0.1/tcp/1")
+    rules = ImageRules(deny=["sha256:*", "127.0.0.1:*"])
+    found = Images(client, nowhere, tmp_path, wait=1, registries=["127.0.0.1:1"], rules=rules)
+    try:
+        for image in (tiny.id, f"127.0.0.1:1/x{DIGEST}"):
+            with pytest.raises(Declined, match="does not run"):
+                await found.ensure(image)
+    finally:
+        client.close()
+
+
+# ----------------------------------------------------------------------------------------- how far a pull is
+
+
+def _line(status: str, layer: str, **detail: int) -> dict[str, object]:
+    return {"status": status, "id": layer, "progressDetail": detail}
+
+
+def test_how_far_an_image_is() -> None:
+    coming, heard = Coming(10**12), []
+    for line in (
+        _line("Pulling from library/x", "latest"),
+        _line("Pulling fs layer", "a"),
+        _line("Pulling fs layer", "b"),
+        _line("Already exists", "c"),
+        _line("Waiting", "b"),
+        _line("Downloading", "a", current=10**9, total=2 * 10**9),
+        _line("Downloading", "b", current=3 * 10**8, total=12 * 10**8),
+        _line("Downloading", "a", current=10**9 + 12 * 10**6, total=2 * 10**9),
+        _line("Download complete", "a"),
+        _line("Download complete", "b"),
+        _line("Extracting", "a", current=5, total=10),
+        _line("Pull complete", "a"),
+    ):
+        coming.heed(line)
+        heard.append(coming.progress())
+    assert heard == [
+        *[""] * 5,
+        "1 GB of more than 2 GB",
+        "40 % of 3.2 GB",
+        "41 % of 3.2 GB",
+        "71 % of 3.2 GB",
+        *["unpacking"] * 3,
+    ]
+
+
+@pytest.mark.parametrize("total", [-(2**70), 2**70])
+def test_figures_that_a_registry_makes_up(total: int) -> None:
+    coming = Coming(10**12)
+    with contextlib.nullcontext() if total < 0 else pytest.raises(ImageTooLarge):
+        coming.heed(_line("Downloading", "a", current=-1, total=total))
+        assert coming.progress() == ""

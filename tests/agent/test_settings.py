@@ -19,26 +19,26 @@ from leasehold_agent.cli import _app as cli
     [
         ("RPC", "[http://one", "rpc: it is no JSON list"),
         ("API_PORT", "many", "api_port: it should be a valid integer"),
+        ("HOURS", "nights", "hours: 'nights' names no hours"),
+        ("HOURS_ZONE", "Berlin", "hours_zone: 'Berlin' is no time zone"),
+        ("HOURS_CELLS", "0:9", "hours_cells: '0:9' names no cells"),
         ("SPEED_PEER", "203.0.113.5:8703", "speed_peer: it is no address such as"),
         ("SPEED_PEER", "http://[bad", "speed_peer: "),
         ("SPEED_PEER", "http://203.0.113.5:99999", "speed_peer: "),
         ("SPEED_PEER", "file:///etc/passwd", "speed_peer: it is no address such as"),
-        ("HOURS", "nights", "hours: 'nights' names no hours"),
-        ("HOURS_ZONE", "Berlin", "hours_zone: 'Berlin' is no time zone"),
-        ("HOURS_CELLS", "0:9", "hours_cells: '0:9' names no cells"),
     ],
 )
 def test_a_variable_that_cannot_be_read(
     name: str, text: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(tmp_path / "agent.toml"))
+    monkeypatch.setenv("LEASEHOLD_HOME", str(tmp_path))
     monkeypatch.setenv(f"LEASEHOLD_AGENT_{name}", text)
     with pytest.raises(SettingsError, match=says):
         load_settings()
 
 
 def test_addresses_of_nodes_with_commas_between(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(tmp_path / "agent.toml"))
+    monkeypatch.setenv("LEASEHOLD_HOME", str(tmp_path))
     monkeypatch.setenv("LEASEHOLD_AGENT_RPC", "http://one:8545, http://two:8545")
     assert load_settings().rpc == ("http://one:8545", "http://two:8545")
     monkeypatch.setenv("LEASEHOLD_AGENT_RPC", '["http://one:8545"]')
@@ -101,3 +101,14 @@ def test_a_missing_extra_is_named() -> None:
     assert done.stderr == (
         "The agent needs docker, which is not installed: run `pip install 'leasehold[agent]'`.\n"
     )
+
+
+def test_what_is_logged_beside_an_answer_is_not_in_it() -> None:
+    """`leasehold-agent describe > machine.json` on a host of which there is something to say."""
+    program = (
+        "import sys, structlog; from leasehold_agent.cli import _app; "
+        "_app.app = lambda **_: (structlog.get_logger('leasehold_agent').warning('odd'), print('{}')); _app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "{}\n")
+    assert "odd" in done.stderr

@@ -30,6 +30,7 @@ CALLS = {
     "lease.logs": ("GET", "/v1/leases/{}/logs"),
     "lease.results": ("GET", "/v1/leases/{}/results"),
     "lease.exec": ("GET", "/v1/leases/{}/exec"),
+    "lease.ssh": ("PUT", "/v1/leases/{}/ssh/" + "01" * 32),
     "workload.put": ("PUT", "/v1/workloads/" + hashlib.sha256(SEALED).hexdigest()),
 }
 
@@ -81,7 +82,7 @@ class Rented:
         if op == "lease.exec":
             return await self._socket(place.replace("https", "wss", 1), headers)
         async with httpx.AsyncClient(verify=self.tls, trust_env=False) as http:
-            content = SEALED if method == "PUT" else None
+            content = SEALED if op == "workload.put" else None
             answer = await http.request(method, place, headers=headers, content=content)
         return answer.status_code, "" if answer.is_success else str(answer.json()["type"])
 
@@ -126,7 +127,12 @@ def rented(world: World) -> Iterator[Rented]:
         yield Rented(site, owner, first, thief, lease, party)
 
 
-SERVED = {"lease.results": (404, "no-results"), "lease.exec": (101, ""), "workload.put": (201, "")}
+SERVED = {
+    "lease.results": (404, "no-results"),
+    "lease.exec": (101, ""),
+    "lease.ssh": (201, ""),
+    "workload.put": (201, ""),
+}
 
 
 @pytest.mark.parametrize("op", CALLS)

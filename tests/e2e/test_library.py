@@ -75,7 +75,7 @@ def test_readmes_example(alone: Site, tmp_path: Path) -> None:
     assert int((tmp_path / "build/cores/outputs/cores.txt").read_text()) > 0
     closed = alone.here(LeaseClosed)[-1]
     money = Money.of(Deployment.load(alone.world.deployment))
-    assert said.endswith(f"it cost: {money.show(closed.paid + closed.fee)}\n")
+    assert said.endswith(f"exit code 0 at {money.show(closed.paid + closed.fee)}\n")
 
 
 def test_the_tutorial_cell_by_cell(alone: Site, tmp_path: Path) -> None:

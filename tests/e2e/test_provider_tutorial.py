@@ -20,7 +20,7 @@ from .test_reorg import another_chain
 pytestmark = pytest.mark.slow
 
 TUTORIAL = ROOT / "docs/tutorials/provider.md"
-WRITTEN_BY_HAND = ("LEASEHOLD_AGENT_DEPLOYMENT", "LEASEHOLD_AGENT_RPC", "LEASEHOLD_AGENT_PUBLIC_HOST")
+WRITTEN_BY_HAND = tuple(f"LEASEHOLD_AGENT_{name}" for name in ("CONFIG", "DEPLOYMENT", "RPC", "PUBLIC_HOST"))
 DAY = 86_400
 
 

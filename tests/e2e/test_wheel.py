@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import textwrap
 import zipfile
-from email import message_from_bytes
-from importlib.metadata import requires, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from devnet.patience import patient
+from shipping.pins import asked_for
 
 from .test_library import ROOT, the_examples
 
@@ -25,6 +24,12 @@ BESIDE_PYTHON = {
     "leasehold/py.typed",
     "leasehold/chain/_generated/abi/Controller.json",
     "leasehold_agent/py.typed",
+}
+BESIDE_THE_AGENT = {
+    "agent.toml.sample",
+    "leasehold-agent.service",
+    "leasehold-docker.conf",
+    "leasehold-sysctl.conf",
 }
 LONGEST = 30
 """Lines of an example."""
@@ -72,28 +77,22 @@ def install(wheel: Path, environment: Path, extra: str = "") -> None:
     uv("pip", "check", environment=environment)
 
 
-def asked_for(wheel: Path, extra: str) -> set[str]:
-    """The distributions that the wheel requires, with that extra too, and those that they require."""
-    with zipfile.ZipFile(wheel) as archive:
-        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        own = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
-    asked, followed = set[str](), set[tuple[str, str]]()
-    ahead = [(Requirement(line), wanted) for line in own for wanted in {"", extra}]
-    while ahead:
-        requirement, extra = ahead.pop()
-        key = canonicalize_name(requirement.name)
-        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        for wanted in {"", *requirement.extras}:
-            if (key, wanted) not in followed:
-                followed.add((key, wanted))
-                ahead += [(Requirement(line), wanted) for line in requires(key) or []]
-        asked.add(key)
-    return asked
-
-
 def test_what_is_not_python_is_inside(wheel: Path) -> None:
-    assert set(zipfile.ZipFile(wheel).namelist()) >= BESIDE_PYTHON
+    inside = zipfile.ZipFile(wheel).namelist()
+    assert set(inside) >= BESIDE_PYTHON
+    assert {Path(name).name for name in inside if ".data/data/share/leasehold/" in name} == BESIDE_THE_AGENT
+
+
+def test_the_sources_are_those_of_the_package(tmp_path: Path) -> None:
+    """What is built from them is the same, and no test comes along."""
+    uv("build", "--sdist", "--out-dir", str(tmp_path), str(ROOT))
+    (built,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        parts = {name.split("/")[1] for name in archive.getnames()}
+    assert parts == {
+        *("agent", "offchain", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"),
+        *("PKG-INFO", ".gitignore"),
+    }
 
 
 def test_the_examples_are_short_and_clean_under_a_strict_checker(environment: Path, tmp_path: Path) -> None:

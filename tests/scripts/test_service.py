@@ -33,9 +33,11 @@ def test_a_unit_runs_until_it_is_stopped(place: Path, capfd: pytest.CaptureFixtu
     handle = os.pidfd_open(int((place / "a-unit.pid").read_text()))
     try:
         assert not select.select([handle], [], [], 0)[0]
+        assert service.main("systemctl", "--quiet", "is-active", "a-unit.service") == 0
     finally:
         assert service.main("systemctl", "disable", "--now", "a-unit") == 0
     assert select.select([handle], [], [], patient(1))[0]
+    assert service.main("systemctl", "is-active", "a-unit") == 3
     os.waitid(os.P_PIDFD, handle, os.WEXITED)
     os.close(handle)
     assert service.main("systemctl", "stop", "a-unit") == 0  # it has ended already

@@ -134,6 +134,18 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         {"machine": 1, "digest": DIGEST, "issuedAt": 1_800_000_000},
     ),
     (
+        "Statement",
+        CONTROLLER,
+        "Statement(uint256 chain,address controller,uint32 machine,bytes32 digest,uint64 issuedAt)",
+        {
+            "chain": CHAIN,
+            "controller": CONTROLLER,
+            "machine": 1,
+            "digest": DIGEST,
+            "issuedAt": 1_800_000_000,
+        },
+    ),
+    (
         "Answer",
         CONTROLLER,
         "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)",

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from leasehold_agent.access._door import DoorLimits
+from leasehold_agent.access._door import LET_IN, DoorLimits, StreetDoor
 from leasehold_agent.access._known import Known
 from leasehold_agent.access._rates import Buckets, RateLimit
 from leasehold_agent.access._ration import Ration
@@ -80,6 +80,7 @@ class Admission:
 
     room: Descriptors = field(default_factory=_default_room)
     strangers: int = field(default_factory=lambda: DescriptorBudget.of_process().strangers)
+    peers: int = field(default_factory=lambda: DescriptorBudget.of_process().peers)
     line: Line = field(default_factory=Line)
     ration: Ration = field(default_factory=Ration)
     opening: StreamOpening = field(default_factory=StreamOpening)
@@ -91,6 +92,16 @@ class Admission:
         self.channels = Slots(CHANNELS_PER_LEASE)
         self.listings = Slots(LISTINGS_PER_LEASE)
 
-    @property
-    def door(self) -> DoorLimits:
-        return DoorLimits(strangers=self.strangers)
+    def street_door(self, pace: RateLimit = LET_IN) -> StreetDoor:
+        """A door for whoever comes. pace: how fast strangers are let in."""
+        return self._door(DoorLimits(strangers=self.strangers, rate=pace))
+
+    def back_door(self, pace: RateLimit = LET_IN) -> StreetDoor:
+        """A door for whom the IPFS node introduces, at a fifth of `pace`."""
+        limits = DoorLimits(strangers=self.peers, rate=RateLimit(pace.burst / 5, pace.seconds))
+        return self._door(limits, introduced=True)
+
+    def _door(self, limits: DoorLimits, *, introduced: bool = False) -> StreetDoor:
+        return StreetDoor(
+            limits=limits, connections=self.connections, known=self.known, introduced=introduced
+        )

@@ -7,6 +7,10 @@ in has its place for `FAIR_SECONDS` at least, which is enough to show a lease; a
 oldest of the address that holds most gives way. So no number of connections, silent, half open or new again and
 again, keeps a tenant out: he goes in before those of any network that has had more turns than his own.
 Who has shown a lease counts as that lease's, in places of its own (`_slots.py`).
+
+Behind a host's IPFS node everybody comes from the loopback. A door for them hears from the node which peer each is,
+and counts by that. Peers cost nothing to make, so that such a door has fewer places and a slower pace than one on the
+street, where nobody notices what goes on at this one.
 """
 
 from __future__ import annotations
@@ -24,12 +28,12 @@ from typing import Final
 
 import structlog
 
-from leasehold_agent.access._hello import NoHello, missing
+from leasehold_agent.access._hello import NoHello, introduction, missing
 from leasehold_agent.access._known import Known
 from leasehold_agent.access._porch import Porch, Visitor
 from leasehold_agent.access._rates import Buckets, RateLimit
 from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, Slots
-from leasehold_agent.access._turns import Turns, networks
+from leasehold_agent.access._turns import LIBP2P, Networks, Turns, networks
 
 __all__ = ["DoorLimits", "StreetDoor", "Visitor"]
 _log = structlog.get_logger("leasehold_agent.door")
@@ -75,7 +79,8 @@ Serve = Callable[[Visitor], asyncio.Protocol]
 class StreetDoor:
     """Accepts connections and gives each the protocol that `serve(visitor)` makes.
 
-    The protocol must call `leave` when its connection is lost.
+    The protocol must call the visitor's `leave` when its connection is lost. introduced: an IPFS node leads to this
+    door, and says in a first line who each is.
     """
 
     def __init__(
@@ -84,8 +89,10 @@ class StreetDoor:
         limits: DoorLimits | None = None,
         connections: Slots | None = None,
         known: Known | None = None,
+        introduced: bool = False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._introduced = introduced
         self.limits = limits or DoorLimits()
         self._connections = connections or Slots(CONNECTIONS_PER_LEASE)
         self._now = now
@@ -97,7 +104,6 @@ class StreetDoor:
         self._silent: dict[int, Visitor] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._all: set[Visitor] = set()
-        self._visitors: dict[tuple[str, int], Visitor] = {}
         self._listening: socket.socket | None = None
         self._serve: Serve | None = None
         self._tls: ssl.SSLContext | None = None
@@ -135,12 +141,6 @@ class StreetDoor:
             self._hears = None
         await asyncio.gather(*self._greeting, return_exceptions=True)
 
-    def find(self, peer: object) -> Visitor | None:
-        """The visitor at the other end of a connection, by its address and port."""
-        if isinstance(peer, tuple | list) and len(peer) >= 2:
-            return self._visitors.get((peer[0], peer[1]))
-        return None
-
     def know(self, visitor: Visitor, lease: int) -> None:
         """The visitor has shown that it is `lease`'s tenant. Raises `TooManyRequests`."""
         self._known.add(lease, visitor.network)
@@ -151,12 +151,10 @@ class StreetDoor:
         self._settle(visitor)
 
     def leave(self, visitor: Visitor) -> None:
-        """The visitor's connection has ended. Another may have come from the same port before that was noticed."""
+        """The visitor's connection has ended."""
         if visitor not in self._all:
             return
         self._all.remove(visitor)
-        if self._visitors.get(visitor.peer) is visitor:
-            del self._visitors[visitor.peer]
         self._settle(visitor)
         if visitor.lease is not None:
             self._connections.release(visitor.lease)
@@ -188,7 +186,7 @@ class StreetDoor:
                 _log.warning("door.full", problem=str(error))
                 self._pause()
                 return
-            self._admit(accepted, (peer[0], peer[1]))
+            self._admit(accepted, LIBP2P if self._introduced else networks(peer[0]))
 
     def _pause(self) -> None:
         loop = asyncio.get_running_loop()
@@ -202,25 +200,26 @@ class StreetDoor:
         if self._listening is not None:
             asyncio.get_running_loop().add_reader(self._listening, self._accept)
 
-    def _admit(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
+    def _admit(self, accepted: socket.socket, counted_as: Networks) -> None:
         accepted.setblocking(False)
-        visitor = Visitor(accepted, peer, networks(peer[0]), came_at=self._now())
+        visitor = Visitor(accepted, counted_as, came_at=self._now())
         visitor.cut = partial(self._turn_away, visitor)
+        visitor.know = partial(self.know, visitor)
+        visitor.leave = partial(self.leave, visitor)
         self._all.add(visitor)
-        self._visitors[peer] = visitor
+        self._fall_silent(visitor)
+        self._listen_to(visitor)
+
+    def _fall_silent(self, visitor: Visitor) -> None:
         if (gives_way := self._porch.silent.add(visitor)) is not None:
             self._cut(gives_way)
-        if self._tls is None and self.is_known(visitor.network):
-            self._line_up(visitor)  # silent as it may be
-        else:
-            self._listen_to(visitor)
 
     # On the porch
 
     def _listen_to(self, visitor: Visitor) -> None:
         """Are its first words there? Looked at again when there are more of them."""
         try:
-            wanted = missing(visitor.socket, tls=self._tls is not None)
+            wanted = self._unintroduced(visitor) or self._unsaid(visitor)
             if wanted and wanted == visitor.wanted:
                 raise NoHello("It has closed before its first words were whole.")
             if wanted or visitor.wanted:
@@ -233,6 +232,27 @@ class StreetDoor:
         elif not visitor.wanted:
             self._hear_more(visitor)
         visitor.wanted = wanted
+
+    def _unintroduced(self, visitor: Visitor) -> int:
+        """How many bytes the node must have said until its word for who this is can be there; 0 once it is."""
+        if visitor.introduced or not self._introduced:
+            return 0
+        peer, wanted = introduction(visitor.socket)
+        if peer:
+            if visitor.wanted:
+                visitor.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+                self._hear_no_more(visitor)
+                visitor.wanted = 0
+            self._porch.silent.discard(visitor)
+            visitor.networks, visitor.introduced = (*LIBP2P[:2], peer), True
+            self._fall_silent(visitor)
+        return wanted
+
+    def _unsaid(self, visitor: Visitor) -> int:
+        """As `missing`. From where a tenant came lately, he may wait for the server's first word."""
+        if self._tls is None and self.is_known(visitor.network):
+            return 0
+        return missing(visitor.socket, tls=self._tls is not None)
 
     def _hear_more(self, visitor: Visitor) -> None:
         assert self._hears is not None
@@ -252,7 +272,7 @@ class StreetDoor:
         """Who has been silent for too long; where the server may speak first, he is taken to wait for that."""
         waits = self.limits.silent_seconds if self._tls is None else self.limits.seconds
         for visitor in self._porch.silent.came_before(self._now() - waits):
-            if self._tls is None:
+            if self._tls is None and visitor.introduced is self._introduced:
                 self._line_up(visitor)
             else:
                 self._cut(visitor)

@@ -20,12 +20,14 @@ from leasehold_agent.access._turns import Networks, Rank, Turns
 
 @dataclass(eq=False, slots=True)
 class Visitor:
-    """A connection. `cut` ends it at once and may be called at any time. wanted: bytes that its first words still need,
-    as `missing` says.
+    """A connection. wanted: bytes that its first words still need, as `missing` says. introduced: it comes through the
+    IPFS node, whose word for the peer behind it is its network.
+
+    `cut` ends it at once and may be called at any time. `know` is told the lease that it has shown (and raises
+    `TooManyRequests`), `leave` that it has ended.
     """
 
     socket: socket.socket
-    peer: tuple[str, int]
     networks: Networks
     came_at: float = 0.0
     let_in_at: float = 0.0
@@ -33,7 +35,10 @@ class Visitor:
     requests: int = 0
     lease: int | None = None
     owned: bool = False
+    introduced: bool = False
     cut: Callable[[], None] = lambda: None
+    know: Callable[[int], None] = lambda _: None
+    leave: Callable[[], None] = lambda: None
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
 
     @property

@@ -29,7 +29,9 @@ CONNECTIONS_PER_LEASE: Final = 64
 
 @dataclass(frozen=True)
 class DescriptorBudget:
-    """How `limit` descriptors are divided: `strangers` at each of two doors, `leases`, and the agent's own rest."""
+    """How `limit` descriptors are divided: `strangers` at each of two doors, `peers` at each of the two that an IPFS
+    node leads to, `leases`, and the agent's own rest.
+    """
 
     limit: int
 
@@ -49,13 +51,17 @@ class DescriptorBudget:
         return min(MOST_STRANGERS, self.limit * 3 // 16)
 
     @property
+    def peers(self) -> int:
+        return self.strangers // 4
+
+    @property
     def leases(self) -> int:
-        return min(MOST_FOR_LEASES, self.limit - self.limit // 4 - 2 * self.strangers)
+        return min(MOST_FOR_LEASES, self.limit - self.limit // 4 - 2 * (self.strangers + self.peers))
 
     @property
     def reserve(self) -> int:
         """What nobody but the agent itself can take."""
-        return self.limit - self.leases - 2 * self.strangers
+        return self.limit - self.leases - 2 * (self.strangers + self.peers)
 
 
 class Descriptors:

@@ -15,6 +15,8 @@ from typing import Final
 from leasehold_agent.access._rates import network
 
 Networks = tuple[str, str, str]
+LIBP2P: Final[Networks] = ("libp2p", "libp2p", "")
+"""Of whom an IPFS node has not introduced yet. A peer is the last of the three: what stands behind it is not known."""
 Rank = tuple[int, ...]
 
 FADE_SECONDS: Final = 120.0

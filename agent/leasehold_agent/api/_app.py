@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -15,26 +15,34 @@ import orjson
 import structlog
 from fastapi import FastAPI, Path, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from leasehold.chain import InvalidLeaseId, format_lease, parse_lease
-from leasehold.chain.typed import Domain, Receipt
-from leasehold.errors import AgentError
+from leasehold.chain.typed import Contact, Domain, Receipt, Statement
+from leasehold.errors import AgentError, ChainError
+from leasehold.market import canonical
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
     LOG_OFFSET,
+    MAX_ORDER,
     MAX_UPLOAD,
     UPLOAD,
     AgentResults,
     BadCall,
     BodyTooLarge,
+    ChainUnreachable,
+    ClosingOrderDocument,
+    ContactSignature,
     Container,
     DigestMismatch,
     Health,
+    Heartbeat,
     Kept,
     LeaseNotice,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -43,24 +51,31 @@ from leasehold.market.wire import (
     Problem,
     ReceiptMessage,
     SignedReceipt,
+    SignedStatement,
+    SshCertificate,
+    UnknownLease,
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent.access import Admission, StreetDoor, network
-from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
+from leasehold_agent.access import Admission
+from leasehold_agent.api._auth import Admittance, Authorizer, Grant, SignedCall
 from leasehold_agent.api._exec import serve_exec
-from leasehold_agent.api._gate import Gate, Ready
+from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
 from leasehold_agent.api._streams import HeldResponse, cut, until
+from leasehold_agent.ssh import Certificates, is_over
 
 _log = structlog.get_logger("leasehold_agent.api")
 
 RECEIPT_SECONDS: Final = 3600
+HEARTBEAT_SECONDS: Final = 10
 VERSION: Final = version("leasehold")
 """Read once: whoever asks would have the disk read each time."""
 UPLOAD_SECONDS: Final = 30.0
+ORDER_SECONDS: Final = 10.0
+"""How long the chain is waited for that judges a closing order."""
 RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
 """How often the chain is asked anew about the contract or group under whose approval a stream is open."""
@@ -81,13 +96,23 @@ _SEALED_BODY: Final = {
     }
 }
 DigestText = Annotated[
-    str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the sealed bytes, in hex")
+    str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the body, in hex")
+]
+_ORDER_BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": ClosingOrderDocument.model_json_schema()}},
+    }
+}
+
+KeyText = Annotated[
+    str, Path(alias="key", pattern=r"^[0-9a-f]{64}$", description="an Ed25519 public key: 32 bytes in hex")
 ]
 
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
 
-Every call but `/v1/health` and `/v1/machine` needs `Authorization: Leasehold <base64url of canonical JSON
+Every call but `/v1/health`, `/v1/machine` and heartbeats needs `Authorization: Leasehold <base64url of canonical JSON
 {"proof": hex, "request": {…}}>`. The request is EIP-712 typed data `Request` in the pool's domain;
 `paramsHash` is the SHA-256 of canonical JSON `{"body": SHA-256 of the body in hex, "method", "path",
 "query"}`. A request is valid for 300 s at most and serves once.
@@ -111,9 +136,13 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
-        self.door = StreetDoor(
-            limits=self.admission.door, connections=self.admission.connections, known=self.admission.known
-        )
+        self.door = self.admission.street_door()
+        self.back_door = self.admission.back_door()
+
+    @cached_property
+    def certificates(self) -> Certificates:
+        """What lets keys into leases by SSH."""
+        return Certificates(self.context.now)
 
     @property
     def domain(self) -> Domain:
@@ -128,20 +157,18 @@ class Api:
             lease=_lease(lease),
         )
         assert grant.handle is not None  # for every operation but the upload
-        visitor = self.door.find(connection.scope.get("client"))
-        if visitor is not None:
-            self.door.know(visitor, grant.handle.lease)
+        if (visitor := visitor_of(connection.scope)) is not None:
+            visitor.know(grant.handle.lease)
         return grant, grant.handle
 
     async def until_revoked(self, grant: Grant) -> None:
         """Returns once the caller may no longer: the lease changed hands, the session ended, the approval is gone."""
-        asked = time.monotonic()
-        while await self.authorizer.still(grant):
-            if time.monotonic() - asked >= self.approval_seconds:
-                asked = time.monotonic()
-                if not await self.authorizer.still_approved(grant):
-                    return
+        standing = self.standing(grant)
+        while await standing.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
             await asyncio.sleep(self.recheck_seconds)
+
+    def standing(self, grant: Grant) -> Admittance:
+        return Admittance(self.authorizer, grant, self.approval_seconds)
 
 
 def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
@@ -169,12 +196,13 @@ def create_app(api: Api) -> FastAPI:
         },
     )
     app.add_middleware(LastResort)
-    app.add_middleware(Gate, door=api.door)
+    app.add_middleware(Gate, known=api.admission.known)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
     _public_routes(app, api)
     _upload_route(app, api)
     _lease_routes(app, api)
+    _order_route(app, api)
     _stream_routes(app, api)
     return app
 
@@ -198,22 +226,70 @@ def _public_routes(app: FastAPI, api: Api) -> None:
         """That the agent answers, and its clock."""
         return Health(version=VERSION, time=api.context.now())
 
-    @lru_cache(maxsize=1)
-    def introduction(machines: tuple[int, ...], contact: bytes) -> bytes:
-        """The bytes of the answer, made anew when something in it changes."""
-        info = MachineInfo(
-            chain=api.domain.chain_id,
-            controller=api.domain.verifying_contract,
-            operator=api.context.operator.address,
-            machines=list(machines),
-            contact=orjson.loads(contact),
-        )
-        return info.model_dump_json().encode()
+    introduced: dict[tuple[tuple[int, ...], bytes], bytes] = {}
+    signing = asyncio.Lock()
 
     @app.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
     async def machine() -> Response:
-        """Which machines this agent runs, and how to reach it."""
-        return Ready(introduction(tuple(api.context.machines()), api.context.contact()))
+        """Which machines this agent runs, how to reach it, and what it has at hand: signed by its operator."""
+        asked = tuple(api.context.machines()), api.context.contact()
+        async with signing:  # of many who ask at once, the first has it signed
+            if asked not in introduced:
+                ready = await _introduction(api, *asked)
+                introduced.clear()
+                introduced[asked] = ready
+        return Ready(introduced[asked])
+
+    beats: dict[int, tuple[int, bytes]] = {}
+
+    @app.get("/v1/machines/{machine}/heartbeat", operation_id="heartbeat", response_model=SignedStatement)
+    async def heartbeat(machine: Annotated[int, Path(ge=0, lt=2**32)]) -> Response:
+        """That the machine's agent lives: a `Heartbeat`, signed by its operator every ten seconds at most."""
+        if machine not in api.context.machines():
+            raise UnknownLease("This agent does not run that machine; look at /v1/machine.")
+        async with signing:
+            at, ready = beats.get(machine, (0, b""))
+            if not 0 <= api.context.now() - at < HEARTBEAT_SECONDS:
+                at, seen = api.context.now(), api.context.seen()
+                said = Heartbeat(machine=machine, time=at, **asdict(seen))
+                ready = (await _stated(api, said)).model_dump_json().encode()
+                beats[machine] = at, ready
+        return Ready(ready)
+
+
+async def _stated(api: Api, said: LeaseStanding | Heartbeat) -> SignedStatement:
+    """What is said, with the operator's signature."""
+    statement = said.model_dump(mode="json")
+    message = Statement(
+        api.domain.chain_id,
+        api.domain.verifying_contract,
+        said.machine,
+        hashlib.sha256(canonical(statement)).digest(),
+        said.time,
+    )
+    signature = await api.context.operator.sign_typed_data(message.typed_data(api.domain))
+    return SignedStatement(statement=statement, signature="0x" + signature.hex())
+
+
+async def _introduction(api: Api, machines: tuple[int, ...], contact: bytes) -> bytes:
+    """The bytes of the answer, made and signed anew when something in it changes."""
+    document, digest = orjson.loads(contact), hashlib.sha256(contact).digest()
+    signatures = []
+    for machine in machines:
+        said = Contact(machine=machine, digest_=digest, issued_at=document.get("issued_at", 0))
+        signature = await api.context.operator.sign_typed_data(said.typed_data(api.domain))
+        signatures.append(
+            ContactSignature(machine=machine, issuedAt=said.issued_at, signature="0x" + signature.hex())
+        )
+    info = MachineInfo(
+        chain=api.domain.chain_id,
+        controller=api.domain.verifying_contract,
+        operator=api.context.operator.address,
+        machines=list(machines),
+        contact=document,
+        signatures=signatures,
+    )
+    return info.model_dump_json().encode()
 
 
 def _upload_route(app: FastAPI, api: Api) -> None:
@@ -222,20 +298,9 @@ def _upload_route(app: FastAPI, api: Api) -> None:
     )
     async def put_workload(request: Request, digest: DigestText) -> SignedReceipt:
         """Keep a sealed workload until a lease opens with its digest. Any account may; `lease` is 0."""
-        address = request.client.host if request.client else ""
-        api.limits.call(address)
-        _check_length(request)
         expected = bytes.fromhex(digest)
-        # The path names the body's digest, so that the caller is known before a byte of the body is read.
-        grant = await api.authorizer.check(
-            request.headers.getlist("authorization"), _call(request, expected), op=UPLOAD, lease=0
-        )
-        api.limits.account(grant.request.account)
-        sealed = await _body(request, MAX_UPLOAD)
-        api.limits.bytes(address, len(sealed))
-        if hashlib.sha256(sealed).digest() != expected:
-            raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
-        await api.context.runtime.workloads.put(expected, sealed, network(address))
+        grant, sealed = await _named_body(request, api, expected, UPLOAD, 0, MAX_UPLOAD)
+        await api.context.runtime.workloads.put(expected, sealed, address_of(request))
         receipt = Receipt(
             chain=api.domain.chain_id,
             controller=api.domain.verifying_contract,
@@ -257,6 +322,22 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         _no_body(request)
         return _status((await api.grant(request, lease, "lease.status"))[1])
 
+    @app.get("/v1/leases/{lease}/statement", operation_id="lease_statement")
+    async def statement(request: Request, lease: LeaseText) -> SignedStatement:
+        """How the lease's container stands, asked of the engine now and signed by the operator: a `LeaseStanding`."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.status")
+        standing, seen = await api.context.runtime.standing(handle.lease), api.context.seen()
+        said = LeaseStanding(
+            machine=handle.machine,
+            lease=str(handle.lease),
+            time=api.context.now(),
+            block=seen.block,
+            block_hash=seen.block_hash,
+            **asdict(standing),
+        )
+        return await _stated(api, said)
+
     @app.get("/v1/leases/{lease}/results", operation_id="lease_results")
     async def results(request: Request, lease: LeaseText) -> AgentResults:
         """Where the outputs are in IPFS, once they are packed."""
@@ -267,6 +348,70 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
         return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
+
+    @app.put("/v1/leases/{lease}/ssh/{key}", operation_id="lease_ssh", status_code=201)
+    async def ssh(request: Request, lease: LeaseText, key: KeyText) -> SshCertificate:
+        """Let an Ed25519 key into the lease by SSH for some minutes. It is shown together with the certificate."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.ssh")
+        if is_over(handle, api.context.now()):
+            raise NotRunning(f"The lease is {handle.phase}; nobody can enter it any more.")
+        certificate, until = api.certificates.mint(
+            bytes.fromhex(key), handle.lease, api.standing(grant).holds, ends_at=grant.ends_at
+        )
+        _log.info("ssh.certificate", lease=format_lease(handle.lease), until=until)
+        return SshCertificate(certificate=certificate, valid_until=until)
+
+
+def _order_route(app: FastAPI, api: Api) -> None:
+    @app.put(
+        "/v1/leases/{lease}/closing-orders/{digest}",
+        operation_id="put_closing_order",
+        openapi_extra=_ORDER_BODY,
+    )
+    async def put_closing_order(request: Request, lease: LeaseText, digest: DigestText) -> LeaseStatus:
+        """Keep its tenant's signed `close`, to be sent when the job is done: in place of an earlier one."""
+        number, runtime = _lease(lease), api.context.runtime
+        grant, body = await _named_body(
+            request, api, bytes.fromhex(digest), "lease.closing-order", number, MAX_ORDER
+        )
+        try:
+            document = ClosingOrderDocument.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise BadCall(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+        order = document.order(grant.request.account, api.domain.verifying_contract, number)
+        try:
+            async with asyncio.timeout(ORDER_SECONDS):
+                await runtime.keep_order(number, order, bytes.fromhex(document.workload))
+        except (ChainError, TimeoutError) as error:
+            raise ChainUnreachable(
+                f"The chain must say whether the order is good, and does not answer: {error}", retry_after=10
+            ) from None
+        handle = await runtime.lookup(number)
+        if handle is None:
+            raise UnknownLease("There is no such lease here any more.")
+        return _status(handle)
+
+
+async def _named_body(
+    request: Request, api: Api, digest: bytes, op: str, lease: int, most: int
+) -> tuple[Grant, bytes]:
+    """The caller's right to a call with a body, and the body, whose digest the path names: so the caller is known
+    before a byte of it is read.
+    """
+    address = address_of(request)
+    api.limits.call(address)
+    _check_length(request, most)
+    grant = await api.authorizer.check(
+        request.headers.getlist("authorization"), _call(request, digest), op=op, lease=lease
+    )
+    api.limits.account(grant.request.account)
+    body = await _body(request, most)
+    api.limits.bytes(address, len(body), side_of(request))
+    if hashlib.sha256(body).digest() != digest:
+        raise DigestMismatch("The bytes have another SHA-256 than the path says; send them again.")
+    return grant, body
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:
@@ -350,6 +495,9 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         result_cid=handle.result_cid,
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
+        name=handle.name,
+        exit_code=handle.ended_with,
+        closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),
     )
 
@@ -377,14 +525,20 @@ def _call(connection: HTTPConnection, body_digest: bytes) -> SignedCall:
         path=bytes(scope["raw_path"]).decode("ascii", "replace"),
         query=bytes(scope["query_string"]).decode("ascii", "replace"),
         body_digest=body_digest,
-        address=connection.client.host if connection.client else "",
+        address=address_of(connection),
     )
 
 
-def _check_length(request: Request) -> None:
+def _check_length(request: Request, most: int) -> None:
     stated = request.headers.get("content-length", "0")
-    if not stated.isdigit() or int(stated[:20]) > MAX_UPLOAD:
-        raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+    if not stated.isdigit() or int(stated[:20]) > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> BodyTooLarge:
+    if most == MAX_UPLOAD:
+        return BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+    return BodyTooLarge(f"The body may have {most} bytes.")
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -395,7 +549,7 @@ async def _body(request: Request, most: int) -> bytes:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise BodyTooLarge("A sealed workload may have 1 MiB; put large inputs into a dataset.")
+                    raise _too_large(most)
     except TimeoutError:
         raise BadCall("The body did not arrive in time; send it again.") from None
     except ClientDisconnect:

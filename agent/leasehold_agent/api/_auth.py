@@ -251,3 +251,25 @@ class Authorizer:
         except (ChainError, TimeoutError, TooManyRequests):
             return True
         return True
+
+
+class Admittance:
+    """Whether a grant's caller still may, asked as often as one likes; once he may not, he never may again.
+
+    The chain is asked every `approval_seconds` at most, for a contract's or a group's approval.
+    """
+
+    def __init__(self, authorizer: Authorizer, grant: Grant, approval_seconds: float) -> None:
+        self._authorizer = authorizer
+        self._grant = grant
+        self._every = approval_seconds
+        self._asked = time.monotonic()
+        self._ended = False
+
+    async def holds(self) -> bool:
+        if not self._ended and not await self._authorizer.still(self._grant):
+            self._ended = True
+        if not self._ended and time.monotonic() - self._asked >= self._every:
+            self._asked = time.monotonic()
+            self._ended = not await self._authorizer.still_approved(self._grant)
+        return not self._ended

@@ -1,8 +1,8 @@
 """How much may be uploaded, and how often: token buckets by account, by address and altogether.
 
 Accounts cost nothing to make, so the bound that holds is the one by address (a /64 of IPv6) and the one
-altogether. Callers over libp2p share one address; where that is too little, a workload can be pinned to
-IPFS instead of uploaded.
+altogether. Peers of an IPFS node cost nothing either: what all of them may upload is counted apart from what all others
+may. Where that is too little, a workload can be pinned to IPFS instead of uploaded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class UploadLimits:
         """One more upload by `account`, whose signature was checked."""
         self._account.take(account)
 
-    def bytes(self, address: str, count: int) -> None:
-        """`count` bytes have come from `address`."""
+    def bytes(self, address: str, count: int, side: str = "") -> None:
+        """`count` bytes have come from `address`, on the street or by another `side`."""
         self._address_bytes.take(network(address), count)
-        self._all_bytes.take("", count)
+        self._all_bytes.take(side, count)

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from leasehold_agent.access import READ_BYTES, Ration, StreetDoor, Visitor
+from leasehold_agent.access import READ_BYTES, Ration, Visitor
 
 MOST_PIECES: Final = 1024
 """Fragments that a message may have; empty ones count for nothing in its length."""
@@ -18,17 +18,17 @@ MOST_PONGS: Final = 64
 """Answers to pings that may wait for a client that does not read."""
 
 
-def protocols(
-    header_seconds: float, door: StreetDoor, ration: Ration
-) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
-    """HTTP/1.1 with a deadline for each request's header, which uvicorn itself does not have; and WebSockets."""
+def protocols(header_seconds: float, ration: Ration) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
+    """HTTP/1.1 with a deadline for each request's header, which uvicorn itself does not have; and WebSockets. Whose
+    connection it is comes with it, as the application's state.
+    """
 
     class Impatient(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
         visitor: Visitor | None = None
 
         def connection_made(self, transport: Any) -> None:
-            self.visitor = door.find(transport.get_extra_info("peername"))
+            self.visitor = self.app_state.get("visitor")
             super().connection_made(transport)
             self._expect_header()
 
@@ -53,7 +53,7 @@ def protocols(
             self._no_deadline()
             super().connection_lost(exc)
             if self.visitor is not None:
-                door.leave(self.visitor)
+                self.visitor.leave()
 
         def _expect_header(self) -> None:
             self._deadline = self.loop.call_later(header_seconds, self._give_up)
@@ -74,7 +74,7 @@ def protocols(
         visitor: Visitor | None = None
 
         def connection_made(self, transport: Any) -> None:
-            self.visitor = door.find(transport.get_extra_info("peername"))
+            self.visitor = self.app_state.get("visitor")
             self._held = bytearray()
             self._next: asyncio.TimerHandle | None = None
             self._pongs = 0
@@ -86,7 +86,7 @@ def protocols(
                 self._next.cancel()
             super().connection_lost(exc)
             if self.visitor is not None:
-                door.leave(self.visitor)
+                self.visitor.leave()
 
         def data_received(self, data: bytes) -> None:
             if not self.handshake_initiated:

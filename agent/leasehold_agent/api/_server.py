@@ -49,7 +49,7 @@ class ApiServer:
     async def start(self, host: str, port: int, *, header_seconds: float = HEADER_SECONDS) -> int:
         """Listen; returns the port. Raises `OSError` when it is taken, `ssl.SSLError` for a wrong key."""
         context, admission = self.api.context, self.api.admission
-        http, websocket = protocols(header_seconds, self.api.door, admission.ration)
+        http, websocket = protocols(header_seconds, admission.ration)
         config = uvicorn.Config(
             create_app(self.api),
             http=http,
@@ -76,8 +76,8 @@ class ApiServer:
         config.load()
         assert config.ssl is not None
         config.ssl.options |= ssl.OP_NO_RENEGOTIATION  # a second handshake would pass by the door
-        self._server = _Server(config, self.api.door)
-        listening = self._server.open(host, port)
+        self._server = _Server(config, self.api.door, self.api.back_door)
+        listening = self._server.open(self.api.door, host, port)
         self._serving = asyncio.create_task(self._server.serve(sockets=[]))
         up = asyncio.create_task(self._server.up.wait())
         await asyncio.wait({self._serving, up}, return_when=asyncio.FIRST_COMPLETED)
@@ -85,6 +85,11 @@ class ApiServer:
         if self._serving.done():
             self._serving.result()
         return listening
+
+    def open_back_door(self, port: int) -> int:
+        """Listen for whom the IPFS node beside introduces; returns the port. Raises `OSError` when it is taken."""
+        assert self._server is not None
+        return self._server.open(self.api.back_door, "127.0.0.1", port)
 
     @property
     def alive(self) -> bool:
@@ -102,15 +107,15 @@ class ApiServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn inside somebody else's event loop, behind a door: signals are the agent's to handle."""
+    """uvicorn inside somebody else's event loop, behind doors: signals are the agent's to handle."""
 
-    def __init__(self, config: uvicorn.Config, door: StreetDoor) -> None:
+    def __init__(self, config: uvicorn.Config, *doors: StreetDoor) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
-        self._door = door
+        self._doors = doors
 
-    def open(self, host: str, port: int) -> int:
-        return self._door.open(host, port, self._greet, self.config.ssl)
+    def open(self, door: StreetDoor, host: str, port: int) -> int:
+        return door.open(host, port, self._greet, self.config.ssl)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -118,7 +123,8 @@ class _Server(uvicorn.Server):
 
     async def hang_up(self) -> None:
         """Drop every connection: streams may be quiet for days, so that there is no use in waiting for their end."""
-        await self._door.close()
+        for door in self._doors:
+            await door.close()
         if self.server_state.tasks:
             await asyncio.wait(list(self.server_state.tasks), timeout=CLOSE_SECONDS)
 
@@ -129,5 +135,5 @@ class _Server(uvicorn.Server):
 
     def _greet(self, visitor: Visitor) -> asyncio.Protocol:
         return self.config.http_protocol_class(  # type: ignore[call-arg]
-            config=self.config, server_state=self.server_state, app_state={}
+            config=self.config, server_state=self.server_state, app_state={"visitor": visitor}
         )

@@ -77,8 +77,8 @@ def allocate(
     held: dict[str, int] = {}
     given: dict[int, Given] = {}
     for place in sorted(places, key=lambda place: (_is_current(place, holdings), place.machine, place.lease)):
-        given[place.lease] = found = _give(place, owners, taken, present)
-        for (gpu, _), part in zip(cells_of(place.placement), found.parts, strict=False):
+        given[place.lease] = share = _give(place, owners, taken, present)
+        for (gpu, _), part in zip(cells_of(place.placement), share.parts, strict=False):
             taken[part.card] = taken.get(part.card, 0) | part.cells
             if not _stands_at(
                 part.card, gpu, holdings.get(place.machine)

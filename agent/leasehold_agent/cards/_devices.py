@@ -37,7 +37,7 @@ class Devices:
             if share.cut:
                 given[await self.mig.give(lease, card, share.cells, mine=mine, held=held)] = card
             else:
-                await self._whole(card, held)
+                await self._whole(card, held, watched=share.watched)
                 given[card] = card
         return given
 
@@ -52,9 +52,10 @@ class Devices:
                 except (ToolFailed, OSError) as error:
                     _log.warning("mig", problem=str(error))
 
-    async def _whole(self, card: str, held: Collection[str]) -> None:
+    async def _whole(self, card: str, held: Collection[str], *, watched: bool) -> None:
         """Whoever had the card has left it: its driver wipes what a process had, once that is gone."""
         if card in held:
             raise CardBusy("The card is still another lease's.")
-        if await asyncio.to_thread(self.processes, card):
+        computing = await asyncio.to_thread(self.processes, card) if watched else ()
+        if computing:
             raise CardBusy("A process still computes on the card.")

@@ -88,8 +88,8 @@ def instances_of(listed: str) -> tuple[Instance, ...]:
 
 def created(said: str) -> int | None:
     """The number of the instance that `-cgi` has made."""
-    found = _CREATED.search(said)
-    return int(found[1]) if found else None
+    match = _CREATED.search(said)
+    return int(match[1]) if match else None
 
 
 def slot_of(profiles: Iterable[Profile], cells: int) -> Slot | None:

@@ -14,8 +14,8 @@ class LeaseShare:
     """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes.
 
     `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: they are cut into slices (MIG), of
-    which it has one each. `problem`: why it cannot have its cards now, in the words that its tenant reads; then it has
-    none.
+    which it has one each. `watched`: their driver says who computes on them. `problem`: why it cannot have its cards
+    now, in the words that its tenant reads; then it has none.
     """
 
     cpus: float
@@ -24,6 +24,7 @@ class LeaseShare:
     gpu_uuids: tuple[str, ...]
     cells: int = WHOLE
     cut: bool = False
+    watched: bool = True
     problem: str | None = None
 
     @property
@@ -42,7 +43,7 @@ def share_of(
     cells = placement & WHOLE
     part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
     known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
-    cards = [known[found.card] for found in given.parts]
+    cards = [known[part.card] for part in given.parts]
     return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
@@ -50,6 +51,7 @@ def share_of(
         gpu_uuids=tuple(card.uuid for card in cards),
         cells=cells,
         cut=any(card.mig for card in cards),
+        watched=all(card.vendor == "nvidia" for card in cards),
         problem=given.problem,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leasehold.chain import LeaseState, Machine
+from leasehold.chain import ClosingOrder, LeaseState, Machine
 from leasehold_agent._errors import DeclineReason
 
 
@@ -34,6 +34,11 @@ class Desired:
     noticed: bool = False
     result: bytes | None = None
     hardware: bytes = b""
+
+    @property
+    def duration(self) -> int:
+        """Seconds for which it was opened, while it is OPENED."""
+        return self.end - self.start
 
     def live_at(self, now: int) -> bool:
         """Whether it should be running: not started and still startable, or started and not past its end."""
@@ -69,8 +74,8 @@ class RunningOutage:
 class ChainSnapshot:
     """The head as this agent knows it. `current` is false while it may be behind: then nothing is torn down.
 
-    `block` is the head's number, `now` the chain's time, `machines` those whose operator this agent is, and by
-    machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
+    `block` and `block_hash` are the head's, `now` the chain's time, `machines` those whose operator this agent is, and
+    by machine `asked` the challenges that stand, `outages` those that run and `hardware` the digest of what it is
     described as. `strangers` are machines that name this key
     and belong to another provider than this host's owner: they are not served.
     """
@@ -84,6 +89,7 @@ class ChainSnapshot:
     outages: Mapping[int, RunningOutage] = field(default_factory=dict)
     strangers: tuple[int, ...] = ()
     hardware: Mapping[int, bytes] = field(default_factory=dict)
+    block_hash: str = ""
 
 
 class ChainGate(Protocol):
@@ -116,6 +122,18 @@ class ChainGate(Protocol):
     async def decline(self, lease: int, reason: DeclineReason) -> None: ...
 
     async def publish(self, lease: int, cid: bytes) -> None: ...
+
+    async def stands(self, order: ClosingOrder) -> bool:
+        """Whether its tenant has signed it, has the lease, and has not used, taken back or outlived the order."""
+        ...
+
+    async def close(self, order: ClosingOrder, most: int) -> bool:
+        """Close an active lease for its tenant, what outages take off its bill first; returns whether the order stands.
+
+        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little, and
+        OrderVoid where it does not pass now and may later.
+        """
+        ...
 
     async def recover(self, machine: int) -> None:
         """The machine takes leases again, after it left one unstarted."""

@@ -12,6 +12,7 @@ import structlog
 
 from leasehold.chain import (
     AccountsContract,
+    ClosingOrder,
     Deployment,
     EventWatcher,
     FaultKind,
@@ -26,10 +27,20 @@ from leasehold.chain import (
     Pool,
     Rpc,
 )
-from leasehold.errors import ChainError, UnknownLease
-from leasehold_agent._errors import DeclineReason, GasKept
+from leasehold.chain.typed import Domain
+from leasehold.errors import (
+    ChainError,
+    InvalidSigners,
+    InvalidThreshold,
+    NothingToApply,
+    ProofError,
+    TypedDataError,
+    UnknownLease,
+)
+from leasehold.market import applicable
+from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
 from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
-from leasehold_agent.chain._gas import GasState
+from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
 from leasehold_agent.chain._standbys import standby_digests
 from leasehold_agent.chain._withholding import Withholdings, send_withheld
 from leasehold_agent.chain._witnesses import Witnesses
@@ -38,6 +49,7 @@ from leasehold_agent.host import DISK_TROUBLE
 _log = structlog.get_logger("leasehold_agent")
 _BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
 _RETRY_SECONDS = 2.0
+_MOST_OUTAGES = 4  # that are taken off a bill for its tenant: each is a transaction
 _FAILURES = 5  # of no known kind and without a commit between, after which an index is built anew
 
 
@@ -99,6 +111,7 @@ class PoolGate:
         self._last = ChainSnapshot(
             current=abs(head.number - indexed.number) <= _BEHIND,
             block=head.number,
+            block_hash=head.hash,
             now=self._now(),
             machines=machines,
             leases=leases,
@@ -160,6 +173,60 @@ class PoolGate:
         if await self._state(lease) in (LeaseState.ACTIVE, LeaseState.ENDED):
             await self._spare()
             await self._pool.publish_result(lease, cid)
+
+    async def stands(self, order: ClosingOrder) -> bool:
+        with contextlib.suppress(UnknownLease):
+            lease = await self._pool.lease_of(order.lease)
+            return lease.state.live and await self._is_good(order, lease)
+        return False
+
+    async def close(self, order: ClosingOrder, most: int) -> bool:
+        lease = await self._pool.lease_of(order.lease)
+        if lease.state is not LeaseState.ACTIVE:
+            return True  # the index will tell
+        if await self._is_past(order, lease):
+            return False
+        if not await self._is_good(order, lease):  # a node that is behind, or a contract that says no for now
+            raise OrderVoid("The order does not pass now.")
+        gas, burns = await self.gas(), closing_gas(order.proof)
+        if gas.balance - gas.kept < (burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
+            raise GasKept("What gas the operator has left is for leases that begin, and for signs of life.")
+        if burns * gas.gas_price > most:
+            raise ClosingTooDear(f"Closing the lease may cost more than {most} wei (`close_cost`): it waits.")
+        await self._take_off(lease)
+        await self._pool.acting.execute(order.account, order.calls, order.nonce, order.deadline, order.proof)
+        return True
+
+    async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
+        """Whether it will never pass again: it is late, used, taken back, or of another lease or tenant."""
+        if not order.in_its_row:
+            return True
+        spent = await self._pool.acting.nonce_of(order.account, order.nonce >> 64) > order.nonce
+        return spent or lease.tenant != order.account or order.deadline < self._now()
+
+    async def _is_good(self, order: ClosingOrder, lease: Lease) -> bool:
+        """Whether its tenant has signed it, and it is neither used nor taken back nor past its time."""
+        accounts = self._pool.acting
+        if lease.tenant != order.account or not order.in_its_row or order.deadline < self._now():
+            return False
+        domain = Domain(self._pool.deployment.chain_id, accounts.address)
+        try:
+            await order.verify(domain, accounts.is_authorized)
+            closing_gas(order.proof)
+        except (ProofError, TypedDataError, InvalidSigners, InvalidThreshold):
+            return False
+        return await accounts.nonce_of(order.account, order.nonce >> 64) == order.nonce
+
+    async def _take_off(self, lease: Lease) -> None:
+        """The outages that have ended: what is paid at the end is paid. One that still runs stops the bill itself."""
+        faults, touching = await self._pool.faults(), list[int]()
+        for record in await self._index.faults(machine=lease.machine):
+            losses = await self._index.losses(fault=record.fault, lease=lease.id)
+            if applicable(record, [lease], [loss.lease for loss in losses]):
+                touching.append(record.fault)
+        for fault in touching[:_MOST_OUTAGES]:
+            with contextlib.suppress(NothingToApply):
+                await faults.apply_outage(fault, [lease.id])
 
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:

@@ -30,6 +30,13 @@ def cells_of_hours(settings: AgentSettings, machine: Machine, now: int) -> int:
     return parse_cells(settings.hours_cells, 8) & all_cells(machine)
 
 
+def cells_before_maintenance(settings: AgentSettings, machine: Machine, now: int) -> int:
+    """All cells, where even the shortest lease that began at `now` would reach into a window."""
+    until = now + machine.terms.min_duration
+    near = any(window.meets(now, until) for window in settings.maintenance_windows)
+    return all_cells(machine) if near else 0
+
+
 class SaleGate(Protocol):
     """As much of the chain as is needed here."""
 
@@ -64,20 +71,14 @@ class Sale:
                 wait.failed(self._clock())
 
     async def _look_at(self, machine: Machine, chain: ChainSnapshot) -> None:
-        confirmations, hours = (
-            self._settings.confirmations,
-            cells_of_hours(self._settings, machine, chain.now),
-        )
+        settings, confirmations = self._settings, self._settings.confirmations
 
         def seen(known: OutOfSale) -> OutOfSale:
-            own = known.put(
-                "hours", hours
-            )  # what nobody said from here is asked of the node before it counts
-            return (
-                own.heard(machine.withheld, chain.block, confirmations)
-                if own.has_said(machine.withheld)
-                else own
-            )
+            own = known.put("hours", cells_of_hours(settings, machine, chain.now))
+            own = own.put("maintenance", cells_before_maintenance(settings, machine, chain.now))
+            if not own.has_said(machine.withheld):
+                return own  # the node is asked before that counts
+            return own.heard(machine.withheld, chain.block, confirmations)
 
         known = self._kept.change(machine.id, seen)
         wanted = known.cells & all_cells(machine)

@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _describe  what this host is, and whom it serves
     _run       the agent itself
     _status    what the agent that runs sees
+    _settings  what is set, and where that came from
     _drain     no new leases
     _pause     nothing new is sold, and what ending the rest would cost
     _report    word that the host goes down, and that it is back

@@ -8,15 +8,17 @@ import sys
 import typer
 
 from leasehold.errors import LeaseholdError
-from leasehold_agent._config import config_file
+from leasehold_agent._config_file import config_file
 from leasehold_agent.cli._check import check
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._describe import describe
 from leasehold_agent.cli._drain import drain
+from leasehold_agent.cli._logs import configure_logs
 from leasehold_agent.cli._pause import pause
 from leasehold_agent.cli._peer import peer
 from leasehold_agent.cli._report import report
 from leasehold_agent.cli._run import run
+from leasehold_agent.cli._settings import settings
 from leasehold_agent.cli._status import status
 
 app = typer.Typer(
@@ -24,12 +26,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (describe, check, run, status, drain, pause, report, peer):
+for verb in (describe, check, run, status, settings, drain, pause, report, peer):
     app.command()(verb)
 
 
 def main() -> None:
     """The console script. Errors are one sentence and an exit code, never a traceback."""
+    configure_logs(sys.stderr)  # standard output is for a command's answer; `run` logs there itself
     try:
         app(standalone_mode=True)
     except LeaseholdError as error:

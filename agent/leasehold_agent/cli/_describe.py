@@ -21,7 +21,13 @@ from leasehold_agent.checks import look
 from leasehold_agent.cli._check import show
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
-from leasehold_agent.documents import canonical, contact_document, hardware_document, keep_measured
+from leasehold_agent.documents import (
+    canonical,
+    contact_document,
+    hardware_document,
+    keep_measured,
+    reach_of,
+)
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import load_identity, take_inventory
 from leasehold_agent.store import DatasetCache
@@ -81,6 +87,7 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )
+            terminal(stderr=True).print((await reach_of(settings, ipfs)).sentence, markup=False)
             replace_file(settings.state_dir / "contact.json", canonical(contact))
             HardwareFiles(settings.hardware_dir).keep(canonical(hardware))
             for document in (hardware, contact):

@@ -27,10 +27,11 @@ class _Unfailing:
             self._file.flush()
 
 
-def configure_logs() -> None:
-    """Lines for people on a terminal, one JSON object a line elsewhere."""
+def configure_logs(to: TextIO | None = None) -> None:
+    """Lines for people on a terminal, one JSON object a line elsewhere. to: by default standard output."""
+    file = to or sys.stdout
     renderer: structlog.types.Processor = structlog.processors.JSONRenderer()
-    if sys.stdout.isatty() and shutil.get_terminal_size().columns:
+    if file.isatty() and shutil.get_terminal_size().columns:
         renderer = structlog.dev.ConsoleRenderer()
     structlog.configure(
         processors=[
@@ -39,7 +40,7 @@ def configure_logs() -> None:
             structlog.processors.format_exc_info,
             renderer,
         ],
-        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stdout))),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(file))),
         cache_logger_on_first_use=True,
     )
     logging.getLogger("asyncssh").setLevel(logging.WARNING)

@@ -2,14 +2,17 @@
 
 Each file stands on none but those before it:
 
-    _footing   settings that a host lacks
-    _versions  parts that are too old to hold a container
-    _measured  what was measured last
-    _machine   hardware, contact and endpoint
-    _status    what the agent that runs sees
+    _footing       settings that a host lacks
+    _versions      parts that are too old to hold a container
+    _measured      what was measured last
+    _reach         by which ways renters come
+    _machine       hardware, contact and endpoint
+    _introduction  the contact as it stands
+    _status        what the agent that runs sees
 """
 
 from leasehold_agent.documents._footing import lacks
+from leasehold_agent.documents._introduction import Introduction
 from leasehold_agent.documents._machine import (
     canonical,
     contact_document,
@@ -17,10 +20,12 @@ from leasehold_agent.documents._machine import (
     hardware_document,
 )
 from leasehold_agent.documents._measured import Measurements, Pace, keep_measured, last_measured
+from leasehold_agent.documents._reach import reach_of
 from leasehold_agent.documents._status import read_status, write_status
 from leasehold_agent.documents._versions import concerns
 
 __all__ = [
+    "Introduction",
     "Measurements",
     "Pace",
     "canonical",
@@ -31,6 +36,7 @@ __all__ = [
     "keep_measured",
     "lacks",
     "last_measured",
+    "reach_of",
     "read_status",
     "write_status",
 ]

@@ -15,8 +15,9 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import MachinePart
 from leasehold_agent.chain import Desired
 from leasehold_agent.documents._measured import last_measured
+from leasehold_agent.documents._reach import Reach, endpoints, kept_contact, public_host, reach_of, ssh_of
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Identity, Inventory, default_address, runtimes
+from leasehold_agent.host import Identity, Inventory, runtimes
 
 _MOST_NAMED = 4_096
 
@@ -60,22 +61,30 @@ async def contact_document(
     datasets: Sequence[str],
     now: Callable[[], float] = time.time,
 ) -> dict[str, object]:
-    """contact.json. An IPFS node that does not answer is left out: the agent runs without it too."""
-    host = public_host(settings)
+    """contact.json. An IPFS node that does not answer is left out: the agent runs without it too.
+
+    Raises DatasetError where it is to be the only way to the agent.
+    """
+    reach = await reach_of(settings, ipfs)
     peer: Peer | None = None
     with contextlib.suppress(DatasetError):
         peer = await ipfs.id()
     return {
         "version": 1,
-        "endpoints": list(api_endpoints(settings)),
+        "endpoints": endpoints(settings, identity, reach),
         "certificate": identity.certificate_pem,
         "ports": [settings.first_port, settings.last_port],
-        "ssh": {"host": host, "port": settings.ssh_port, "host_key": identity.ssh_public_key},
+        "ssh": ssh_of(settings, identity, reach),
         "age_recipient": identity.age_recipient,
         "peer_id": peer.peer_id if peer else None,
         "ipfs": list(peer.addresses) if peer else [],
         "images": [{"id": image, "name": name} for image, name in images[:_MOST_NAMED]],
         "datasets": list(datasets[:_MOST_NAMED]),
+        "maintenance": [
+            [window.begins_at, window.ends_at]
+            for window in settings.maintenance_windows
+            if now() < window.ends_at
+        ],
         "location": {"country": settings.country} if settings.country else {},
         **last_measured(settings.state_dir),
         "operator": identity.operator.address,
@@ -86,31 +95,18 @@ async def contact_document(
 def endpoint_document(
     settings: AgentSettings, identity: Identity, desired: Desired, ports: Collection[tuple[int, str, int]]
 ) -> bytes:
-    """Where a lease can be reached; its SHA-256 goes on the chain with `start`."""
+    """Where a lease can be reached, by the ways of the contact document; its SHA-256 goes on the chain with `start`."""
+    kept, direct = kept_contact(settings), Reach(public_host(settings), None)
     return canonical(
         {
             "version": 1,
             "lease": format_lease(desired.lease),
             "machine": desired.machine,
-            "api": list(api_endpoints(settings)),
-            "ssh": {
-                "host": public_host(settings),
-                "port": settings.ssh_port,
-                "host_key": identity.ssh_public_key,
-            },
+            "api": kept.get("endpoints") or endpoints(settings, identity, direct),
+            "ssh": kept.get("ssh") or ssh_of(settings, identity, direct),
             "host": settings.ports_host or public_host(settings),
             "ports": [
                 {"container": port, "host": host, "protocol": protocol} for port, protocol, host in ports
             ],
         }
     )
-
-
-def public_host(settings: AgentSettings) -> str:
-    return settings.public_host or default_address()
-
-
-def api_endpoints(settings: AgentSettings) -> tuple[str, ...]:
-    host = public_host(settings)
-    shown = f"[{host}]" if ":" in host else host
-    return settings.endpoints or (f"https://{shown}:{settings.api_port}",)

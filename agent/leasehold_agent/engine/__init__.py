@@ -17,30 +17,43 @@ Each file stands on none but those before it:
     _ping           whether it is there at all, for the sentinel
     _streams        commands inside a container, and its log
     _pull           an image from a registry, watched as it comes
+    _oci_layout     which blobs of such an archive make an image
     _image_archive  what a stranger's archive comes to, before the engine gets it
+    _local_image    an image that it has, and the same without its volumes
     _exits          how a command ended, in a sentence
     _engine         the door, and the calls that are answered at once
     _registries     where images may come from
+    _registry_http  short questions to them
+    _registry_access  who may have what
+    _image_rules    what the host's owner lets run
+    _image_notes    what is remembered of those that came
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._containers import ContainerFacts, ContainerSpec, Limits
+from leasehold_agent.engine._containers import DEVICES_LABEL, ContainerFacts, ContainerSpec, Limits
 from leasehold_agent.engine._engine import Engine
-from leasehold_agent.engine._exits import ended_again, how_it_ended
+from leasehold_agent.engine._exits import ended_again, ended_for_good, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
-from leasehold_agent.engine._images import Images
+from leasehold_agent.engine._image_notes import ImageNote
+from leasehold_agent.engine._image_rules import ImageRules
+from leasehold_agent.engine._images import Claimant, Images
 from leasehold_agent.engine._kept import ReaderSpec
 from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
+    "DEVICES_LABEL",
+    "Claimant",
     "ContainerFacts",
     "ContainerSpec",
     "Engine",
     "EngineFacts",
+    "ImageNote",
+    "ImageRules",
     "Images",
     "Limits",
     "ReaderSpec",
     "ended_again",
+    "ended_for_good",
     "engine_answers",
     "how_it_ended",
 ]

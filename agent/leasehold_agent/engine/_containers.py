@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from docker.types import DeviceRequest, EndpointConfig, LogConfig, Mount, Ulimit
 
 from leasehold_agent.engine._kept import as_before
 
+DEVICES_LABEL = "leasehold.devices"
+"""The cards, or slices of cards, that a container was made with, by their UUIDs: each vendor's are added otherwise."""
 _CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 
@@ -34,7 +36,8 @@ class ContainerFacts:
     out_of_memory: bool = False
     started_at: float = 0.0  # unix seconds by the engine's clock
     finished_at: float = 0.0
-    devices: tuple[str, ...] = ()  # of cards, as they were asked for when it was made
+    mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
+    devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
 
     @property
     def running(self) -> bool:
@@ -64,7 +67,8 @@ class ContainerSpec:
 
     `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `gpu_uuids` are cards or
     slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does. `devices` are the files of its
-    cards, where no runtime finds these by their UUIDs.
+    cards, where no runtime finds these by their UUIDs. `entrypoint`, `workdir` and `user` are the image's where they
+    are None; an empty `entrypoint` is none. `ulimits` are neither lowered nor raised in the container.
     """
 
     name: str
@@ -87,8 +91,12 @@ class ContainerSpec:
     dns: Sequence[str]
     grace: int
     seccomp: str | None = None  # None is the engine's own
-    base: str | None = None  # where `image` was kept of a container: what that one had been made of
+    entrypoint: Sequence[str] | None = None
+    workdir: str | None = None
+    user: str | None = None
+    ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
+    base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
 
 # What a root process in a container needs to install packages, change users and serve low ports.
@@ -119,7 +127,8 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         out_of_memory=bool(state.get("OOMKilled")),
         started_at=_seconds(state.get("StartedAt", "")),
         finished_at=_seconds(state.get("FinishedAt", "")),
-        devices=tuple(_devices(raw["HostConfig"].get("DeviceRequests") or ())),
+        mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
+        devices=tuple(_devices(raw)),
     )
 
 
@@ -132,10 +141,14 @@ def _seconds(text: str) -> float:
     return whole + float("0." + (parts[2] or "0"))
 
 
-def _devices(requests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for request in requests:
-        for device in request.get("DeviceIDs") or ():
-            yield device.removeprefix(_CDI_KIND)
+def _devices(raw: Mapping[str, Any]) -> Iterator[str]:
+    """By its label; of a container that was made before there was one, as its cards were asked for."""
+    label = (raw["Config"]["Labels"] or {}).get(DEVICES_LABEL)
+    if label is not None:
+        yield from filter(None, label.split(","))
+        return
+    for request in raw["HostConfig"].get("DeviceRequests") or ():
+        yield from request.get("DeviceIDs") or ()
 
 
 def _bindings(raw: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[tuple[int, str, int]]:
@@ -160,7 +173,9 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         pids_limit=spec.pids,
         shm_size=spec.shm_bytes,
         # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
-        ulimits=[Ulimit(name="core", soft=1, hard=1)],
+        ulimits=[
+            Ulimit(name=name, soft=most, hard=most) for name, most in {**spec.ulimits, "core": 1}.items()
+        ],
         storage_opt=size,
         runtime=spec.runtime,
         device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
@@ -175,6 +190,10 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
     options = {
         "image": spec.image,
         "command": list(spec.command) or None,
+        # To the engine an empty list says nothing; one empty text says that there is none.
+        "entrypoint": None if spec.entrypoint is None else list(spec.entrypoint) or [""],
+        "working_dir": spec.workdir,
+        "user": spec.user,
         "name": spec.name,
         "hostname": spec.hostname,
         "environment": dict(spec.environment),

@@ -48,6 +48,12 @@ from leasehold_agent.engine._kept import (
     volumes_of,
     written,
 )
+from leasehold_agent.engine._local_image import (
+    LocalImage,
+    archive_without_volumes,
+    image_of,
+    keeps_layers_itself,
+)
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._streams import EngineStreams
@@ -121,11 +127,31 @@ class Engine:
 
         return await self._call(ask)
 
-    async def image_volumes(self, image: str) -> tuple[str, ...]:
-        """Paths at which a local image wants volumes made for it, in their order."""
-        return await self._call(
-            lambda client: tuple(sorted((client.inspect_image(image)["Config"] or {}).get("Volumes") or ()))
-        )
+    async def local_image(self, image: str) -> LocalImage | None:
+        """A local image by id or reference, or None if it is not here."""
+
+        def ask(client: Client) -> LocalImage | None:
+            known = _inspected(client, image)
+            return None if known is None else image_of(known)
+
+        return await self._call(ask)
+
+    async def without_volumes(self, image: str) -> str:
+        """The id of a local image's like that declares no volumes. Raises EngineRefused where it cannot be made."""
+
+        def load(client: Client) -> str:
+            known = _inspected(client, image)
+            if known is None:
+                raise EngineRefused("the image is gone")
+            if not keeps_layers_itself(client.info()):
+                raise EngineRefused("its image store wants every layer anew")
+            lines = list(client.load_image(archive_without_volumes(known)))
+            loaded = _LOADED.findall("\n".join(str(line.get("stream", "")) for line in lines))
+            if len(loaded) != 1:
+                raise EngineRefused("the engine has made no image of it")
+            return str(client.inspect_image(loaded[0])["Id"])
+
+        return await self._call(load, long=True)
 
     async def images(self) -> list[tuple[str, str]]:
         """(id, first tag) of every tagged local image."""
@@ -163,7 +189,9 @@ class Engine:
         return await self._call(load, long=True)
 
     async def forget_image(self, image: str) -> bool:
-        """Remove an image, unless a container needs it or its owner has given it a name. Whether it is gone."""
+        """Remove an image, unless a container needs it, one that has ended too, or its owner has given it a name.
+        Whether it is gone.
+        """
 
         def forget(client: Client) -> bool:
             known = _inspected(client, image)
@@ -171,6 +199,9 @@ class Engine:
                 return True
             by_id = image == known["Id"]
             if by_id and any(not tag.startswith(OURS) for tag in known.get("RepoTags") or ()):
+                return False
+            # By its id it is removed from under what has ended.
+            if client.containers(all=True, quiet=True, filters={"ancestor": known["Id"]}):
                 return False
             try:
                 client.remove_image(image, force=by_id)
@@ -182,13 +213,29 @@ class Engine:
 
         return await self._call(forget)
 
-    async def pull(self, reference: str, limit: int, room: Callable[[], int]) -> None:
-        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image; ImageTooLarge, NoRoom once
-        `room` says that nothing is left.
+    async def pull(
+        self,
+        reference: str,
+        limit: int,
+        room: Callable[[], int],
+        *,
+        key: bytes | None = None,
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Pull `registry/name@sha256:…`. EngineRefused when the registry has no such image for whoever has `key`;
+        ImageTooLarge, NoRoom once `room` says that nothing is left. `told` hears how far it is.
         """
+        await pull(self.url, reference, key, limit, room, told)
+
+    async def owners_key(self, reference: str) -> bytes | None:
+        """What the owner of this host shows to the image's registry, if he is logged in there (`docker login`)."""
         registry, _ = auth.resolve_repository_name(reference)
-        key = await self._call(lambda client: auth.get_config_header(client, registry))
-        await pull(self.url, reference, key, limit, room)
+
+        def ask(client: Client) -> bytes | None:
+            key: bytes | None = auth.get_config_header(client, registry)
+            return key
+
+        return await self._call(ask)
 
     # ------------------------------------------------------------------------------------------ networks
 

@@ -21,6 +21,16 @@ def how_it_ended(container: ContainerFacts) -> str:
     return f"with {code}"
 
 
+def ended_for_good(container: ContainerFacts, crashes: int, *, crashed: bool) -> str:
+    """Of a command that is not started again. crashed: since it kept ending within seconds, so often in a row."""
+    if not crashed:
+        return f"The command has ended {how_it_ended(container)}."
+    return (
+        f"The command has ended {crashes} times in a row within seconds, the last time {how_it_ended(container)}; it "
+        "is not started again before another workload is set."
+    )
+
+
 def ended_again(container: ContainerFacts, ends: int, pause: float) -> str:
     """Of a command that is started again: how often it ended, how the last time, and when it runs next."""
     times = "once" if ends <= 1 else f"{ends} times"

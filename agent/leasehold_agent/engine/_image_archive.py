@@ -21,10 +21,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from leasehold_agent._errors import EngineRefused, ImageTooLarge
+from leasehold_agent.engine._oci_layout import INDEX, image_of_layout
 
 _CHUNK: Final = 1 << 20
 _MOST_MEMBERS, _MOST_FILES, _MOST_LAYERS, _MOST_LINKS = 10_000, 1_000_000, 128, 8
 _MOST_JSON, _MOST_HEADER = 4 << 20, 64 << 10
+_MOST_BLOB, _MOST_BLOBS = 64 << 10, 1_024
+"""Bytes of a manifest in an OCI layout, and how many blobs that might be one are kept."""
 _MANIFEST: Final = "manifest.json"
 _GZIP: Final = b"\x1f\x8b"
 _OTHERS: Final = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"BZh": "bzip2"}
@@ -44,6 +47,7 @@ _WRONG: Final = (
     RecursionError,
     TypeError,
     LookupError,
+    AttributeError,
 )
 
 
@@ -94,7 +98,9 @@ def survey(path: Path, limit: int, given_up: Callable[[], bool] = lambda: False)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
         return contents.image(path, count)
     except _WRONG as error:
-        raise EngineRefused(f"it cannot be read as `docker save` writes it ({error})") from error
+        raise EngineRefused(
+            f"it is neither as `docker save` writes it nor an OCI layout ({error})"
+        ) from error
 
 
 @dataclass
@@ -126,6 +132,8 @@ class _Found:
     unpacked: dict[int, int] = field(default_factory=dict)
     files: int = 0
     manifest: bytes = b""
+    index: bytes = b""
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
     def take(self, place: int, member: tarfile.TarInfo, archive: tarfile.TarFile, count: _Count) -> None:
         name = _plain(member.name)
@@ -143,6 +151,14 @@ class _Found:
         if name == _MANIFEST:
             self.manifest = _small(content.read(_MOST_JSON + 1))
             return
+        if name == INDEX:
+            self.index = _small(content.read(_MOST_JSON + 1))
+            return
+        if member.size <= _MOST_BLOB:
+            data = content.read()
+            if data.startswith(b"{") and len(self.blobs) < _MOST_BLOBS:
+                self.blobs[name] = data
+            content = io.BufferedReader(io.BytesIO(data))
         layer, files = _layer(cast(BinaryIO, content), count)
         self.files += files
         if self.files > _MOST_FILES:
@@ -152,6 +168,8 @@ class _Found:
 
     def image(self, path: Path, count: _Count) -> Surveyed:
         described: Any = json.loads(self.manifest or b"[]")
+        if not described and self.index:
+            described = image_of_layout(self.index, self.blobs)
         if len(described) != 1:
             raise EngineRefused(f"the archive holds {len(described)} images, not one")
         config, names = self._place(described[0]["Config"]), list(described[0]["Layers"] or ())

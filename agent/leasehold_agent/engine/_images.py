@@ -1,13 +1,18 @@
-"""Images: what a workload names becomes an image id that the engine has, checked against what was named."""
+"""Images: what a workload names becomes an image id that the engine has, checked against what was named.
+
+Whoever names an image gets it only where he might have it: the host's own by a name that its owner gave it, an archive
+by its CID, and what comes from a registry as its registry says. A lease's `registry` login goes with one pull to one
+registry; the `docker login` of the host's owner is nobody's, but for registries that he lists.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -15,24 +20,53 @@ import structlog
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
-from leasehold.files import replace_file
+from leasehold.market import format_size
+from leasehold.workload import RegistryLogin, registry_of
 from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
 from leasehold_agent.engine._engine import OURS, Engine
-from leasehold_agent.engine._registries import Registries, registry_of
+from leasehold_agent.engine._image_notes import ImageNote, ImageNotes
+from leasehold_agent.engine._image_rules import ImageRules
+from leasehold_agent.engine._registries import Registries
+from leasehold_agent.engine._registry_access import RegistryAccess, auth_header
 
 _log = structlog.get_logger("leasehold_agent")
 _USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
-_NO_SUCH = ("not found", "manifest unknown", "name unknown", "does not exist", "denied", "unauthorized")
+_NO_SUCH = (
+    "not found",
+    "manifest unknown",
+    "name unknown",
+    "does not exist",
+    "denied",
+    "unauthorized",
+    "no basic auth credentials",
+    "invalid reference",
+    "must be lowercase",
+)
 """What registries say of an image that they do not have for everybody. Whatever else goes wrong may pass."""
-_PULLED = "pulled-"
+_OTHER_PROCESSOR = "no matching manifest"
 DEFAULT_LIMIT = 32 << 30
+_LONE_TRIES = 5
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
+def _untold(_: str) -> None:
+    """Progress that nobody looks at."""
+
+
+@dataclass(frozen=True)
+class Claimant:
+    """Who wants an image: the account whose workload names it, and what it shows to the image's registry."""
+
+    account: str = ""
+    login: RegistryLogin | None = None
+
+
 class Images:
-    """Finds a workload's image. `root` remembers which image each archive of IPFS held. `reserve`: bytes
-    of free space that no image gets. `registries`: those that the engine may ask. `limit`: the most bytes that an image
-    may come to. `disk`: where the engine keeps its images, if it can be seen from here.
+    """Finds a workload's image. `root` remembers what came for leases. `reserve`: bytes
+    of free space that no image gets. `registries`: those that the engine may ask, and `logins` those of them for which
+    its owner's `docker login` counts. `limit`: the most bytes that an image may come to. `disk`: where the engine keeps
+    its images, if it can be seen from here; `netns` its network namespace, if it has another. `rules`: what the owner
+    lets run.
     """
 
     def __init__(
@@ -44,67 +78,136 @@ class Images:
         wait: float,
         reserve: int = 0,
         registries: Sequence[str] = (),
+        logins: Sequence[str] = (),
         limit: int = DEFAULT_LIMIT,
         disk: Path | None = None,
+        netns: Path | None = None,
+        rules: ImageRules | None = None,
     ) -> None:
         self._engine = engine
         self._source = source
         self._root = root
+        self._notes = ImageNotes(root)
         self._wait = wait
         self._reserve = reserve
         self._registries = Registries(registries)
+        self._owners_logins = frozenset(map(str.lower, logins))
+        self._access = RegistryAccess(netns)
+        self._rules = rules or ImageRules()
         self._limit = limit
         self._disk = disk
         self._promised = 0
         self._pulls = self._begun = 0
         self._alone = asyncio.Lock()
 
-    async def ensure(self, image: str) -> str:
-        """The engine's id or reference of `image`, fetched if need be.
+    async def ensure(
+        self, image: str, claimant: Claimant | None = None, told: Callable[[str], None] = _untold
+    ) -> str:
+        """The engine's id or reference of `image`, fetched if need be. `told` hears how far that is.
 
         Raises Declined("image-unknown") or ("unsupported"), ImageDelayed where its registry may answer later, NoRoom.
         """
+        self._rules.check(image)
         if image.startswith("ipfs:"):
-            return await self._from_archive(image.removeprefix("ipfs:"))
-        if await self._engine.image_size(image) is not None:
+            known = await self._from_archive(image.removeprefix("ipfs:"), told)
+        elif image.startswith("sha256:"):
+            known = await self._of_the_host(image)
+        else:
+            known = await self._from_registry(image, claimant or Claimant(), told)
+        await asyncio.to_thread(self._notes.used, image)
+        return known
+
+    async def without_volumes(self, named: str, image: str) -> str:
+        """The engine's id of `image` with no volumes declared, which is itself where it declares none.
+
+        named: as the workload names it. Raises EngineRefused where the engine makes none.
+        """
+        local = await self._engine.local_image(image)
+        if local is None or not local.volumes:
             return image
-        if image.startswith("sha256:"):
+        known = await asyncio.to_thread(lambda: self._notes.of(named, bare=True))
+        if known is None or await self._engine.local_image(known.image) is None:
+            made = await self._engine.without_volumes(image)
+            known = ImageNote(named, made, bare=True)
+            await asyncio.to_thread(self._notes.keep, known)
+        return known.image
+
+    async def _of_the_host(self, image: str) -> str:
+        """By its id alone only what has a name here may be had: others came for somebody, or are kept for him."""
+        local = await self._engine.local_image(image)
+        if local is None or not local.tags:
             raise Declined(
                 "image-unknown", f"This host has no image {image}; its contact lists those it has."
             )
+        return image
+
+    async def _from_registry(self, image: str, claimant: Claimant, told: Callable[[str], None]) -> str:
+        note = await asyncio.to_thread(self._notes.of, image)
+        local = await self._engine.local_image(image)
+        if local is not None and (local.tags or (note is not None and note.open_to(claimant.account))):
+            return image
         await self._registries.check(image)
+        if claimant.login is not None or (note is not None and note.private_to):
+            await self._access.check(image, claimant.login)
         try:
-            await self._pull(image)
-            await asyncio.to_thread(
-                self._note, f"{_PULLED}{hashlib.sha256(image.encode()).hexdigest()}", image
-            )
+            await self._pull(image, await self._key(image, claimant.login), told)
         except ImageTooLarge as error:
             raise Declined("unsupported", f"image: {error}") from error
         except EngineRefused as error:
-            _log.warning("pull", image=image, problem=str(error))
-            if any(words in str(error).lower() for words in _NO_SUCH):
-                raise Declined(
-                    "image-unknown", f"{registry_of(image)} has no {image} for all to pull."
-                ) from None
-            raise ImageDelayed(registry_of(image)) from None
+            raise self._refusal(image, claimant, str(error)) from None
+        by = claimant.account if claimant.login is not None else None
+        pulled = await self._engine.local_image(image)
+        await asyncio.to_thread(self._notes.came, image, pulled.id if pulled is not None else image, by)
         return image
 
-    async def _pull(self, image: str) -> None:
-        """Where several take the disk's last room at once nobody knows which it was: each then has it to itself."""
+    async def _key(self, image: str, login: RegistryLogin | None) -> bytes | None:
+        if login is not None:
+            return auth_header(login)
+        return await self._engine.owners_key(image) if registry_of(image) in self._owners_logins else None
+
+    def _refusal(self, image: str, claimant: Claimant, problem: str) -> Declined | ImageDelayed:
+        """What the tenant hears of what the engine says, which is for the host's log."""
+        secrets = claimant.login and (claimant.login.password, claimant.login.identity_token)
+        for secret in filter(None, secrets or ()):
+            problem = problem.replace(secret, "…")
+        _log.warning("pull", image=image, problem=problem)
+        registry, said = registry_of(image), problem.lower()
+        if _OTHER_PROCESSOR in said:
+            return Declined("unsupported", f"image: {registry} has no {image} for this host's processor.")
+        if any(words in said for words in _NO_SUCH):
+            whom = "all" if claimant.login is None else "the workload's `registry` login"
+            return Declined("image-unknown", f"{registry} has no {image} for {whom} to pull.")
+        return ImageDelayed(registry)
+
+    async def _pull(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
+        """Where several take the disk's last room at once nobody knows which it was: each then has it to itself, and
+        tries again where another has begun meanwhile. Raises NoRoom where it was this one, ImageDelayed where that did
+        not come out.
+        """
+        if await self._fits(image, key, told):
+            return
+        async with self._alone:
+            for _ in range(_LONE_TRIES):
+                if await self._fits(image, key, told):
+                    return
+        raise ImageDelayed(registry_of(image))
+
+    async def _fits(self, image: str, key: bytes | None, told: Callable[[str], None]) -> bool:
+        """Whether it has come. Raises NoRoom where there was none for it, with nobody beside."""
         self._begun += 1
         mine, beside = self._begun, self._pulls > 0
         try:
-            await self._pull_beside_others(image)
+            await self._pull_beside_others(image, key, told)
         except NoRoom:
             if not beside and self._begun == mine:
                 raise
-            async with self._alone:
-                await self._pull_beside_others(image)
+            return False
+        return True
 
-    async def _pull_beside_others(self, image: str) -> None:
+    async def _pull_beside_others(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
         self._pulls += 1
         try:
-            await self._engine.pull(image, self._limit, self._room)
+            await self._engine.pull(image, self._limit, self._room, key=key, told=told)
         finally:
             self._pulls -= 1
         if (size := await self._engine.image_size(image)) is not None and size > self._limit:
@@ -117,20 +220,24 @@ class Images:
             return self._limit
         return shutil.disk_usage(self._disk).free - self._reserve - self._promised
 
-    async def _from_archive(self, cid: str) -> str:
+    async def _from_archive(self, cid: str, told: Callable[[str], None]) -> str:
         """The archive is verified by its CID; the id it loads to is the engine's own digest of the content."""
-        note = self._root / cid
-        if note.exists():
-            known = note.read_text().strip()
-            if _IMAGE_ID.fullmatch(known) and await self._engine.image_size(known) is not None:
-                return known
+        note = await asyncio.to_thread(self._notes.of, f"ipfs:{cid}")
+        known = note.image if note is not None and _IMAGE_ID.fullmatch(note.image) else None
+        if known is not None and await self._engine.image_size(known) is not None:
+            return known
+
+        def show(done: int, total: int) -> None:
+            told(f"{done * 100 // max(1, total)} % of {format_size(total)}")
+
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=self._root, prefix=".fetch-") as folder:
             try:
                 # Half of what is free: the engine unpacks it beside.
                 room = max(0, shutil.disk_usage(folder).free - self._reserve) // 2
                 most = min(room, self._limit)
-                await self._source.fetch(cid, Path(folder), timeout=self._wait, max_bytes=most)
+                await self._source.fetch(cid, Path(folder), timeout=self._wait, max_bytes=most, progress=show)
+                told("unpacking")
                 loaded = await self._load(Path(folder, cid), f"{OURS}{cid[:128]}")
             except ImageTooLarge as error:
                 raise Declined("unsupported", f"image: {error}") from error
@@ -140,35 +247,33 @@ class Images:
                 raise Declined("image-unknown", f"{cid} is a folder, and no image archive.") from error
             except EngineRefused as error:
                 raise Declined("image-unknown", f"{cid} is no image archive: {error}") from error
-        self._note(cid, loaded)
+        await asyncio.to_thread(self._notes.came, f"ipfs:{cid}", loaded, None)
         return loaded
 
-    def _note(self, name: str, image: str) -> None:
-        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self._root / name, image.encode())
+    def used(self, image: str) -> None:
+        """A lease had it until now, as its workload names it. Blocks for as long as a small file takes."""
+        self._notes.used(image)
 
-    async def forget_unused(self, needed: Collection[str]) -> bool:
-        """Remove the image that was fetched longest ago and is none of `needed`, as workloads name them; whether there
-        was one. What containers are made of stays, and so does what the host's owner has given a name.
+    def idle(self, needed: Collection[str]) -> list[tuple[float, ImageNote]]:
+        """What came for leases and is none of `needed`, as workloads name them, what was used longest ago first, with
+        unix seconds. Blocks for as long as small files take.
         """
-        for note, named, image in await asyncio.to_thread(self._fetched):
-            if named not in needed and await self._engine.forget_image(image):
-                await asyncio.to_thread(note.unlink, missing_ok=True)
-                return True
-        return False
+        return [(used, note) for used, note in self._notes.by_last_use() if note.named not in needed]
 
-    def _fetched(self) -> list[tuple[Path, str, str]]:
-        """Notes of what was fetched, as workloads name it and as the engine does, the oldest first."""
-        if not self._root.is_dir():
-            return []
-        notes = [path for path in self._root.iterdir() if path.is_file() and not path.name.startswith(".")]
-        fetched = [
-            (note, note.read_text().strip()) for note in sorted(notes, key=lambda note: note.stat().st_mtime)
-        ]
-        return [
-            (note, image if note.name.startswith(_PULLED) else f"ipfs:{note.name}", image)
-            for note, image in fetched
-        ]
+    async def forget(self, note: ImageNote, used: float) -> bool:
+        """Remove what was idle, unless it has been used since; whether it is gone. What containers are made of stays,
+        and what the host's owner has given a name.
+
+        What was private is remembered for as long as the engine has any of it.
+        """
+        if await asyncio.to_thread(self._notes.last_use, note) != used:
+            return False
+        gone = await self._engine.forget_image(note.named if _is_reference(note) else note.image)
+        if gone and note.private_to:
+            gone = await self._engine.forget_image(note.image)
+        if gone:
+            await asyncio.to_thread(self._notes.drop, note)
+        return gone
 
     async def _load(self, archive: Path, name: str) -> str:
         """Raises EngineRefused, ImageTooLarge, NoRoom; FileNotFoundError where the archive is a folder."""
@@ -180,3 +285,8 @@ class Images:
             return await self._engine.load_image(surveyed, name)
         finally:
             self._promised -= surveyed.needs
+
+
+def _is_reference(note: ImageNote) -> bool:
+    """Whether the engine knows it by what workloads call it; archives, and what has no volumes any more, by the id."""
+    return not note.bare and not note.named.startswith("ipfs:")

@@ -2,7 +2,7 @@
 
 Registries tell how long a layer is as it is sent, and nobody how much it is unpacked. So the engine is told to stop as
 soon as what is announced is too much or the disk's reserve is touched: it gives up when nobody listens any more, and
-removes what has come.
+removes what has come. What it tells on the way is what a tenant hears of how far it is.
 """
 
 from __future__ import annotations
@@ -11,21 +11,35 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import httpx
 
+from leasehold.market import format_size
 from leasehold_agent._errors import EngineDown, EngineRefused, ImageTooLarge, NoRoom
 
 _LOOK_SECONDS = 0.5
 _MOST_LAYERS = 128
+_BEGUN = ("Pulling fs layer", "Waiting")
+_COMPLETE = ("Verifying Checksum", "Download complete", "Extracting", "Pull complete", "Already exists")
 
 
-async def pull(url: str, reference: str, key: bytes | None, limit: int, room: Callable[[], int]) -> None:
-    """Have the engine at `url` pull. `key`: what its registry wants to see, as the engine is told it."""
+async def pull(
+    url: str,
+    reference: str,
+    key: bytes | None,
+    limit: int,
+    room: Callable[[], int],
+    told: Callable[[str], None],
+) -> None:
+    """Have the engine at `url` pull. `key`: what its registry wants to see, as the engine is told it. `told` hears how
+    far it is.
+    """
     name, _, digest = reference.partition("@")
     query = {"fromImage": name, "tag": digest} if digest else {"fromImage": reference}
-    coming = asyncio.create_task(_read(url, query, {"X-Registry-Auth": key.decode()} if key else {}, limit))
+    headers = {"X-Registry-Auth": key.decode()} if key else {}
+    coming = asyncio.create_task(_read(url, query, headers, Coming(limit), told))
     try:
         while not coming.done():
             await asyncio.wait({coming}, timeout=_LOOK_SECONDS)
@@ -38,7 +52,9 @@ async def pull(url: str, reference: str, key: bytes | None, limit: int, room: Ca
             await coming
 
 
-async def _read(url: str, query: dict[str, str], headers: dict[str, str], limit: int) -> None:
+async def _read(
+    url: str, query: dict[str, str], headers: dict[str, str], image: Coming, told: Callable[[str], None]
+) -> None:
     address = urlsplit(url)
     unix = address.scheme == "unix"
     client = httpx.AsyncClient(
@@ -48,24 +64,51 @@ async def _read(url: str, query: dict[str, str], headers: dict[str, str], limit:
         timeout=httpx.Timeout(60, read=None),
         trust_env=False,
     )
-    layers: dict[str, int] = {}
     try:
         async with client, client.stream("POST", "/images/create", params=query, headers=headers) as answer:
             if answer.status_code >= 400:
                 raise EngineRefused((await answer.aread())[:1_000].decode(errors="replace"))
             async for line in answer.aiter_lines():
                 if line.strip():
-                    _heed(json.loads(line), layers, limit)
+                    image.heed(json.loads(line))
+                    told(image.progress())
     except httpx.TransportError as error:
         raise EngineDown(f"The Docker engine at {url} does not answer: {error}") from error
 
 
-def _heed(line: dict[str, object], layers: dict[str, int], limit: int) -> None:
-    """What the engine says of a layer. Raises EngineRefused, ImageTooLarge."""
-    if "error" in line:
-        raise EngineRefused(str(line["error"]))
-    detail = line.get("progressDetail")
-    if line.get("status") == "Downloading" and isinstance(detail, dict):
-        layers[str(line.get("id"))] = max(0, int(detail.get("total") or 0), int(detail.get("current") or 0))
-        if sum(layers.values()) > limit or len(layers) > _MOST_LAYERS:
-            raise ImageTooLarge(limit)
+@dataclass
+class Coming:
+    """The layers of an image, as the engine tells of them. `limit`: the most bytes that they may come to, as sent."""
+
+    limit: int
+    layers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    announced: set[str] = field(default_factory=set)
+
+    def heed(self, line: dict[str, object]) -> None:
+        """What the engine says. Raises EngineRefused, ImageTooLarge."""
+        if "error" in line:
+            raise EngineRefused(str(line["error"]))
+        layer, status, detail = str(line.get("id")), line.get("status"), line.get("progressDetail")
+        if status in _BEGUN:
+            self.announced.add(layer)
+        elif status == "Downloading" and isinstance(detail, dict):
+            done = max(0, int(detail.get("current") or 0))
+            self.layers[layer] = done, max(0, int(detail.get("total") or 0), done)
+        elif layer in self.layers and status in _COMPLETE:
+            self.layers[layer] = (self.layers[layer][1],) * 2
+        elif status in _COMPLETE:  # too small to be told of as it came, or here already
+            self.announced.discard(layer)
+        announced = sum(total for _, total in self.layers.values())
+        if announced > self.limit or max(len(self.layers), len(self.announced)) > _MOST_LAYERS:
+            raise ImageTooLarge(self.limit)
+
+    def progress(self) -> str:
+        """`41 % of 3.2 GB`; how much there is in all nobody knows before each layer has begun to come."""
+        done, total = (
+            (sum(sizes) for sizes in zip(*self.layers.values(), strict=True)) if self.layers else (0, 0)
+        )
+        if not total:
+            return ""
+        if self.announced - self.layers.keys():
+            return f"{format_size(done)} of more than {format_size(total)}"
+        return "unpacking" if done == total else f"{done * 100 // total} % of {format_size(total)}"

@@ -12,20 +12,12 @@ import socket
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address, ip_network
 
+from leasehold.workload import registry_of
 from leasehold_agent._errors import Declined, ImageDelayed
 from leasehold_agent.host import PRIVATE_V4, PRIVATE_V6
 
 _HUB, _HUB_SERVES = "docker.io", "registry-1.docker.io"
-_SAME = {"index.docker.io": _HUB, _HUB_SERVES: _HUB}
 _PRIVATE = tuple(map(ip_network, (*PRIVATE_V4, *PRIVATE_V6)))
-
-
-def registry_of(image: str) -> str:
-    """The registry that the engine would ask for `image`, as `host` or `host:port`."""
-    first, slash, _ = image.partition("/")
-    named = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
-    registry = first.lower() if named else _HUB
-    return _SAME.get(registry, registry)
 
 
 class Registries:

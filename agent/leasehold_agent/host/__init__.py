@@ -19,6 +19,7 @@ Each file stands on none but those before it:
     _inventory      what there is to sell
     _identity       the host's own keys
     _hours          hours of the week in which cells are sold
+    _maintenance    windows in which no lease is to be here
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -43,6 +44,7 @@ from leasehold_agent.host._inventory import (
     runtimes,
     take_inventory,
 )
+from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._slices import mig_devices, processes_on
@@ -67,6 +69,7 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
+    "MaintenanceWindow",
     "SilentCard",
     "bounded",
     "busy_ports",
@@ -78,6 +81,7 @@ __all__ = [
     "mig_devices",
     "parse_hours",
     "parse_rule",
+    "parse_windows",
     "processes_on",
     "remove_tree",
     "runtimes",

@@ -19,6 +19,7 @@ Each file stands on none but those before it:
     _start_or_decline  what the chain is told of a lease that has not begun
     _results           outputs, packed and published
     _changes           another workload, tenant, size or end
+    _closing           closed for its tenant, who has ordered that
     _ending            stopped, cleared away, deleted
     _lost_cells        cells that nobody could be given, out of sale
     _reconciler        the one loop

@@ -14,11 +14,12 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._results import Publishing
-from leasehold_agent.store import Notes, notice_of, write_notice
+from leasehold_agent.store import Notes, notice_of, write_notice, write_warning
 
 _log = structlog.get_logger("leasehold_agent")
 
@@ -47,7 +48,7 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
-        folder.clear()
+        folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
@@ -68,16 +69,21 @@ class Changes:
         notes = folder.load()
         log_step(desired.lease, "hand-over")
         folder.forget_secrets()
+        folder.order.unlink(missing_ok=True)  # the former tenant's: it closes nothing any more
         notes.tenant = desired.tenant
         folder.save(notes)
 
-    async def tell(self, desired: Desired) -> None:
-        """Let the container hear that its lease ends early, and when; or that it does not after all."""
+    async def tell(self, desired: Desired, window: MaintenanceWindow | None) -> None:
+        """Let the container hear that its lease ends early, and when; or that it does not after all. And when its host
+        will be worked on.
+        """
         notice = notice_of(desired)
         log_step(desired.lease, "tell")
         write_notice(self.leases.folder(desired.lease).told, notice)
+        write_warning(self.leases.folder(desired.lease).told, window)
         ends_at = None if notice is None else notice.ends_at
-        _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at)
+        maintenance = None if window is None else window.begins_at
+        _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at, maintenance=maintenance)
 
     async def resize(self, desired: Desired, before: LeaseShare, now: LeaseShare) -> None:
         """Give the container what the lease holds now: limits at once, other GPUs by making it anew

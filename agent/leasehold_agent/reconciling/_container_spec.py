@@ -6,17 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from leasehold.chain import format_lease
-from leasehold.workload import Runtime, Share, Workload
+from leasehold.workload import Runtime, Share, Ulimits, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerSpec, EngineFacts, Limits
+from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts, Limits
 from leasehold_agent.host import LeasePolicy, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
 
-_DEFAULT_SHM = 64 << 20
 _LEAST_CPUS = 0.01
 """The least that the kernel's scheduler takes. The engine reads what rounds to nothing as no limit at all."""
 _NO_RESOLVER = ("127.0.0.1",)
@@ -129,7 +128,11 @@ def spec_of(
         name=names.container(desired.lease),
         image=image,
         network=names.network(desired.lease),
-        labels={**names.labels(desired.lease, desired.machine), WORKLOAD_LABEL: desired.workload.hex()},
+        labels={
+            **names.labels(desired.lease, desired.machine),
+            WORKLOAD_LABEL: desired.workload.hex(),
+            DEVICES_LABEL: ",".join(devices),
+        },
         command=workload.command,
         environment={
             **workload.env,
@@ -137,11 +140,11 @@ def spec_of(
             # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
             "NVIDIA_VISIBLE_DEVICES": "void" if cdi else ",".join(devices) or "void",
         },
-        hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
+        hostname=workload.hostname or f"lease-{format_lease(desired.lease).replace('.', '-')}",
         cpus=limits.cpus,
         memory_bytes=limits.memory_bytes,
         pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
-        shm_bytes=min(workload.shm or _DEFAULT_SHM, limits.memory_bytes),
+        shm_bytes=min(workload.shm or max(1, limits.memory_bytes // 2), limits.memory_bytes),
         disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=devices,
@@ -151,4 +154,21 @@ def spec_of(
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,
         seccomp=facts.seccomp,
+        entrypoint=workload.entrypoint,
+        workdir=workload.workdir,
+        user=workload.user,
+        ulimits=_ulimits(workload.ulimits, limits.memory_bytes),
     )
+
+
+def _ulimits(asked: Ulimits | None, memory: int) -> dict[str, int]:
+    """What is counted for each process by itself; what a process may lock or have for a stack is memory."""
+    if asked is None:
+        return {}
+    of_memory = {"memlock": asked.memlock, "stack": asked.stack}
+    chosen = {
+        name: memory if value == "unlimited" else min(int(value), memory)
+        for name, value in of_memory.items()
+        if value is not None
+    }
+    return chosen | ({"nofile": asked.nofile} if asked.nofile is not None else {})

@@ -14,14 +14,14 @@ from leasehold.files import replace_file
 from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerFacts, ContainerSpec
+from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
 from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._renewal import Renewal
-from leasehold_agent.store import NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
+from leasehold_agent.store import HELPER_MOUNT, NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
 
 _PORT_ATTEMPTS = 5
 _SECRETS = "/run/secrets"
@@ -124,9 +124,10 @@ class Creation:
         self._check_disk()
         log_step(self.desired.lease, "image")
         image = self.notes.image or await self._renewed(await self._image())
-        await self._check_volumes(image)
         mounts = await self._datasets()
         mounts.append((readable_folder(self.folder.told), NOTICE_MOUNT))
+        if host.helper is not None:
+            mounts.append((host.helper, HELPER_MOUNT))
         if workload.secrets:
             mounts.append((readable_folder(self.folder.secrets), _SECRETS))
         self.record.waiting, self.record.progress = "start-failed", "creating the container"
@@ -144,9 +145,13 @@ class Creation:
             ports=ports,
             settings=facts.settings,
         )
-        spec = replace(spec, base=self.notes.base if self.notes.image else None)
         etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
-        return replace(spec, mounts=[*mounts, *etc], devices=facts.inventory.devices_of(share.gpu_uuids))
+        return replace(
+            spec,
+            base=self.notes.base if self.notes.image else None,
+            mounts=[*mounts, *etc],
+            devices=facts.inventory.devices_of(share.gpu_uuids),
+        )
 
     async def _make(self, spec: ContainerSpec) -> None:
         self.notes.placement = self.desired.placement
@@ -176,18 +181,6 @@ class Creation:
                 return ports
             taken |= busy
 
-    async def _check_volumes(self, image: str) -> None:
-        """An image's own volumes lie beside the container, where the engine holds no disk limit over them."""
-        if not self.host.facts.engine.quota:
-            return
-        mounted = {mount.path for mount in self.workload.datasets}
-        for path in await self.host.containers.engine.image_volumes(image):
-            if path.rstrip("/") not in mounted:
-                raise Declined(
-                    "unsupported",
-                    f"image: it declares a volume at {path}; build it without, and write there as elsewhere.",
-                )
-
     def _check_disk(self) -> None:
         """A full disk would take down the leases that run already; and what is kept of others makes way for a new one,
         which begins meanwhile where there is anything left.
@@ -206,14 +199,32 @@ class Creation:
 
     async def _image(self) -> str:
         """The image; what is kept of leases before makes way for it, too."""
+
+        def show(progress: str) -> None:
+            self.record.progress = "fetching the image" + (f": {progress}" if progress else "")
+
+        claimant = Claimant(self.desired.author, self.workload.registry)
         try:
-            return await self.host.supplies.images.ensure(self.workload.image)
+            image = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
         except NoRoom as error:
             if not self.host.kept.get(DiskRoom.WANTED):
                 raise Declined("no-disk", "This host's disk has no room for the image.") from error
             reserve = self.host.facts.settings.disk_reserve
             self.record.waiting, self.record.wants = "no-disk", max(error.wants, reserve)
             raise
+        return await self._without_volumes(image)
+
+    async def _without_volumes(self, image: str) -> str:
+        """The image with nothing that would lie beside the container, where the engine holds no disk limit."""
+        try:
+            return await self.host.supplies.images.without_volumes(self.workload.image, image)
+        except EngineRefused as error:
+            if not self.host.facts.engine.quota:  # a host that promises no limit has nothing to keep
+                return image
+            raise Declined(
+                "unsupported",
+                f"image: it declares volumes, which this host's engine cannot leave out ({error}); build it without.",
+            ) from error
 
     async def _renewed(self, image: str) -> str:
         """`image`, or what the lease before this one wrote that was made of it."""

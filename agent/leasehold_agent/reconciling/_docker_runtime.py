@@ -7,18 +7,28 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from leasehold.chain import LeaseState
-from leasehold_agent._errors import NoContainer
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort
+from leasehold.chain import ClosingOrder, LeaseState
+from leasehold.workload import Restart
+from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
+from leasehold_agent.reconciling._closing import standing_order
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
-from leasehold_agent.reconciling._plan import kept_until
+from leasehold_agent.reconciling._plan import Actual, ended_with, kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
-from leasehold_agent.store import Notes, UploadedWorkloads, notice_of
+from leasehold_agent.store import (
+    HELPER_MOUNT,
+    KeptOrder,
+    Notes,
+    UploadedWorkloads,
+    keep_order,
+    notice_of,
+    read_ends,
+)
 
 _CONNECT_SECONDS = 10
 _NOT_RUNNING = "The lease's container is not running; its status says why."
@@ -45,7 +55,10 @@ class DockerRuntime:
         container = self._reconciler.containers.get(lease)
         record = host.leases.records.get(lease) or Record()
         workload = host.leases.workload(lease) if notes.workload else None
-        phase, reason = phase_of(desired, notes, container, record, pause=record.again.until - host.clock())
+        restart = workload.restart if workload else Restart.NEVER
+        code = ended_with(Actual(notes, container, killed=record.killed, restart=restart), host.facts.boot)
+        pause = record.again.until - host.clock()
+        phase, reason = phase_of(desired, notes, container, record, done=code is not None, pause=pause)
         tenant = _let_in(desired, notes)
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = bool(tenant) and (desired is None or desired.author == desired.tenant)
@@ -70,8 +83,51 @@ class DockerRuntime:
             kept_log=notes.cleared and host.leases.folder(lease).log.exists(),
             kept_until=kept[0],
             paid_until=kept[1],
+            name=workload.name if workload and mine else None,
+            helper=container is not None and HELPER_MOUNT in container.mounts,
+            ended_with=code,
+            closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
+        )
+
+    async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
+        host, folder = self._host, self._host.leases.folder(lease)
+        if not host.facts.settings.close_for_tenant:
+            raise OrderVoid(
+                "This host closes no lease for its tenant: close it yourself when the job is done."
+            )
+        if not folder.load().workload:
+            raise NoContainer("The lease is not taken on here yet; send the order again in a moment.")
+        if not await host.chain.stands(order):
+            raise OrderVoid(
+                "The order would not close this lease: sign `close` of it, as its tenant, with the next nonce of its "
+                "row and a deadline that is ahead."
+            )
+        try:
+            await asyncio.to_thread(keep_order, folder.order, KeptOrder(order, workload.hex()))
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room for the order now; send it again.") from error
+        self._reconciler.wake()
+
+    async def standing(self, lease: int) -> Standing:
+        engine, names = self._host.containers.engine, self._host.containers.names
+        container, ends = (
+            await engine.inspect(names.container(lease)),
+            read_ends(self._host.leases.folder(lease).path),
+        )
+        if container is None:
+            return Standing("", "none", 0, 0, ends.hand, None, ends.count, ends.kills)
+        counted = ends.last == f"{container.id}:{container.finished_at}"
+        return Standing(
+            container=container.id,
+            state=container.state,
+            started_at=max(0, int(container.started_at)),
+            ended_at=max(0, int(container.finished_at)),
+            ended_by=ends.hand if counted else "",
+            exit_code=container.exit_code if container.exited else None,
+            ends=ends.count,
+            kills=ends.kills,
         )
 
     async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:

@@ -31,8 +31,8 @@ class Ending:
     containers: Containers
     leases: LeaseBook
     results: Publishing
-    readers: LeaseReaders
     devices: Devices
+    readers: LeaseReaders
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
         """Note that it is over, then stop the container and remove its network. What still runs on the

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from leasehold_agent._runtime import CommandStream
@@ -59,7 +60,8 @@ class LeaseReaders(Protocol):
 class Host:
     """`estranged` says why this host's leases may run elsewhere: then nothing is done with them here. `reachable` says
     whether it listens to tenants; `clock` is monotonic seconds, `sleep` waits that long. `snapshot` is the chain as it
-    was last seen, and `kept` the leases that are over and would make way, by how much room there is.
+    was last seen, and `kept` the leases that are over and would make way, by how much room there is. `helper` is what
+    is lent to images without a shell.
     """
 
     facts: HostFacts
@@ -74,6 +76,7 @@ class Host:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     kept: Mapping[DiskRoom, Sequence[int]] = field(default_factory=dict)
+    helper: Path | None = None
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
     readers: LeaseReaders = field(init=False)
 

@@ -23,7 +23,8 @@ class Record:
     """What this process knows of a lease beyond the notes; lost at a restart and worked out anew.
 
     ready: it answered. waiting: what it would be declined for now. progress: what is being waited for, for people.
-    trouble: why the last attempt failed. wants: bytes that the disk did not have for it.
+    trouble: why the last attempt failed. wants: bytes that the disk did not have for it. ended_at: when this process
+    first saw its last end, by the host's clock.
     """
 
     ready: bool = False
@@ -36,6 +37,7 @@ class Record:
     end: tuple[str, float] | None = None
     killed: bool = False
     ends: int = 0
+    ended_at: float = 0.0
 
 
 @dataclass

@@ -9,19 +9,23 @@ from leasehold.chain import LeaseState
 from leasehold.workload import Restart
 from leasehold_agent._runtime import Phase
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import ContainerFacts, ended_again, how_it_ended
+from leasehold_agent.engine import ContainerFacts, ended_again, ended_for_good, how_it_ended
 from leasehold_agent.reconciling._leases import Record
+from leasehold_agent.reconciling._plan import MOST_CRASHES
 from leasehold_agent.store import Notes
 
 
 @dataclass(frozen=True)
 class _Sight:
-    """All that is known of a lease at one moment. pause: seconds until its command is started again."""
+    """All that is known of a lease at one moment. done: its command has ended by itself, for good. pause: seconds until
+    it is started again.
+    """
 
     desired: Desired | None
     notes: Notes
     container: ContainerFacts | None
     record: Record
+    done: bool
     pause: float
 
     @property
@@ -48,6 +52,19 @@ class _Sight:
         return active and self.notes.launched and not self.notes.stopped
 
     @property
+    def finished(self) -> bool:
+        return self.billed and self.done
+
+    @property
+    def how_it_finished(self) -> str | None:
+        """How the command ended, what was left behind of its outputs, and what is in the way of its lease's end."""
+        if self.container is None:
+            return self.left_behind
+        crashed = self.notes.crashes >= MOST_CRASHES
+        sentence = ended_for_good(self.container, self.notes.crashes, crashed=crashed)
+        return " ".join(filter(None, [sentence, self.left_behind, self.record.trouble]))
+
+    @property
     def running(self) -> bool:
         return self.container is not None and self.container.running
 
@@ -67,6 +84,8 @@ class _Sight:
             return record.trouble
         if container.paused:
             return "The container was paused on the host, and goes on in a moment."
+        if container.exited and record.killed:
+            return "Somebody on the host ended the container: it is started again."
         restarts = record.workload is not None and record.workload[1].restart is not Restart.NEVER
         if container.exited and restarts and not record.killed:
             return ended_again(container, record.ends, self.pause)
@@ -84,6 +103,7 @@ _TABLE: tuple[_Row, ...] = (
     ("declined", lambda lease: lease.over and lease.failed, lambda lease: lease.left_behind),
     ("ended", lambda lease: lease.over, lambda lease: lease.left_behind),
     ("declined", lambda lease: lease.failed, lambda lease: lease.left_behind or lease.notes.failure),
+    ("finished", lambda lease: lease.finished, lambda lease: lease.how_it_finished),
     ("running", lambda lease: lease.billed, lambda lease: lease.why_not_up),
     ("ready", lambda lease: lease.record.ready and lease.running, lambda lease: lease.record.trouble),
     ("starting", lambda lease: lease.made, lambda lease: lease.record.trouble),
@@ -98,8 +118,11 @@ def phase_of(
     container: ContainerFacts | None,
     record: Record,
     *,
+    done: bool = False,
     pause: float = 0.0,
 ) -> tuple[Phase, str | None]:
-    """How far a lease is, and why it is not running if it is not. pause: seconds until it is started again."""
-    lease = _Sight(desired, notes, container, record, pause)
+    """How far a lease is, and why it is not running if it is not. done: its command has ended by itself, for good.
+    pause: seconds until it is started again.
+    """
+    lease = _Sight(desired, notes, container, record, done, pause)
     return next((phase, why(lease)) for phase, when, why in _TABLE if when(lease))

@@ -16,12 +16,18 @@ from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._renewed import renewed
 from leasehold_agent.store import EarlyEnd, Notes, notice_of
 
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
 """The least time for publishing outputs, on a host that keeps nothing longer."""
+MOST_CRASHES = 10
+"""A command that has ended so often in a row within seconds is not started again before its tenant wants something
+else. With the pauses between, that is after some three minutes."""
+WORTH_CLOSING = 60
+"""Seconds: where less is left of a lease, closing it for its tenant gives back less than it is worth."""
 TELL_SECONDS = 3_600
 """How long a tenant finds here why a lease could not run, and the end of its log."""
 StopReason = Literal["ended", "cancelled", "unstarted", "gone"]
@@ -64,7 +70,11 @@ class FitContainer(Action):
 
 @dataclass(frozen=True)
 class Tell(Action):
-    """The provider has given notice, or it was reorganised away: the container hears of it."""
+    """The provider has given notice, or it was reorganised away: the container hears of it. And of maintenance that is
+    to come before its lease ends.
+    """
+
+    window: MaintenanceWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,11 @@ class Publish(Action):
 
 
 @dataclass(frozen=True)
+class CloseForTenant(Action):
+    """The job is done and its results are out: the bill ends here, as the tenant has signed that it should."""
+
+
+@dataclass(frozen=True)
 class Delete(Action):
     """Retention is over and final on the chain: container, network and folder go."""
 
@@ -91,15 +106,18 @@ class Clear(Action):
 
 @dataclass(frozen=True)
 class Actual:
-    """What is here of a lease. `told` is the notice that its container has. `ready` and `waiting` are this
-    process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
-    somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
-    `resting` says that it is too early to start that again. `networked`: its network is here.
-    `roomier`: an output did not fit, and may by now."""
+    """What is here of a lease. `told` is the notice that its container has, `warned` the maintenance that it knows of.
+    `ready` and `waiting` are this process's own: what it has seen answer, and what a lease that is not ready yet would
+    be declined for. `killed`: somebody on the host ended its container. `restart` is the workload's word on a command
+    that has ended, and `resting` says that it is too early to start that again. `networked`: its network is here.
+    `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
+    it runs. `overdue`: its results had their time to be published.
+    """
 
     notes: Notes
     container: ContainerFacts | None = None
     told: EarlyEnd | None = None
+    warned: MaintenanceWindow | None = None
     ready: bool = False
     waiting: DeclineReason = "not-ready"
     killed: bool = False
@@ -107,6 +125,8 @@ class Actual:
     resting: bool = False
     networked: bool = False
     roomier: bool = False
+    ordered: bool = False
+    overdue: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -121,6 +141,8 @@ class DiskRoom(IntEnum):
 class Rules:
     """The host's own part of the decision. Times in seconds, confirmations in blocks. `boot` is another once what ran
     has been ended by the host: after a reboot, or a restart of an engine that takes its containers with it.
+    `close_after`: how long a lease is billed at least before this host pays for its close. `windows` are when it will
+    be worked on.
     """
 
     boot: str
@@ -129,6 +151,8 @@ class Rules:
     retention_min: int
     retention_max: int
     room: DiskRoom = DiskRoom.ENOUGH
+    close_after: int = 0
+    windows: tuple[MaintenanceWindow, ...] = ()
 
 
 def plan(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules) -> list[Action]:
@@ -203,9 +227,18 @@ def finished(actual: Actual, boot: str) -> bool:
 
 
 def starts_again(actual: Actual) -> bool:
-    """Whether the workload wants a command that has ended so to be started once more."""
+    """Whether a command that has ended so is started once more: as the workload wants, unless it only crashes."""
+    if actual.notes.crashes >= MOST_CRASHES:
+        return False
     failed = actual.container is not None and actual.container.exit_code != 0
     return actual.restart is Restart.ALWAYS or (actual.restart is Restart.ON_FAILURE and failed)
+
+
+def ended_with(actual: Actual, boot: str) -> int | None:
+    """The exit code of a command that has ended by itself and is not started again; None of any other."""
+    if actual.container is None or not finished(actual, boot) or starts_again(actual):
+        return None
+    return actual.container.exit_code
 
 
 def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
@@ -218,11 +251,13 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
         return HandOver(lease)
     if actual.notes.failure is not None:
         return Decline(lease, actual.notes.failure) if opened else None
+    if opened and any(window.meets(chain.now, chain.now + desired.duration) for window in rules.windows):
+        return Decline(lease, "maintenance")
     if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
-        return _when_finished(desired, actual)
+        return _when_finished(desired, actual, chain, rules)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
-            return _while_billed(desired, actual) if actual.notes.launched else BringUp(lease)
+            return _while_billed(desired, actual, chain, rules) if actual.notes.launched else BringUp(lease)
         if actual.ready:
             return SendStart(lease)
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
@@ -240,11 +275,14 @@ def _may_begin(desired: Desired, actual: Actual) -> bool:
     )
 
 
-def _while_billed(desired: Desired, actual: Actual) -> Action | None:
+def _while_billed(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
     """What a container that runs as it should may still have to be told or given."""
     if actual.notes.placement not in (0, desired.placement):
         return FitContainer(desired.lease)
-    return None if actual.told == notice_of(desired) else Tell(desired.lease)
+    window = next((window for window in rules.windows if window.meets(chain.now, desired.end)), None)
+    return (
+        None if (actual.told, actual.warned) == (notice_of(desired), window) else Tell(desired.lease, window)
+    )
 
 
 def _former_workload(actual: Actual) -> str:
@@ -254,12 +292,20 @@ def _former_workload(actual: Actual) -> str:
     return actual.container.labels.get(WORKLOAD_LABEL, "")
 
 
-def _when_finished(desired: Desired, actual: Actual) -> Action | None:
-    """A job may be done before it could be said to have begun: it is billed as one that was ready."""
+def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: Rules) -> Action | None:
+    """A job may be done before it could be said to have begun: it is billed as one that was ready. What it leaves is
+    published before its bill ends, unless that takes for ever: then it is published out of what is kept.
+    """
     if desired.state is LeaseState.OPENED:
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
-    return None if actual.notes.published and not actual.roomier else Publish(desired.lease)
+    owes = not actual.notes.published or actual.roomier
+    left, billed = desired.end - chain.now, chain.now - desired.start
+    worth = left >= WORTH_CLOSING and billed >= rules.close_after
+    # While the index may be behind, another workload may have been set, whose job has not begun.
+    if actual.ordered and chain.current and worth and (not owes or actual.overdue):
+        return CloseForTenant(desired.lease)
+    return Publish(desired.lease) if owes else None
 
 
 def _when_over(

@@ -18,10 +18,13 @@ from leasehold.errors import AgentError, ContractError, LeaseholdError
 from leasehold.workload import Restart
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import Declined, EngineDown, LimitNotHeld
-from leasehold_agent.chain import Duties, Told
+from leasehold_agent._runtime import Seen
+from leasehold_agent.chain import Desired, Duties, Told
 from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.host import DISK_TROUBLE
 from leasehold_agent.reconciling._bring_up import bring_up
 from leasehold_agent.reconciling._changes import Changes
+from leasehold_agent.reconciling._closing import Closing, standing_order
 from leasehold_agent.reconciling._ending import Ending
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._plan import (
@@ -29,6 +32,7 @@ from leasehold_agent.reconciling._plan import (
     Actual,
     BringUp,
     Clear,
+    CloseForTenant,
     Decline,
     Delete,
     DiskRoom,
@@ -40,12 +44,13 @@ from leasehold_agent.reconciling._plan import (
     SendStart,
     Stop,
     Tell,
+    finished,
     gives_way,
     plan,
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import read_notice
+from leasehold_agent.store import Hand, count_end, read_notice, read_warning
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -55,6 +60,8 @@ _MORE = 64 << 20
 """Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
 _CLEARING_SECONDS = 10
 """Before another lease makes way: file systems give the room of what was removed back in their own time."""
+_PUBLISHING_SECONDS = 900
+"""After the end of a command: so long its lease waits for its results, before it is closed without them."""
 _FOR_EVER = frozenset({"workload-invalid", "unsupported"})
 
 
@@ -80,6 +87,7 @@ class Reconciler:
     _work: dict[int, _Work] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _engine_down: bool = False
+    _serves: bool = False
     _clearing_until: float = float("-inf")
     _forgetting: asyncio.Task[bool] | None = None
     _duties: Duties = field(init=False)
@@ -90,8 +98,9 @@ class Reconciler:
         self._duties = Duties(chain, host.clock)
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
+        self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results, host.readers, host.devices)
+        self._ending = Ending(chain, containers, leases, self._results, host.devices, host.readers)
 
     def wake(self) -> None:
         """Look again now."""
@@ -129,7 +138,7 @@ class Reconciler:
         except AgentError as error:
             if not self._engine_down:
                 _log.warning("engine", problem=str(error))
-            self._engine_down = True
+            self._engine_down, self._serves = True, False
             return []
         if self._engine_down:
             _log.info("engine", problem=None)
@@ -149,9 +158,15 @@ class Reconciler:
             self._begin(action)
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
+        self._serves = serves and host.estranged is None and host.snapshot.current
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
         await host.supplies.uploads.sweep(host.chain.standbys)
         return actions
+
+    def seen(self) -> Seen:
+        """What the last look was at, for whoever is told of it."""
+        snapshot, running = self.host.snapshot, sum(c.running for c in self.containers.values())
+        return Seen(snapshot.block, snapshot.block_hash, self._serves and self.told.serves, running)
 
     async def settle(self) -> None:
         """Wait until the actions that are in progress have ended."""
@@ -206,18 +221,38 @@ class Reconciler:
             if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
                 record.again.reset()
             record.again.failed(host.clock())
-            record.end, record.ends = end, record.ends + 1
+            record.end, record.ends, record.ended_at = end, record.ends + 1, host.clock()
+            hand: Hand = "hand" if record.killed else "host" if notes.boot != boot else "command"
+            with contextlib.suppress(*DISK_TROUBLE):  # a count is no reason to fall silent
+                count_end(folder.path, f"{container.id}:{container.finished_at}", hand)
+            self._count_crash(
+                lease, container, finished(Actual(notes, container, killed=record.killed), boot)
+            )
+
+    def _count_crash(self, lease: int, container: ContainerFacts, by_itself: bool) -> None:
+        """Note how often in a row a command that is paid for has ended by itself within seconds: each end once,
+        whatever becomes of this process.
+        """
+        desired, folder = self.host.snapshot.leases.get(lease), self.host.leases.folder(lease)
+        notes = folder.load()
+        billed = desired is not None and desired.state is LeaseState.ACTIVE
+        if not billed or not by_itself or notes.crashed_at == container.finished_at:
+            return
+        quick = container.finished_at - container.started_at < _HEALTHY_SECONDS
+        notes.crashes, notes.crashed_at = (notes.crashes + 1) * quick, container.finished_at
+        folder.save(notes)
 
     def _actual(self) -> dict[int, Actual]:
         here = {}
         folders = self.host.leases.folders()
         for lease in folders.keys() | self.containers.keys():
             record, workload = self.host.leases.record(lease), self.host.leases.workload(lease)
-            notes = self.host.leases.folder(lease).load()
+            notes, desired = self.host.leases.folder(lease).load(), self.host.snapshot.leases.get(lease)
             here[lease] = Actual(
                 notes=notes,
                 container=self.containers.get(lease),
                 told=read_notice(self.host.leases.folder(lease).told),
+                warned=read_warning(self.host.leases.folder(lease).told),
                 ready=record.ready,
                 waiting=record.waiting,
                 killed=record.killed,
@@ -226,6 +261,8 @@ class Reconciler:
                 roomier=notes.lacked is not None
                 and self.host.facts.room_for_outputs() > 2 * notes.lacked + _MORE,
                 networked=self.host.containers.names.network(lease) in self.networks,
+                ordered=desired is not None and self._ordered(desired),
+                overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:
@@ -233,6 +270,11 @@ class Reconciler:
                     self.host.leases.folder(lease).load(), waiting=self.host.leases.record(lease).waiting
                 )
         return here
+
+    def _ordered(self, desired: Desired) -> bool:
+        """Whether the lease is to be closed for its tenant when its job is done."""
+        closes = self.host.facts.settings.close_for_tenant
+        return closes and standing_order(self.host.leases, desired) is not None
 
     def rules(self) -> Rules:
         """The host's part of the decision, where it has room enough."""
@@ -243,10 +285,12 @@ class Reconciler:
             start_margin=settings.start_margin,
             retention_min=settings.retention_min,
             retention_max=settings.retention_max,
+            close_after=settings.close_after,
+            windows=settings.maintenance_windows,
         )
 
     def _forget_images(self, room: DiskRoom) -> DiskRoom:
-        """Images that nobody needs go first, beside everything else; returns what leases are to make room for."""
+        """Images and datasets that nobody needs go first; returns what leases are to make room for."""
         if self._forgetting is None:
             if room:
                 self._forgetting = asyncio.create_task(self._forget_image())
@@ -260,7 +304,9 @@ class Reconciler:
 
     async def _forget_image(self) -> bool:
         try:
-            return await self.host.supplies.images.forget_unused(self._images())
+            return await self.host.supplies.forget_unused(
+                self._images(), self.host.datasets_in_use(), self.host.facts.engine.root
+            )
         except (LeaseholdError, OSError) as error:
             _log.warning("images", problem=str(error))
             return False
@@ -301,8 +347,9 @@ class Reconciler:
         if work.busy:
             cut_off = isinstance(work.action, BringUp | SendStart) and not same
             cut_off = cut_off and not isinstance(action, BringUp | SendStart)
-            # Nor do outputs that never get anywhere hold the disk.
-            if (cut_off or (isinstance(work.action, Publish) and isinstance(action, Delete))) and work.task:
+            # Nor do outputs that never get anywhere hold the disk, or the bill.
+            stuck = isinstance(work.action, Publish) and isinstance(action, Delete | CloseForTenant)
+            if (cut_off or stuck) and work.task:
                 work.task.cancel()
             return
         if not same:
@@ -317,7 +364,9 @@ class Reconciler:
         record = self.host.leases.record(action.lease)
         try:
             await self._act(action)
-            if isinstance(action, SendStart | Publish | Decline):
+            if isinstance(action, Publish | CloseForTenant):
+                record.trouble = None
+            if isinstance(action, SendStart | Publish | Decline | CloseForTenant):
                 # The index will tell what came of it; one that is stuck must not spin the loop.
                 self._pause(work)
             else:
@@ -344,6 +393,7 @@ class Reconciler:
         match action:
             case Stop():
                 await self._ending.stop(action, host.snapshot)
+                self._used(lease)
             case Clear():
                 await self._ending.clear(lease)
             case Delete():
@@ -358,6 +408,8 @@ class Reconciler:
                 await self._starting.start(desired)
             case Publish():
                 await self._results.publish(desired, host.share(desired))
+            case CloseForTenant():
+                await self._closing.close(desired)
             case Replace():
                 await self._changes.replace(desired, host.share(desired))
             case HandOver():
@@ -366,7 +418,13 @@ class Reconciler:
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await self._changes.tell(desired)
+                await self._changes.tell(desired, action.window)
+
+    def _used(self, lease: int) -> None:
+        """What it ran on is what others of its tenant may want next: it is the last to make room."""
+        workload = self.host.leases.workload(lease)
+        datasets = self.host.leases.folder(lease).load().datasets
+        self.host.supplies.used(workload.image if workload is not None else None, datasets)
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""

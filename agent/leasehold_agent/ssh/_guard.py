@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol, cast
 
 import asyncssh
 from asyncssh.packet import SSHPacket
+from asyncssh.public_key import SSHOpenSSHCertificate
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import READ_BYTES, Ration, Slots, StreetDoor, Visitor
+from leasehold_agent.access import READ_BYTES, Ration, Slots, Visitor
 
 MOST_PENDING: Final = 512 * 1024
 """Bytes that wait to be understood, while a key is looked up."""
@@ -37,6 +38,12 @@ KEX: Final = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-ni
 # Those that the processor does itself, and that take one pass.
 CIPHERS: Final = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes256-ctr")
 MACS: Final = ("hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256")
+
+
+class Admitting(Protocol):
+    """What looks at certificates that asyncssh has found to be in order."""
+
+    async def admit(self, username: str, certificate: SSHOpenSSHCertificate) -> bool: ...
 
 
 class GuardedChannel(asyncssh.SSHServerChannel[bytes]):
@@ -70,7 +77,7 @@ class GuardedChannel(asyncssh.SSHServerChannel[bytes]):
 
 
 class GuardedConnection(asyncssh.SSHServerConnection):
-    """One client of `door`; `channels` counts those of a lease that are open."""
+    """One client. channels: counts those of a lease that are open. authority: whose certificates count."""
 
     def __init__(
         self,
@@ -78,15 +85,15 @@ class GuardedConnection(asyncssh.SSHServerConnection):
         options: asyncssh.SSHServerConnectionOptions,
         *,
         visitor: Visitor,
-        door: StreetDoor,
         ration: Ration,
         channels: Slots,
+        authority: bytes,
     ) -> None:
         super().__init__(loop, options)
         self.visitor = visitor
-        self._door = door
         self._ration = ration
         self._open_channels = channels
+        self._authority = authority
         self._counted: dict[int, int] = {}
         self._writable = asyncio.Event()
         self._writable.set()
@@ -113,6 +120,21 @@ class GuardedConnection(asyncssh.SSHServerConnection):
             self._exchange.cancel()
             self._exchange = None
 
+    # Who it is
+
+    async def _validate_client_certificate(self, username: str, key_data: bytes) -> asyncssh.SSHKey | None:
+        """Nobody else's is even looked into: what is in it, a stranger would choose."""
+        if self._authority not in key_data:
+            return None
+        return await super()._validate_client_certificate(username, key_data)
+
+    async def _validate_openssh_certificate(
+        self, username: str, cert: SSHOpenSSHCertificate
+    ) -> asyncssh.SSHKey | None:
+        key = await super()._validate_openssh_certificate(username, cert)
+        owner = cast(Admitting, self._owner)
+        return key if key is not None and await owner.admit(username, cert) else None
+
     # The transport's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -133,7 +155,7 @@ class GuardedConnection(asyncssh.SSHServerConnection):
             self._open_channels.release(lease)
         self._counted.clear()
         self._writable.set()
-        self._door.leave(self.visitor)
+        self.visitor.leave()
 
     def data_received(self, data: bytes, datatype: Any = None) -> None:
         lease = self.visitor.lease

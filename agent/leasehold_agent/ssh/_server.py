@@ -2,7 +2,8 @@
 
 One port serves every lease. The user's name is the lease as it is shown (`12`, `12.1`), and the keys that
 open it are those of the lease's workload, read anew for each channel and every few seconds, so that
-`set-workload` takes a key away, and a transfer of the lease all of them. An unknown lease and a wrong key look
+`set-workload` takes a key away, and a transfer of the lease all of them; and those of certificates that the agent made
+for the tenant, for as long as he may and the lease runs. An unknown lease and a wrong key look
 the same. The server runs nothing on the host: every session is an exec in the container, every forwarded
 connection goes through the container's own network, and every other kind of request is refused.
 """
@@ -14,21 +15,23 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, cast
 
 import asyncssh
 import structlog
+from asyncssh.public_key import SSHOpenSSHCertificate
 from asyncssh.stream import SSHTCPStreamSession
 
 from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
 from leasehold_agent._runtime import CommandStream, LeaseRuntime, ServeContext
-from leasehold_agent.access import Admission, RateLimit, StreetDoor, Visitor
+from leasehold_agent.access import Admission, RateLimit, Visitor
+from leasehold_agent.ssh._certificates import Certificates, Pass, is_over
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
+from leasehold_agent.ssh._shells import login_shell, shell_command
 
 _log = structlog.get_logger("leasehold_agent.ssh")
 
@@ -42,13 +45,7 @@ CHUNK: Final = 64 * 1024
 OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 _ENV_BYTES: Final = 64 * 1024
-
-# What an image has for a shell is not known before; the helper is mounted into images that have none.
-SHELL: Final = (
-    "/bin/sh",
-    "-c",
-    'for s in "$SHELL" /bin/bash /bin/zsh; do [ -x "$s" ] && exec "$s" -l; done; exec /bin/sh -l',
-)
+_NOT_RUN: Final = (126, 127)
 
 
 class SshServer:
@@ -59,17 +56,18 @@ class SshServer:
         context: ServeContext,
         *,
         admission: Admission | None = None,
+        certificates: Certificates | None = None,
         recheck_seconds: float = RECHECK_SECONDS,
     ) -> None:
         self._runtime: LeaseRuntime = context.runtime
+        self._now = context.now
+        self.certificates = certificates or Certificates(context.now)
         self._recheck_seconds = recheck_seconds
         self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
         self.admission = admission or Admission()
-        limits = replace(self.admission.door, rate=LET_IN)
-        self.door = StreetDoor(
-            limits=limits, connections=self.admission.connections, known=self.admission.known
-        )
+        self.door = self.admission.street_door(LET_IN)
+        self.back_door = self.admission.back_door(LET_IN)
         self._options: asyncssh.SSHServerConnectionOptions | None = None
         self._connections: set[GuardedConnection] = set()
         self._live = 0
@@ -108,13 +106,18 @@ class SshServer:
         self._rechecking = asyncio.create_task(self._recheck_for_ever())
         return listening
 
+    def open_back_door(self, port: int) -> int:
+        """Listen for whom the IPFS node beside introduces; returns the port. Raises `OSError` when it is taken."""
+        return self.back_door.open("127.0.0.1", port, self._greet)
+
     async def close(self) -> None:
         """Stop listening and end every connection, which kills what runs over them."""
         if self._rechecking is not None:
             self._rechecking.cancel()
             await asyncio.gather(self._rechecking, return_exceptions=True)
         connections = list(self._connections)
-        await self.door.close()
+        for door in (self.door, self.back_door):
+            await door.close()
         for connection in connections:
             connection.abort()
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
@@ -128,9 +131,9 @@ class SshServer:
             asyncio.get_running_loop(),
             self._options,
             visitor=visitor,
-            door=self.door,
             ration=self.admission.ration,
             channels=self.admission.channels,
+            authority=self.certificates.authority,
         )
 
     @contextlib.contextmanager
@@ -166,7 +169,8 @@ class SshServer:
         shown: defaultdict[str, list[GuardedConnection]] = defaultdict(list)
         for connection in self._connections:
             # Who has shown a key and not yet signed with it has no name, and is asked for the key again.
-            if (username := connection.get_extra_info("username")) is not None:
+            username = connection.get_extra_info("username")
+            if username is not None and connection.get_extra_info("leasehold_pass") is None:
                 shown[username].append(connection)
         for username, connections in shown.items():
             keys = await self.keys_of(username)
@@ -183,15 +187,29 @@ class SshServer:
     def accept(self, connection: GuardedConnection) -> None:
         """It has shown a lease's key. Ends it when the lease has too many connections."""
         try:
-            self.door.know(connection.visitor, parse_lease(str(connection.get_extra_info("username"))))
+            connection.visitor.know(parse_lease(str(connection.get_extra_info("username"))))
         except TooManyRequests as error:
             _log.info("ssh.refused", lease=connection.get_extra_info("username"), problem=str(error))
             connection.disconnect(asyncssh.DISC_TOO_MANY_CONNECTIONS, str(error))
+
+    async def admits(self, held: Pass) -> bool:
+        """Whether a pass still leads into its lease."""
+        handle = await self._runtime.lookup(held.lease)
+        return handle is not None and not is_over(handle, self._now()) and await held.holds()
+
+    async def watch(self, connection: GuardedConnection, held: Pass) -> None:
+        """End a connection when its pass leads nowhere any more, and with it all that it carries."""
+        while await self.admits(held):  # noqa: ASYNC110  # a clock and a chain announce nothing
+            await asyncio.sleep(self._recheck_seconds)
+        connection.abort()
 
     # With a key
 
     async def _lease_of(self, connection: asyncssh.SSHServerConnection) -> int | None:
         """The lease that this connection may use now; None if its key was taken away since it connected."""
+        held = cast(Pass | None, connection.get_extra_info("leasehold_pass"))
+        if held is not None:
+            return held.lease if await self.admits(held) else None
         username = cast(str, connection.get_extra_info("username"))
         key = cast(bytes, connection.get_extra_info("leasehold_key"))
         return parse_lease(username) if key in await self.keys_of(username) else None
@@ -222,7 +240,9 @@ class SshServer:
         if terminal:
             env["TERM"] = terminal
         columns, rows = process.term_size[:2]
-        command = ["/bin/sh", "-c", process.command] if process.command is not None else list(SHELL)
+        handle = await self._runtime.lookup(lease)
+        lent = handle is not None and handle.helper
+        command = login_shell(lent) if process.command is None else shell_command(process.command, lent)
         async with self.admission.opening.turn(lease):
             stream = await self._runtime.exec(
                 lease,
@@ -232,7 +252,10 @@ class SshServer:
                 size=(rows, columns) if terminal and rows and columns else None,
             )
         _log.info("ssh.exec", lease=format_lease(lease), shell=process.command is None, tty=bool(terminal))
-        return await relay(process, stream, partial(self._sent, connection, lease))
+        code = await relay(process, stream, partial(self._sent, connection, lease))
+        if code in _NOT_RUN and process.command is None and not lent:
+            raise AgentError("This image has no shell, and this host lends none: run a program that it has.")
+        return code
 
     async def _sent(self, connection: GuardedConnection, lease: int, count: int) -> None:
         """`count` bytes were written to a client: wait until more may follow."""
@@ -396,6 +419,7 @@ class _Client(asyncssh.SSHServer):
     def __init__(self, server: SshServer) -> None:
         self._server = server
         self._connection: GuardedConnection | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._tries = 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
@@ -403,12 +427,16 @@ class _Client(asyncssh.SSHServer):
         self._server.join(self._connection)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
         if self._connection is not None:
             self._server.forget(self._connection)
 
     def auth_completed(self) -> None:
         assert self._connection is not None
         self._server.accept(self._connection)
+        if (held := self._connection.get_extra_info("leasehold_pass")) is not None:
+            self._watching = asyncio.create_task(self._server.watch(self._connection, held))
 
     def begin_auth(self, username: str) -> bool:
         if self._connection is not None:
@@ -425,7 +453,22 @@ class _Client(asyncssh.SSHServer):
         if key.public_data not in await self._server.keys_of(username):
             return False
         # Called again with the signature; what authenticates last is what this ends up holding.
-        self._connection.set_extra_info(leasehold_key=key.public_data)
+        self._connection.set_extra_info(leasehold_key=key.public_data, leasehold_pass=None)
+        return True
+
+    def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        self._tries += 1
+        return self._tries <= TRIES and key.public_data == self._server.certificates.authority
+
+    async def admit(self, username: str, certificate: SSHOpenSSHCertificate) -> bool:
+        """Whether the pass behind a certificate leads into the lease `username`, as `validate_public_key` of a key."""
+        try:
+            held = self._server.certificates.pass_of(certificate, parse_lease(username))
+        except ValueError:
+            return False
+        if held is None or self._connection is None or not await self._server.admits(held):
+            return False
+        self._connection.set_extra_info(leasehold_key=None, leasehold_pass=held)
         return True
 
     def connection_requested(

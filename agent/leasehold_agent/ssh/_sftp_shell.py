@@ -15,12 +15,12 @@ from typing import Final
 
 from leasehold.errors import AgentError
 from leasehold_agent._runtime import CommandStream
+from leasehold_agent.store import HELPER_MOUNT
 
 OpenExec = Callable[[Sequence[str]], Awaitable[CommandStream]]
 
-HELPER: Final = "/.leasehold/busybox"
-"""Where a static busybox may be mounted read-only, for images that have no tools of their own."""
-SHELLS: Final[tuple[tuple[str, ...], ...]] = ((HELPER, "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
+SHELLS: Final[tuple[tuple[str, ...], ...]] = ((HELPER_MOUNT, "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
+"""What the host lends comes first: its tools are known here, an image's may be anybody's."""
 
 ANSWER_SECONDS: Final = 60.0
 MOST_ANSWER: Final = 16 * 1024 * 1024
@@ -97,7 +97,8 @@ class Shell:
             self._shell = shell
             return
         raise AgentError(
-            "This image has no shell, so that files cannot be copied; use an image with /bin/sh."
+            "This image has no shell and this host lends none, so that files cannot be copied; "
+            "use an image with /bin/sh."
         )
 
     async def _ask(self, script: bytes) -> tuple[bytes, int]:

@@ -2,45 +2,64 @@
 
 Each file stands on none but those before it:
 
-    _lease_dir  a lease's folder, and what must be remembered of it
-    _reading    for how long its files have been read since it was over
-    _notice     what its container hears of an early end
-    _etc        the files by which its container knows its name and resolvers
-    _uploads    sealed workloads that wait for their lease
-    _datasets   datasets, shared between leases and kept after them
-    _outputs    what a command leaves, on its way out of the container
+    _ends           how often a container ended, and by whose hand
+    _lease_dir      a lease's folder, and what must be remembered of it
+    _reading        for how long its files have been read since it was over
+    _closing_order  its tenant's order to close it when its job is done
+    _notice         what its container hears of an early end
+    _etc            the files by which its container knows its name and resolvers
+    _helper         a shell for containers that have none
+    _uploads        sealed workloads that wait for their lease
+    _datasets       datasets, shared between leases and kept after them
+    _outputs        what a command leaves, on its way out of the container
 """
 
+from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._datasets import DatasetCache
+from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
+from leasehold_agent.store._helper import HELPER_MOUNT, lend_helper
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent.store._notice import (
     NOTICE_MOUNT,
     EarlyEnd,
     notice_of,
     read_notice,
+    read_warning,
     readable_folder,
     write_notice,
+    write_warning,
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
+    "HELPER_MOUNT",
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
+    "Ends",
+    "Hand",
+    "KeptOrder",
     "LeaseDir",
     "Notes",
     "PackOutputs",
     "ReadingTime",
     "UploadedWorkloads",
     "collect",
+    "count_end",
+    "keep_order",
     "lease_dirs",
+    "lend_helper",
     "notice_of",
     "packer",
+    "read_ends",
     "read_notice",
+    "read_order",
+    "read_warning",
     "readable_folder",
     "write_etc",
     "write_notice",
+    "write_warning",
 ]

@@ -9,6 +9,7 @@ the first to go.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import shutil
@@ -30,6 +31,7 @@ from leasehold_agent.host import remove_tree, tree_size
 
 _USELESS = (DatasetCorrupt, DatasetUnsafe, InvalidCid, WorkloadError)
 """What will be no better next time: a broken dataset, or a key that does not open it."""
+_PARTIAL = ".part-"
 
 
 class DatasetCache:
@@ -72,6 +74,40 @@ class DatasetCache:
                 await self._fetch(mount, name, in_use, progress)
             os.utime(target)  # the eviction's measure of what was used last
             return target
+
+    def used(self, name: str) -> None:
+        """A lease had it until now."""
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.path(name))
+
+    def idle(self, in_use: Collection[str]) -> list[tuple[float, str]]:
+        """What is here and nobody uses or fetches, what was used longest ago first, with unix seconds; what was never
+        completed comes before all. Blocks for as long as the folder is read.
+        """
+        coming = {_partial(entry) for entry, lock in self._locks.items() if lock.locked()}
+        uses = []
+        for entry in self._all() - {*in_use} - coming:
+            with contextlib.suppress(FileNotFoundError):
+                used = 0.0 if entry.startswith(_PARTIAL) else self.path(entry).stat().st_mtime
+                uses.append((used, entry))
+        return sorted(uses)
+
+    async def forget(self, name: str, used: float) -> bool:
+        """Remove what was idle, unless it has been used since, or is now; whether it is gone."""
+        lock = self._locks.setdefault(name.removeprefix(_PARTIAL), asyncio.Lock())
+        if lock.locked():
+            return False
+        async with lock:
+            with contextlib.suppress(FileNotFoundError):
+                if name.startswith(_PARTIAL) or self.path(name).stat().st_mtime == used:
+                    await asyncio.to_thread(remove_tree, self.path(name))
+                    return True
+            return False
+
+    def lies_on(self, disk: Path) -> bool:
+        """Whether what is removed here is room there."""
+        folder = self._root if self._root.is_dir() else self._root.parent
+        return disk.is_dir() and folder.is_dir() and folder.stat().st_dev == disk.stat().st_dev
 
     async def _fetch(
         self, mount: DatasetMount, name: str, in_use: Collection[str], progress: Progress
@@ -131,9 +167,7 @@ class DatasetCache:
         Returns the bytes of what stays. Raises Declined("no-disk").
         """
         kept = {entry: tree_size(self.path(entry)) for entry in self._all() - {_partial(name)}}
-        coming = {_partial(entry) for entry, lock in self._locks.items() if lock.locked()}
-        idle = set(kept) - {*in_use, name} - coming
-        oldest = sorted(idle, key=lambda entry: (not entry.startswith("."), self.path(entry).stat().st_mtime))
+        oldest = [entry for _, entry in self.idle({*in_use, name, _partial(name)})]
 
         def full() -> bool:
             free = shutil.disk_usage(self._root).free + tree_size(self.path(_partial(name)))
@@ -156,7 +190,7 @@ class DatasetCache:
 
 def _partial(name: str) -> str:
     """What a dataset is called here until it is complete."""
-    return f".part-{name}"
+    return f"{_PARTIAL}{name}"
 
 
 def _open_to_all(folder: Path) -> None:

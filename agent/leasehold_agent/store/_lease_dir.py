@@ -34,7 +34,8 @@ class Notes:
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
-    container has, the UUID of the card.
+    container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
+    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
     """
 
     tenant: str = ""
@@ -64,6 +65,9 @@ class Notes:
     datasets: tuple[str, ...] = ()
     cleared: bool = False
     exit_code: int | None = None
+    crashes: int = 0
+    crashed_at: float = 0.0
+    order_refusals: int = 0
 
     @property
     def rests(self) -> bool:
@@ -92,6 +96,11 @@ class LeaseDir:
     @property
     def sealed(self) -> Path:
         return self.path / "workload.age"
+
+    @property
+    def order(self) -> Path:
+        """Its tenant's order to close it when its job is done (`_closing_order`)."""
+        return self.path / "closing-order.json"
 
     @property
     def outputs(self) -> Path:

@@ -7,6 +7,9 @@ other signal is sent, since most of them end a program that does not expect them
 
 What the file should say follows from the chain alone, so that it is written again wherever it differs: after a
 crash, when a notice is reorganised away, and in the container of another workload.
+
+A lease that reaches into maintenance that the host's owner has announced has a file `maintenance.json` beside it,
+`{"begins_at", "ends_at"}`: its lease does not end by that, and its machine may not be there in that time.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from typing import Literal
 from leasehold.chain import LeaseState
 from leasehold.files import replace_file
 from leasehold_agent.chain import Desired
+from leasehold_agent.host import MaintenanceWindow
 
 NOTICE_MOUNT = "/run/leasehold"
-_NAME = "notice.json"
+_NAME, _WARNING = "notice.json", "maintenance.json"
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,25 @@ def read_notice(folder: Path) -> EarlyEnd | None:
 
 def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
     """Tell the container, or take back what it was told. The file is there whole or not at all."""
-    if notice is None:
+    _write(folder, _NAME, notice)
+
+
+def read_warning(folder: Path) -> MaintenanceWindow | None:
+    """The maintenance that the container has been told of. What cannot be read is written anew."""
+    try:
+        return MaintenanceWindow(**json.loads((folder / _WARNING).read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def write_warning(folder: Path, window: MaintenanceWindow | None) -> None:
+    """The same for maintenance."""
+    _write(folder, _WARNING, window)
+
+
+def _write(folder: Path, name: str, told: EarlyEnd | MaintenanceWindow | None) -> None:
+    if told is None:
         with contextlib.suppress(FileNotFoundError):
-            (folder / _NAME).unlink()
+            (folder / name).unlink()
         return
-    replace_file(readable_folder(folder) / _NAME, json.dumps(asdict(notice)).encode() + b"\n", mode=0o644)
+    replace_file(readable_folder(folder) / name, json.dumps(asdict(told)).encode() + b"\n", mode=0o644)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
         decode_call,
         decode_calls,
     )
+    from leasehold.chain._closing_order import (
+        CLOSING_SECONDS,
+        ClosingOrder,
+        closing_key,
+    )
     from leasehold.chain._companions import (
         Committee,
         Directory,
@@ -182,6 +187,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CELLS_PER_GPU",
+    "CLOSING_SECONDS",
     "SCHEMA",
     "UNLIMITED",
     "ZERO_ADDRESS",
@@ -194,6 +200,7 @@ __all__ = [
     "CallUnreadable",
     "Challenge",
     "ChallengeRecord",
+    "ClosingOrder",
     "Committee",
     "Companions",
     "Consent",
@@ -271,6 +278,7 @@ __all__ = [
     "cid_from_bytes",
     "cid_of_digest",
     "cid_to_bytes",
+    "closing_key",
     "commitment",
     "cost",
     "decode_call",
@@ -290,6 +298,7 @@ __all__ = [
 _PARTS = {
     "_accounts": ("AccountsContract",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
+    "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
     "_decode": ("decode_log",),
     "_deployment": ("Deployment", "DeploymentMissing"),

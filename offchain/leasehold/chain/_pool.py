@@ -8,6 +8,7 @@ units, durations seconds.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leasehold.chain._accounts import AccountsContract
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
 from leasehold.chain._contract import Contract, code
 from leasehold.chain._decode import decode_log, topic_of
@@ -53,6 +54,11 @@ class Pool(Contract):
         super().__init__(rpc, deployment.controller, sender)
         self.deployment = deployment
         self._companions: Companions | None = None
+
+    @property
+    def acting(self) -> AccountsContract:
+        """The `Accounts` by which others act for an account here, with the same sender."""
+        return AccountsContract(self._rpc, self.deployment.accounts, self._sender)
 
     # ------------------------------------------------------------------------------------------------- ledger
 

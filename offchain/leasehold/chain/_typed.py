@@ -22,6 +22,7 @@ __all__ = [
     "Recover",
     "Request",
     "Session",
+    "Statement",
 ]
 
 
@@ -109,6 +110,17 @@ class Receipt(Struct):
 class Contact(Struct):
     """The operator publishes the contact document with `digest`."""
 
+    machine: Annotated[int, "uint32"]
+    digest_: Annotated[bytes, "bytes32"]
+    issued_at: Annotated[int, "uint64"]
+
+
+@dataclass(frozen=True)
+class Statement(Struct):
+    """The operator of `machine` says what stands in the document with `digest`: how it, or a lease on it, is."""
+
+    chain: Annotated[int, "uint256"]
+    controller: Annotated[str, "address"]
     machine: Annotated[int, "uint32"]
     digest_: Annotated[bytes, "bytes32"]
     issued_at: Annotated[int, "uint64"]

@@ -52,7 +52,8 @@ class Invocation:
     """What a command was called with. Nothing is read or opened before it is asked for.
 
     group, account: whom it acts for, if not the wallet's own account: a group by name, or an account as it was typed
-    whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here.
+    whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here. asks:
+    whether a password is asked for where none is given.
     """
 
     given: Globals
@@ -64,6 +65,7 @@ class Invocation:
     account: str | None = None
     proposal: Path | None = None
     name: str = "command"
+    asks: bool = True
 
     @classmethod
     def of(
@@ -147,6 +149,8 @@ class Invocation:
         if self.settings.password is not None:
             return self.settings.password
         try:
+            if not self.asks:
+                raise NobodyThere
             return ask_password(f"Password of wallet {name}", twice=choose)
         except NobodyThere:
             raise WalletError(

@@ -38,6 +38,8 @@ HINTS: Final[dict[str, str]] = {
     "key-missing": "see `leasehold wallet list`, or run `leasehold wallet new`.",
     "deployment-missing": "get the pool's file and set LEASEHOLD_DEPLOYMENT to it.",
     "invalid-lease-id": "write it as `leasehold leases` shows it, such as 12 or 12.1.",
+    "streams-off": "run `ipfs config --json Experimental.Libp2pStreamMounting true`, and start it again.",
+    "ipfs-elsewhere": "run one here, and set LEASEHOLD_IPFS to its address.",
     # renting
     "none-matches": "widen the search, or see all with `leasehold machines`.",
     "machine-gone": _MACHINES,

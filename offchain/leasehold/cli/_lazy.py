@@ -36,16 +36,20 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend", "quotes", "access", "results",
-         "challenge", "faults", "compensate"),
+         "statements", "challenge", "faults", "compensate"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
         "Offer machines: join, set terms, collect, leave.",
         _of("provider", "join machines host money status duties"),
     ),
+    "provider fleet": GroupHelp(
+        "Join, update, drain and look after all hosts of a file, over ssh, with your key here.",
+        ("provider.fleet",),
+    ),
     "validator": GroupHelp(
         "Stake a seat, measure machines as one of a committee, attest outages.",
-        _of("validator", "seats status rounds votes quorums"),
+        _of("validator", "seats status rounds votes quorums statements"),
     ),
     "validator attest": GroupHelp(
         "Sign that a machine was down, and send a quorum's signatures.", ("validator.attest",)

@@ -115,6 +115,13 @@ WithoutAgent = Annotated[
         "Open the lease even if the machine's agent cannot be reached now; it finds the workload on IPFS.",
     ),
 ]
+CloseWhenDone = Annotated[
+    bool | None,
+    option(
+        "--close-when-done/--keep-open",
+        "Sign that the lease closes when its command has ended by itself; by default of a batch job.",
+    ),
+]
 Approve = Annotated[
     bool, option("--approve", "First let the pool take from the wallet what this needs, and no more.")
 ]

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from leasehold.market import Listing, format_amount, format_share, format_size, free_cells, machine_state
+import time
 
+from leasehold.market import (
+    Listing,
+    format_amount,
+    format_share,
+    format_size,
+    format_time,
+    free_cells,
+    machine_state,
+)
+
+FOR_EVER = 2**48  # seconds
 MACHINE_COLUMNS = (
     "id", "model", ">free", ">least", ">mem", ">cores", ">ram", ">disk", "in", "state", ">price",
 )  # fmt: skip
@@ -24,6 +35,12 @@ def machine_row(listing: Listing) -> tuple[str, ...]:
         format_size(hardware.memory_bytes) if hardware else "?",
         format_size(hardware.disk.bytes) if hardware else "?",
         listing.country or "-",
-        machine_state(machine),
+        _state(listing),
         format_amount(machine.terms.price, listing.money.decimals, places=6),
     )
+
+
+def _state(listing: Listing) -> str:
+    state, now = machine_state(listing.machine), int(time.time())
+    window = listing.contact.maintenance_in(now, FOR_EVER) if listing.contact else None
+    return state if window is None else f"{state}, maintenance {format_time(window[0])}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +29,32 @@ Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
     list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
 ]
-Batch = Annotated[bool, option("--batch", "A job: the lease's work ends when the command does.")]
+Batch = Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")]
 Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]
 Gvisor = Annotated[bool, option("--gvisor", "Run under gVisor.")]
+Name = Annotated[
+    str | None, option("--name NAME", "What you call it, in `leasehold leases` and to the agent.")
+]
+Entrypoint = Annotated[
+    str | None, option("--entrypoint PROGRAM", "In place of the image's, arguments too; empty: none.")
+]
+Workdir = Annotated[str | None, option("--workdir PATH", "Where the command starts.")]
+User = Annotated[str | None, option("--user USER[:GROUP]", "Who runs it, by name or number.")]
+Hostname = Annotated[str | None, option("--hostname NAME", "What the container calls itself.")]
+UlimitTexts = Annotated[
+    list[str] | None, option("--ulimit NAME=MOST", "nofile, memlock or stack of each process.")
+]
+Shm = Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")]
+Secrets = Annotated[
+    list[str] | None, option("--secret NAME=FILE", "What the file holds, at /run/secrets/NAME.")
+]
+RestartWhen = Annotated[
+    str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
+]
+Ready = Annotated[
+    str | None, option("--ready COMMAND|http:PORT/PATH", "What must hold before billing begins.")
+]
+Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
 
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
@@ -53,6 +77,17 @@ class WorkloadFlags:
     batch: Batch = False
     egress: Egress = None
     gvisor: Gvisor = False
+    name: Name = None
+    entrypoint: Entrypoint = None
+    workdir: Workdir = None
+    user: User = None
+    hostname: Hostname = None
+    ulimits: UlimitTexts = None
+    shm: Shm = None
+    secrets: Secrets = None
+    restart: RestartWhen = None
+    ready: Ready = None
+    grace: Grace = None
 
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
@@ -78,6 +113,16 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "egress": flags.egress,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
+        "name": flags.name,
+        "entrypoint": None if flags.entrypoint is None else _words("--entrypoint", flags.entrypoint),
+        "workdir": flags.workdir,
+        "user": flags.user,
+        "hostname": flags.hostname,
+        "ulimits": dict(map(_ulimit, flags.ulimits or ())) or None,
+        "shm": flags.shm,
+        "restart": flags.restart,
+        "readiness": None if flags.ready is None else _readiness(flags.ready),
+        "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
@@ -86,12 +131,13 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         else None,
     }
     data.update({name: value for name, value in given.items() if value is not None})
-    if flags.env:
-        present = data.get("env")
-        data["env"] = {
-            **(present if isinstance(present, dict) else {}),
-            **dict(map(parse_variable, flags.env)),
-        }
+    for field, added in (
+        ("env", map(parse_variable, flags.env or ())),
+        ("secrets", map(_secret, flags.secrets or ())),
+    ):
+        if given_now := dict(added):
+            present = data.get(field)
+            data[field] = {**(present if isinstance(present, dict) else {}), **given_now}
     return load_workload(data, recipients=[recipient] if recipient else ())
 
 
@@ -101,6 +147,40 @@ def parse_variable(text: str) -> tuple[str, str]:
     if not equals:
         raise InvalidInput(f"'{text}' sets no variable: write --env NAME=VALUE.")
     return name, value
+
+
+def _words(flag: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput(f"{flag}: '{text}' has a quote without its other end.") from error
+
+
+def _ulimit(text: str) -> tuple[str, object]:
+    name, equals, most = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"'{text}' sets no limit: write --ulimit nofile=65536 or memlock=unlimited.")
+    return name, int(most) if most.isdecimal() else most
+
+
+def _secret(text: str) -> tuple[str, str]:
+    """Out of a file: what stands on a command line can be seen by whoever else uses the computer."""
+    name, equals, file = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"'{text}' names no secret: write --secret NAME=FILE.")
+    try:
+        return name, Path(file).read_text()
+    except OSError as error:
+        raise InvalidInput(f"{error.filename}: {error.strerror}; name the file of secret {name}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: it is no text in UTF-8; write it as base64 first.") from error
+
+
+def _readiness(text: str) -> dict[str, object]:
+    port, slash, path = text.removeprefix("http:").partition("/")
+    if text.startswith("http:") and port.isdecimal():
+        return {"http": {"port": int(port), **({"path": f"/{path}"} if slash else {})}}
+    return {"command": _words("--ready", text)}
 
 
 def _port(text: str) -> dict[str, object]:

@@ -6,21 +6,25 @@ import asyncio
 import codecs
 import shlex
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
 
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import LeaseId, argument, option
 from leasehold.cli._output import plain
 from leasehold.cli._terminal import attach
 from leasehold.cli._workload import parse_variable
-from leasehold.client import ssh_door
-from leasehold.errors import AgentError
+from leasehold.client import SshDoor, finish_of, mint_key, ssh_door
+from leasehold.errors import AgentError, LeaseholdError
 from leasehold.market import AgentClient
 
+SETTLING = 5.0  # seconds after the end of a log in which its agent sees that the command has ended
+SSH_FAILED: Final = 255
 Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 
 
@@ -30,13 +34,24 @@ async def logs(
     lease: LeaseId,
     follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
     tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
-) -> None:
-    """Print what the workload has written, on its standard output and error."""
-    async with _agent_of(call, lease) as agent:
-        harmless = Harmless() if sys.stdout.isatty() else None
-        async for data in agent.logs(lease, tail=tail, follow=follow):
-            sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
-            sys.stdout.buffer.flush()
+) -> int:
+    """Print what the workload has written, on its standard output and error.
+
+    With `--follow` it leaves with the exit code of a command that has ended by itself, and says so.
+    """
+    async with open_session(call) as client:
+        await client.index()
+        async with client.agent_of(lease) as agent:
+            await print_log(agent.logs(lease, tail=tail, follow=follow))
+        return say_finish(call, await finish_of(client, lease, patience=SETTLING)) if follow else 0
+
+
+async def print_log(log: AsyncIterator[bytes]) -> None:
+    """A log as it comes: to a file or a pipe as it is, to a terminal without what steers that."""
+    harmless = Harmless() if sys.stdout.isatty() else None
+    async for data in log:
+        sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
+        sys.stdout.buffer.flush()
 
 
 @shared(WALLET | PASSWORD_FILE | OF_GROUP, "exec")
@@ -63,7 +78,7 @@ async def _agent_of(call: Invocation, lease: int) -> AsyncIterator[AgentClient]:
             yield agent
 
 
-@shared(ANSWERS | WALLET)
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def ssh(
     call: Invocation,
     lease: LeaseId,
@@ -71,25 +86,51 @@ async def ssh(
         list[str] | None, argument("[COMMAND]...", "After `--`; without one, a shell.")
     ] = None,
     identity: Annotated[
-        Path | None, option("--identity -i FILE", "The private key, as OpenSSH's -i.")
+        Path | None, option("--identity -i FILE", "One of the workload's private keys, as OpenSSH's -i.")
     ] = None,
     forward: Annotated[list[str] | None, option("--forward -L PORT:HOST:PORT", "As OpenSSH's -L.")] = None,
     show: Annotated[bool, option("--print", "Print the OpenSSH command instead of running it.")] = False,
 ) -> int:
-    """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned."""
+    """Open a shell in the lease's container, by OpenSSH, with the machine's host key pinned.
+
+    Without --identity the machine lets in a throw-away key for which your wallet, or its session, signs.
+    """
     async with open_session(call, account=False) as client:
         door = await ssh_door(client, lease, identity=identity, forward=forward or ())
-    spelled = door.command(arguments or ())
     if show or call.out.as_json:
+        spelled = door.command(arguments or ())
         copying = door.copying()
         known = str(door.known_hosts)
         call.out.answer({"command": list(spelled), "copy": list(copying), "known_hosts": known})
         if not call.out.as_json:
             call.out.say(shlex.join(spelled))
-            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.ssh.host}:/PATH")
+            call.out.warn(f"To copy files: {shlex.join(copying)} FILE {door.user}@{door.host}:/PATH")
         return 0
+    with TemporaryDirectory(prefix="leasehold-ssh-") as folder:
+        refused = None
+        if identity is None:
+            door, refused = await _minted(call, door, lease, Path(folder))
+        code = await _run(door.command(arguments or ()))
+    if code == SSH_FAILED and refused is not None:
+        call.out.warn(f"No certificate was offered: {refused}")
+    return code
+
+
+async def _minted(
+    call: Invocation, door: SshDoor, lease: int, folder: Path
+) -> tuple[SshDoor, LeaseholdError | None]:
+    """The door with a throw-away key, or as it is, and why: OpenSSH's own choice of keys may do."""
+    call.asks = sys.stdin.isatty()  # else the password would be taken from what is meant for the command
     try:
-        process = await asyncio.create_subprocess_exec(*spelled)
+        async with open_session(call) as client:
+            return await mint_key(client, door, lease, folder), None
+    except LeaseholdError as error:
+        return door, error
+
+
+async def _run(command: Sequence[str]) -> int:
+    try:
+        process = await asyncio.create_subprocess_exec(*command)
     except FileNotFoundError:
         raise AgentError(
             "There is no `ssh` here: install OpenSSH's client, or use `leasehold exec`."

@@ -10,7 +10,7 @@ from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._hints import said, why_declined
 from leasehold.cli._options import LeaseId, option
-from leasehold.client import LeaseBill, LeaseView, leases_of, view_lease
+from leasehold.client import LeaseBill, LeaseView, exit_codes, leases_of, view_lease
 from leasehold.market import Money, format_amount, format_duration, format_share, format_time, lease_json
 
 
@@ -21,24 +21,31 @@ async def leases(
     """List your leases, with what they have cost so far."""
     async with open_session(call) as client:
         rented, money = await leases_of(client, everything=everything), client.money
+        ended = await exit_codes(client, rented)
         call.out.listing(
-            [lease_json(known.lease, known.bill, money) for known in rented],
+            [
+                lease_json(known.lease, known.bill, money)
+                | {"name": known.name, "exit_code": ended.get(known.lease.id)}
+                for known in rented
+            ],
             ("lease", ">machine", "state", ">share", ">left", ">used", ">unused", ">per hour"),
-            [_row(known, money) for known in rented],
+            [_row(known, money, ended.get(known.lease.id)) for known in rented],
             empty="You have no running lease: rent with `leasehold rent`, or see old ones with --all.",
         )
 
 
-def _row(known: LeaseBill, money: Money) -> tuple[str, ...]:
+def _row(known: LeaseBill, money: Money, exit_code: int | None) -> tuple[str, ...]:
     lease, bill = known.lease, known.bill
     state = lease.state.word if bill.left or not lease.state.live else "past its end"
+    state += f" (finished with {exit_code})" if exit_code is not None else ""
     state += " (notice)" if lease.noticed else ""
     state += " (machine down)" if lease.state.live and known.down_since else ""
     amounts = (
         format_amount(units, money.decimals, places=6) for units in (bill.used, bill.unused, lease.hourly)
     )
     left = format_duration(bill.left)
-    return format_lease(lease.id), str(lease.machine), state, format_share(lease.cells), left, *amounts
+    called = f"{format_lease(lease.id)} {known.name or ''}".rstrip()
+    return called, str(lease.machine), state, format_share(lease.cells), left, *amounts
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
@@ -54,6 +61,8 @@ def _rows(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
     state, end = lease.state.word + (", under notice" if lease.noticed else ""), format_time(lease.end)
     if lease.state.live and not bill.left:  # active until somebody closes it, and costs nothing more
         state = f"past its end: `leasehold close {shown}` settles it"
+    if view.name:
+        yield "name", view.name
     yield "machine", str(lease.machine)
     yield "share", format_share(lease.cells)
     yield "state", state
@@ -93,6 +102,10 @@ def _agents_rows(view: LeaseView) -> Iterator[tuple[str, str]]:
         return
     more = status.progress or status.reason
     yield "agent", f"{status.phase}: {more}" if more else status.phase
+    if status.exit_code is not None:
+        yield "exit code", str(status.exit_code)
+    if status.closes_when_done and view.lease.state.live:
+        yield "when it is done", "its agent closes the lease"
     if status.ports:
         ports = (f"{port.container}/{port.protocol} at host port {port.host}" for port in status.ports)
         yield "ports", ", ".join(ports)

@@ -7,11 +7,13 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
     SECONDS,
     SHARE,
     AllowUnverified,
     Approve,
+    CloseWhenDone,
     LeaseId,
     MachineId,
     MaxPrice,
@@ -41,6 +43,7 @@ async def move(
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
     without_agent: WithoutAgent = False,
+    close_when_done: CloseWhenDone = None,
     approve: Approve = False,
 ) -> None:
     """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
@@ -49,7 +52,9 @@ async def move(
     `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
     """
     workload = build_workload(call, flags, command)
-    request = Move(lease, machine, workload, share, seconds, max_price, allow_unverified, without_agent)
+    request = Move(
+        lease, machine, workload, share, seconds, max_price, allow_unverified, without_agent, close_when_done
+    )
     async with planned(call, request) as plan:
         shown, there = format_lease(lease), plan.listing
         say_outages(call, plan.outages)
@@ -64,6 +69,7 @@ async def move(
                 f"Lease {shown} is closed, and lease {format_lease(moved.lease)} is open on machine {machine}."
             ),
             approve=approve,
+            on_step=lambda step: say_ordered(call, step),
         )
 
 

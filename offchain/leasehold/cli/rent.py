@@ -10,18 +10,31 @@ from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
+from leasehold.cli._finishing import say_finish, say_ordered
 from leasehold.cli._options import (
     LEASE,
     SECONDS,
     SHARE,
     AllowUnverified,
     Approve,
+    CloseWhenDone,
     MaxPrice,
     WithoutAgent,
     option,
 )
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
-from leasehold.client import HandedOver, LeasesOpened, PoolClient, Rent, Rented, RentPlan, Step
+from leasehold.cli.access import SETTLING, print_log
+from leasehold.client import (
+    CLOSING_PATIENCE,
+    HandedOver,
+    LeasesOpened,
+    PoolClient,
+    Rent,
+    Rented,
+    RentPlan,
+    Step,
+    finish_of,
+)
 from leasehold.market import InvalidInput, Money, Opened, format_duration, format_time
 
 
@@ -67,18 +80,32 @@ async def rent(
         int | None, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper."), LEASE
     ] = None,
     no_wait: Annotated[bool, option("--no-wait", "Do not wait until it has started.")] = False,
+    follow: Annotated[
+        bool, option("--follow", "Print the log, wait for the job's end, and leave with its exit code.")
+    ] = False,
+    close_when_done: CloseWhenDone = None,
     without_agent: WithoutAgent = False,
     approve: Approve = False,
-) -> None:
+) -> int:
     """Rent a machine, or part of one, and run a workload on it.
 
     Billing begins when the workload is ready, and goes by the second. The provider of a machine can read what
     runs on it. With `--again` the same machine runs the same workload, unless another is named.
+
+    A batch job's lease closes when the job is done, and the rest comes back: the wallet signs that once more, and the
+    machine's agent sends it. The provider could send it sooner.
     """
     machines, as_before = tuple(machine or ()), bool(again and flags.file is None and flags.image is None)
     if gang is not None and machines and gang != len(machines):
         raise InvalidInput(
             f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."
+        )
+    if follow and (
+        no_wait or call.out.as_json or call.group or call.account or max(gang or 1, len(machines)) > 1
+    ):
+        raise InvalidInput(
+            "--follow prints the log of one lease of your own: leave --no-wait, --json, the gang or the other account "
+            "away."
         )
     request = Rent(
         workload=None if as_before else build_workload(call, flags, command),
@@ -96,10 +123,11 @@ async def rent(
         allow_unverified=allow_unverified,
         without_agent=without_agent,
         wait=not no_wait,
+        close_when_done=close_when_done,
     )
     async with planned(call, request) as plan:
         _show(call, plan)
-        await carry_out(
+        rented = await carry_out(
             call,
             plan,
             f"Pay {plan.client.money.show(plan.payment.amount)} into escrow and rent?",
@@ -108,6 +136,18 @@ async def rent(
             waiting=None,
             on_step=lambda step: _say(call, plan, step),
         )
+        return await _follow(call, plan.client, rented.numbers[0]) if follow and rented is not None else 0
+
+
+async def _follow(call: Invocation, client: PoolClient, lease: int) -> int:
+    """The log to its end, then what became of the job and its lease; its exit code."""
+    shown = format_lease(lease)
+    call.out.if_interrupted = f"Interrupted: lease {shown} goes on. See `leasehold logs -f {shown}`."
+    async with client.agent_of(lease) as agent:
+        await print_log(agent.logs(lease, follow=True))
+    with call.out.working(f"Waiting until lease {shown} is closed"):
+        finish = await finish_of(client, lease, patience=SETTLING, closing=CLOSING_PATIENCE)
+    return say_finish(call, finish)
 
 
 def _show(call: Invocation, plan: RentPlan) -> None:
@@ -126,6 +166,7 @@ def _show(call: Invocation, plan: RentPlan) -> None:
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
     """What has happened, as it happens."""
+    say_ordered(call, step)
     if isinstance(step, HandedOver):
         if step.unpinned:
             call.out.warn(

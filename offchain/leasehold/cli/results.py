@@ -9,8 +9,9 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import LeaseId, argument, option
-from leasehold.client import fetch_lease_results, published_results
+from leasehold.client import fetch_lease_results, finish_of, published_results
 from leasehold.errors import WalletError
 from leasehold.market import format_size, parse_duration
 
@@ -55,6 +56,8 @@ async def results(
             empty="The workload declared no outputs.",
         )
         call.out.say(f"Fetched {fetched.cid} into {folder}.")
+        if (await client.lease(lease)).state.live:  # else nobody need answer any more
+            say_finish(call, await finish_of(client, lease))
 
 
 async def _read_identity(path: Path) -> str | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, Invocation, shared
-from leasehold.cli._options import SECONDS, Approve, LeaseId, ShareArgument, argument, option
+from leasehold.cli._finishing import say_ordered
+from leasehold.cli._options import SECONDS, Approve, CloseWhenDone, LeaseId, ShareArgument, argument, option
 from leasehold.cli._workload import (
     Batch,
     CommandLine,
@@ -21,6 +22,7 @@ from leasehold.cli._workload import (
     build_workload,
 )
 from leasehold.client import Close, Extend, Outages, Rate, Reject, Resize, SetWorkload, Unfetched
+from leasehold.client import CloseWhenDone as Order
 from leasehold.market import format_duration, format_share, format_time
 
 if TYPE_CHECKING:
@@ -82,8 +84,23 @@ async def reject(call: Invocation, lease: LeaseId) -> None:
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
-async def close(call: Invocation, lease: LeaseId) -> None:
+async def close(
+    call: Invocation,
+    lease: LeaseId,
+    when_done: Annotated[
+        bool, option("--when-done", "Not now: sign that it closes when its command has ended by itself.")
+    ] = False,
+) -> None:
     """End a lease now: pay for the seconds used, get the rest back."""
+    if when_done:
+        async with planned(call, Order(lease)) as order:
+            if order.client.group is not None:
+                call.out.warn(
+                    "Executed, the proposal closes the lease at once. Once it is signed, `leasehold group order FILE "
+                    "SIGNATURE...` gives it to the machine's agent instead."
+                )
+            await carry_out(call, order, None, waiting=None, on_step=lambda step: say_ordered(call, step))
+        return
     async with planned(call, Close(lease)) as plan:
         money, shown = plan.client.money, format_lease(lease)
         say_outages(call, plan.outages)
@@ -109,10 +126,12 @@ async def set_workload(
     outputs: Outputs = None,
     ssh_keys: SshKey = None,
     batch: Batch = False,
+    close_when_done: CloseWhenDone = None,
 ) -> None:
     """Run something else on a lease that you have. Its time and price stay."""
     flags = WorkloadFlags(file, image, env, ports=ports, outputs=outputs, ssh_keys=ssh_keys, batch=batch)
-    async with planned(call, SetWorkload(lease, build_workload(call, flags, command))) as plan:
+    request = SetWorkload(lease, build_workload(call, flags, command), close_when_done)
+    async with planned(call, request) as plan:
         shown = format_lease(lease)
         await carry_out(
             call,
@@ -120,6 +139,7 @@ async def set_workload(
             f"Stop what runs on lease {shown} and run this instead?",
             lambda changed: f"Lease {shown} has a new workload.",
             waiting="Handing over the workload",
+            on_step=lambda step: say_ordered(call, step),
         )
 
 

@@ -27,6 +27,18 @@ if TYPE_CHECKING:
         PoolClient,
         ProposalMade,
     )
+    from leasehold.client._close_when_done import (
+        CloseWhenDone,
+        CloseWhenDonePlan,
+        HandOrder,
+        HandOrderPlan,
+    )
+    from leasehold.client._closing_order import (
+        CLOSING_PATIENCE,
+        ClosingOrdered,
+        Finish,
+        finish_of,
+    )
     from leasehold.client._collecting import (
         Claim,
         Claimed,
@@ -77,10 +89,12 @@ if TYPE_CHECKING:
         CannotAct,
         ChangesNothing,
         DescribesAnother,
+        FleetUnreadable,
         LedgerNotCovered,
         NoDelegate,
         NoPrice,
         NoSuchContract,
+        NoSuchHost,
         NoSuchShare,
         NothingToDo,
         NotItsKeeper,
@@ -93,11 +107,21 @@ if TYPE_CHECKING:
     from leasehold.client._faults import (
         PROVE_TIME,
         ROLL_AFTER,
-        applicable,
         arbiter_of,
         current,
         executable,
     )
+    from leasehold.client._fleet import Fleet, FleetHost
+    from leasehold.client._fleet_errands import Errand, HostStatus, host_status
+    from leasehold.client._fleet_joining import (
+        FleetJoin,
+        FleetJoined,
+        FleetJoinPlan,
+        HostJoined,
+        HostLeft,
+        machine_file,
+    )
+    from leasehold.client._fleet_updating import FleetUpdate, FleetUpdated, FleetUpdatePlan, HostUpdated
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -288,6 +312,10 @@ if TYPE_CHECKING:
         SignOutage,
         SignOutagePlan,
     )
+    from leasehold.client._reach import (
+        ReachFound,
+        find_reach,
+    )
     from leasehold.client._reading import (
         ProposalText,
         proposal_json,
@@ -343,6 +371,12 @@ if TYPE_CHECKING:
         seat_json,
         validator_status,
     )
+    from leasehold.client._set_workload import (
+        Delivered,
+        SetWorkload,
+        SetWorkloadPlan,
+        WorkloadChanged,
+    )
     from leasehold.client._settling import (
         FaultsSettled,
         SettledByOthers,
@@ -352,14 +386,16 @@ if TYPE_CHECKING:
         SettlementDue,
         SettlementMade,
     )
+    from leasehold.client._shells import HostAnswer, OpenSsh, Shells, ask_hosts
     from leasehold.client._ssh import (
         SshDoor,
+        mint_key,
         ssh_door,
     )
+    from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
-        Delivered,
         Ended,
         Extend,
         Extended,
@@ -372,11 +408,8 @@ if TYPE_CHECKING:
         Resize,
         Resized,
         ResizePlan,
-        SetWorkload,
-        SetWorkloadPlan,
         Trial,
         Unfetched,
-        WorkloadChanged,
         agents_word,
         live_lease,
         unfetched_results,
@@ -407,6 +440,7 @@ if TYPE_CHECKING:
         FaultView,
         LeaseBill,
         LeaseView,
+        exit_codes,
         faults_of,
         leases_of,
         view_fault,
@@ -425,6 +459,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CLOSING_PATIENCE",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -474,6 +509,9 @@ __all__ = [
     "Claimed",
     "Close",
     "ClosePlan",
+    "CloseWhenDone",
+    "CloseWhenDonePlan",
+    "ClosingOrdered",
     "CollectFees",
     "CollectFeesPlan",
     "CollectReward",
@@ -494,6 +532,7 @@ __all__ = [
     "DrawPlan",
     "Drawn",
     "Ended",
+    "Errand",
     "ExecuteFault",
     "ExecuteProposal",
     "ExecuteProposalPlan",
@@ -517,12 +556,29 @@ __all__ = [
     "Finalized",
     "FineQuorum",
     "FineQuorumPlan",
+    "Finish",
+    "Fleet",
+    "FleetHost",
+    "FleetJoin",
+    "FleetJoinPlan",
+    "FleetJoined",
+    "FleetUnreadable",
+    "FleetUpdate",
+    "FleetUpdatePlan",
+    "FleetUpdated",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
     "GroupStanding",
+    "HandOrder",
+    "HandOrderPlan",
     "HandPoolOver",
     "HandedOver",
+    "HostAnswer",
+    "HostJoined",
+    "HostLeft",
+    "HostStatus",
+    "HostUpdated",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -559,6 +615,7 @@ __all__ = [
     "NoResultsYet",
     "NoScore",
     "NoSuchContract",
+    "NoSuchHost",
     "NoSuchShare",
     "NotADelegate",
     "NotAttested",
@@ -570,6 +627,7 @@ __all__ = [
     "Observer",
     "OfferSigned",
     "OffersTakenBack",
+    "OpenSsh",
     "OperatorChanged",
     "OperatorOnly",
     "OrderPlan",
@@ -611,6 +669,7 @@ __all__ = [
     "Rate",
     "RatePlan",
     "Rated",
+    "ReachFound",
     "RecoverMachine",
     "RecoverPlan",
     "Recovered",
@@ -661,6 +720,7 @@ __all__ = [
     "SettlementDue",
     "SettlementMade",
     "ShareNotKeptApart",
+    "Shells",
     "SignOffer",
     "SignOfferPlan",
     "SignOutage",
@@ -673,6 +733,8 @@ __all__ = [
     "StakeSeatPlan",
     "StakeStillLocked",
     "Started",
+    "StatementSeen",
+    "StatementsView",
     "Step",
     "TenantLease",
     "TopUpPlan",
@@ -696,8 +758,9 @@ __all__ = [
     "WorkloadNotBrought",
     "agents_word",
     "alone",
-    "applicable",
     "arbiter_of",
+    "ask_hosts",
+    "ask_statement",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -707,16 +770,23 @@ __all__ = [
     "delegates_of",
     "duty_of",
     "executable",
+    "exit_codes",
     "faults_of",
     "fetch_lease_results",
+    "find_reach",
+    "finish_of",
     "from_ledger",
     "full_of",
     "group_json",
     "group_rows",
     "hand_over",
+    "host_status",
     "leases_of",
     "live_lease",
+    "look_at",
+    "machine_file",
     "make_group",
+    "mint_key",
     "outages_of",
     "outflow",
     "own_leases",
@@ -757,6 +827,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_client": ("PoolClient", "ProposalMade"),
+    "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
+    "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
     "_collecting": (
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
@@ -772,11 +844,16 @@ _PARTS = {
         "ReportOutagePlan", "tended",
     ),
     "_errors": (
-        "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "LedgerNotCovered", "NoDelegate",
-        "NoPrice", "NoSuchContract", "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly",
-        "PlanStale", "PlanUsed", "ShareNotKeptApart", "StakeStillLocked",
+        "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
+        "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
+        "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
+        "StakeStillLocked",
     ),
-    "_faults": ("PROVE_TIME", "ROLL_AFTER", "applicable", "arbiter_of", "current", "executable"),
+    "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
+    "_fleet": ("Fleet", "FleetHost"),
+    "_fleet_errands": ("Errand", "HostStatus", "host_status"),
+    "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
+    "_fleet_updating": ("FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
@@ -827,6 +904,7 @@ _PARTS = {
         "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",
         "FineQuorumPlan", "Gap", "OutageSigned", "QuorumSettled", "SignOutage", "SignOutagePlan",
     ),
+    "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
     "_results": (
@@ -843,16 +921,18 @@ _PARTS = {
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
         "seat_at", "seat_json", "validator_status",
     ),
+    "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
-    "_ssh": ("SshDoor", "ssh_door"),
+    "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
+    "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_tenancy": (
-        "Close", "ClosePlan", "Delivered", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated",
-        "RatePlan", "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "SetWorkload",
-        "SetWorkloadPlan", "Trial", "Unfetched", "WorkloadChanged", "agents_word", "live_lease",
-        "unfetched_results",
+        "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
+        "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",
+        "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
     "_transfer": (
@@ -862,7 +942,10 @@ _PARTS = {
         "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",
         "VoteNotHere",
     ),
-    "_views": ("FaultView", "LeaseBill", "LeaseView", "faults_of", "leases_of", "view_fault", "view_lease"),
+    "_views": (
+        "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
+        "view_lease",
+    ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
         "RevealVotes", "VoteCommitted", "VoteRevealed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,20 +47,24 @@ from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
 from leasehold.home import Home
 from leasehold.market import (
+    AT_HAND,
     AgentClient,
     Bill,
     Contact,
     DocumentCache,
+    FreshContacts,
     Listing,
     Machines,
     MachineUnavailable,
     Money,
     Provider,
     Renter,
+    agent_tunnel,
     bill,
     parse_search,
     sort,
 )
+from leasehold.market.query import Query
 from leasehold.market.wire import AgentUnreachable
 from leasehold.workload import Workload, load_workload
 
@@ -270,14 +274,25 @@ class PoolClient:
         Raises:
             QueryError: it cannot be understood. ChainError.
         """
-        matches, self._outdated = parse_search(query).matches, True
+        wanted, self._outdated = parse_search(query), True
         records = [
             record
             for record in await (await self.index()).machines()
             if retired or record.machine.status is not MachineStatus.RETIRED
         ]
         with self.observer.working("Fetching the machines' documents"):
-            return sort(await self.machines().listings(records, matches), by)
+            return sort(await self.listings(records, wanted), by)
+
+    async def listings(
+        self, records: Iterable[MachineRecord], wanted: Query[Listing], *, at_hand: bool = False
+    ) -> list[Listing]:
+        """The machines of which the search holds, with their documents, in the records' order. at_hand: ask the agents
+        what they have at hand now, also where the search does not.
+        """
+        listings = await self.machines().listings(records, wanted.without(*AT_HAND).matches)
+        if at_hand or wanted.asks(*AT_HAND):
+            listings = await self.contacts().refreshed(listings)
+        return [listing for listing in listings if wanted.matches(listing)]
 
     def workload(self, source: Path | str | Mapping[str, object]) -> Workload:
         """What a lease runs, from a TOML or JSON file or a dictionary, with the keys that this home has: private
@@ -362,6 +377,10 @@ class PoolClient:
         documents = DocumentCache(self.home.documents, self.ipfs, timeout=self.documents_timeout)
         return Machines(documents, self.money)
 
+    def contacts(self) -> FreshContacts:
+        """What the machines' agents say of themselves now."""
+        return FreshContacts(self.home.contacts, self.domain, timeout=self.documents_timeout)
+
     def provider(self) -> Provider:
         """The provider's side, for the account."""
         return Provider(
@@ -404,7 +423,8 @@ class PoolClient:
         else:
             name = self.home.groups.name_of(self.group) if self.group else None
             raise NoGroupSession(self.other, name) if name else NoSession(self.other)
-        async with AgentClient(contact, self.domain, machine, operator, key) as client:
+        tunnel = agent_tunnel(self.ipfs, contact, operator)
+        async with AgentClient(contact, self.domain, machine, operator, key, tunnel=tunnel) as client:
             yield client
 
     @asynccontextmanager

@@ -17,6 +17,8 @@ InvalidInput
 ├── DescribesAnother
 ├── ChangesNothing
 ├── AmountsMissing
+├── FleetUnreadable
+├── NoSuchHost
 └── NoSuchContract
 NoMachineMatches
 └── NoSuchMachine
@@ -177,6 +179,25 @@ class DescribesAnother(InvalidInput):
     machine: int
     operator: str
     has: str
+
+
+@error_type("fleet-unreadable", problem="{path}: {wrong}", advice="correct the file.")
+class FleetUnreadable(InvalidInput):
+    """A fleet's file is not there, or not of the form that it has to be."""
+
+    path: str
+    wrong: str
+
+
+@error_type(
+    "no-such-host",
+    problem="No host of the fleet has the name or label `{word}`",
+    advice="look into the fleet's file.",
+)
+class NoSuchHost(InvalidInput):
+    """Hosts are chosen by a word that none of them has."""
+
+    word: str
 
 
 @error_type("changes-nothing", problem="That changes nothing", advice="name parameters and their values.")

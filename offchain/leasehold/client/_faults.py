@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from leasehold.chain import (
     ZERO_ADDRESS,
     ZERO_DIGEST,
     Fault,
-    FaultKind,
     FaultRecord,
     FaultState,
-    Lease,
-    LeaseState,
 )
 
 if TYPE_CHECKING:
@@ -59,20 +55,3 @@ def executable(fault: Fault, now: int) -> bool:
     """Whether anybody may move the stake now."""
     waits = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
     return waits and now > fault.deadline
-
-
-def applicable(fault: Fault, leases: Iterable[Lease], applied: Iterable[int]) -> list[int]:
-    """The leases off whose bills the outage is still to be taken, or whose loss is still to be registered."""
-    if fault.state in (FaultState.RUNNING, FaultState.DROPPED):
-        return []
-    registers = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
-    done = set(applied)
-    owed = []
-    for lease in leases:
-        begin = max(lease.start, lease.segment_start)
-        touched = min(fault.to, lease.end) > max(fault.from_, begin)
-        pauses = lease.state is LeaseState.ACTIVE and fault.kind is not FaultKind.FALSE_HARDWARE
-        counts = lease.state in (LeaseState.ACTIVE, LeaseState.ENDED) and lease.machine == fault.machine
-        if counts and touched and (registers or pauses) and lease.id not in done:
-            owed.append(lease.id)
-    return owed

@@ -6,7 +6,7 @@ import asyncio
 
 from leasehold.chain import Deployment, MachineRecord, MachineStatus, head_at_a_glance, read_machines
 from leasehold.home import Home
-from leasehold.market import Listing, Money, digests_of, joined, kept_document, parse_search, sort
+from leasehold.market import AT_HAND, Listing, Money, digests_of, joined, kept_document, parse_search, sort
 
 
 async def search_at_a_glance(
@@ -24,7 +24,9 @@ async def search_at_a_glance(
     Raises:
         QueryError: the search cannot be understood.
     """
-    matches = parse_search(query).matches
+    wanted = parse_search(query)
+    if wanted.asks(*AT_HAND):
+        return None  # that is asked of the agents
     head, known = await asyncio.gather(
         head_at_a_glance(node, deployment), asyncio.to_thread(read_machines, home.index, deployment)
     )
@@ -36,7 +38,7 @@ async def search_at_a_glance(
     documents = await asyncio.to_thread(_documents, home, records)
     if documents is None:
         return None
-    return sort(joined(records, documents, Money.of(deployment), matches), by)
+    return sort(joined(records, documents, Money.of(deployment), wanted.matches), by)
 
 
 def _documents(home: Home, records: list[MachineRecord]) -> list[bytes] | None:

@@ -1,13 +1,15 @@
 """A lease that is kept going, as its tenant or as a delegate with a cap, up to a bound.
 
-Each look decides from the chain alone: a lease that is paid for long enough needs nothing, so a second run, or one that
-was cut off, changes nothing. Runs on one computer wait for one another, and for what the wallet has sent. (Extending
-adds to the end as it is, so the wallets of two delegates could both extend; what each can spend is its cap.)
+Each look decides from the chain: a lease that is paid for long enough needs nothing, so a second run, or one that was
+cut off, changes nothing. Of one that it is about to extend it asks the agent, too: nobody pays on for a job that is
+done. Runs on one computer wait for one another, and for what the wallet has sent. (Extending adds to the end as it is,
+so the wallets of two delegates could both extend; what each can spend is its cap.)
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING
 from leasehold.chain import Lease, LeaseState, format_lease
 from leasehold.client._index import alone
 from leasehold.client._plan import Plan, Request, Step
-from leasehold.client._tenancy import Extended, for_a_stranger
+from leasehold.client._tenancy import Extended, agents_word, for_a_stranger
 from leasehold.client._tenant_errors import KeptNoLonger
 from leasehold.errors import CapExceeded, DelegationExpired, RpcUnavailable
 from leasehold.market import InvalidInput, Json, Money, extension_cost, format_time
@@ -23,6 +25,7 @@ from leasehold.market import InvalidInput, Json, Money, extension_cost, format_t
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
+_ASKING_SECONDS = 20.0
 SHORTEST = 60  # seconds between looks at least
 
 
@@ -184,11 +187,22 @@ class LeaseKept(Step):
 async def _look(client: PoolClient, number: int, keeping: Keeping) -> LeaseLook:
     lease, now = await client.lease(number), await client.now()
     step = decide(lease, keeping, now)
+    if step.seconds and (code := await _exit_code(client, lease)) is not None:
+        step = Next(0, 0, f"Lease {format_lease(number)} has finished with {code}: it is kept no longer.")
     waits = bool(step.seconds) and await _under_way(client)
     cost = extension_cost(lease, step.seconds) if step.seconds else 0
     if waits:
         step = Next(0, now + SHORTEST, step.why)
     return LeaseLook(lease, now, step, waits, cost)
+
+
+async def _exit_code(client: PoolClient, lease: Lease) -> int | None:
+    """With which its command has ended for good, if its agent says so in time: a silent one hinders nobody."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_ASKING_SECONDS):
+            status, _ = await agents_word(client, lease)
+            return status.exit_code if status is not None else None
+    return None
 
 
 async def _under_way(client: PoolClient) -> bool:

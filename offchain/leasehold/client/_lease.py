@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
+from leasehold.client._closing_order import CLOSING_PATIENCE, Finish, finish_of
 from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
 from leasehold.client._tenancy import Close, Ended, Extend, Extended
 from leasehold.errors import AgentError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_OF_A_LINE = 1 << 20  # characters
 MOST_OUTPUT = 16 << 20
+STATUS_EVERY = 2.0  # seconds between looks at a lease that is waited for
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,18 @@ class TenantLease:
         """What its machine's agent says of it. Raises AgentError, MarketError."""
         async with self.client.agent_of(self.id) as agent:
             return await agent.status(self.id)
+
+    async def wait(self) -> Finish:
+        """Wait until its command has ended by itself, or the lease has. Where it was ordered that the lease closes
+        then, wait for that too. Raises UnknownLease, ChainError.
+        """
+        while True:
+            finish = await finish_of(self.client, self.id, closing=CLOSING_PATIENCE)
+            if finish.done:
+                record = await (await self.client.index(again=True)).lease(self.id)
+                over = record is not None and not record.lease.state.live
+                return replace(finish, cost=record.paid + record.fee if record and over else None)
+            await asyncio.sleep(STATUS_EVERY)
 
     async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
         """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.

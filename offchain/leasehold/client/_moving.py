@@ -19,10 +19,12 @@ from leasehold.chain import (
     format_lease,
     logs_since,
 )
+from leasehold.client._closing_order import order_closing, wants_closing
 from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, StandbyUnknown
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._tenancy import Delivered, Unfetched, live_lease, unfetched_results
+from leasehold.client._set_workload import Delivered
+from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     Bill,
@@ -61,7 +63,7 @@ class Move(Request["Moved"]):
     there is named anew, and nothing is copied.
 
     share: cells; seconds: for how long; `None` keeps what the lease has, and what is left of it. max_price: most whole
-    tokens per GPU-hour. allow_unverified, without_agent: as in `Rent`.
+    tokens per GPU-hour. allow_unverified, without_agent, close_when_done: as in `Rent`.
     """
 
     lease: int
@@ -72,6 +74,7 @@ class Move(Request["Moved"]):
     max_price: Decimal | str | None = None
     allow_unverified: bool = False
     without_agent: bool = False
+    close_when_done: bool | None = None
 
     async def plan(self, client: PoolClient) -> MovePlan:
         lease = await live_lease(client, self.lease)
@@ -139,6 +142,7 @@ class MovePlan(Plan["Moved"]):
         self._delivery = await self.client.renter().deliver(
             self.listing, sealed, without_agent=self.request.without_agent
         )
+        self.client.home.lease_names.keep(self._delivery.digest, workload.name)
         yield Delivered(self._delivery)
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -157,6 +161,8 @@ class MovePlan(Plan["Moved"]):
         pool = self.client.pool
         receipt = await pool.multicall([pool.encode("close", self.lease.id), pool.encode("open", request)])
         opened = next(event.lease for event in pool.events(receipt) if isinstance(event, LeaseOpened))
+        if wants_closing(self.client, self.request.close_when_done, self.request.workload):
+            yield await order_closing(self.client, await self.client.lease(opened), self._delivery.digest)
         yield Moved(receipt, opened, self._delivery)
 
 
@@ -265,7 +271,15 @@ class FailoverPlan(Plan["FailedOver"]):
         backup, receipt = await self.client.pool.failover(
             self.lease.id, there.machine, there.revision, there.placement, there.workload
         )
-        yield FailedOver(receipt, await self.client.lease(backup))
+        opened, orders = (
+            await self.client.lease(backup),
+            self.client.home.closing_orders(self.client.deployment),
+        )
+        if orders.get(self.lease.id) is not None and opened.tenant == self.client.account:
+            yield await order_closing(
+                self.client, opened, there.workload
+            )  # as it was ordered for the lease before
+        yield FailedOver(receipt, opened)
 
 
 @dataclass(frozen=True)

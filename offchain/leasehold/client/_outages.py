@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.chain import FaultKind, Lease
-from leasehold.client._faults import applicable, current
+from leasehold.client._faults import current
 from leasehold.errors import NothingToApply
-from leasehold.market import without
+from leasehold.market import applicable, without
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
+from leasehold.client._closing_order import ClosingOrdered, order_closing
 from leasehold.client._errors import (
+    CannotAct,
     DurationMissing,
     NoSuchMachine,
     OfferElsewhere,
@@ -27,7 +29,7 @@ from leasehold.client._errors import (
     WorkloadOfAnother,
 )
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._tenancy import Delivered
+from leasehold.client._set_workload import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.market import (
     Delivery,
@@ -35,6 +37,7 @@ from leasehold.market import (
     InvalidInput,
     Json,
     Listing,
+    MaintenanceNear,
     MarketError,
     Money,
     Opened,
@@ -52,7 +55,7 @@ from leasehold.market import (
     parse_search,
     settleable,
 )
-from leasehold.workload import Workload, seal
+from leasehold.workload import Workload, WorkloadKind, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -77,6 +80,9 @@ class Rent(Request["Rented"]):
     allow_unverified: machines that nobody has measured, too.
     without_agent: also where the machine's agent does not answer, and finds the workload on IPFS.
     wait: until the leases have started.
+    close_when_done: sign, once they are open, that they close when their command has ended by itself, which the agent
+        sees to; `None`: where the workload is a batch job, or the lease `again` was ordered so. The wallet is asked for
+        one more signature for each lease.
     """
 
     workload: Workload | None
@@ -94,6 +100,7 @@ class Rent(Request["Rented"]):
     allow_unverified: bool = False
     without_agent: bool = False
     wait: bool = True
+    close_when_done: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
@@ -117,11 +124,12 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
-        renter = client.renter()
+        renter, (closes, cannot) = client.renter(), _closes(client, self)
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
         listings, cautions = await _choose(client, asked, wish)
+        cautions = (*cautions, *cannot)
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -135,12 +143,16 @@ class Rent(Request["Rented"]):
                 "That workload is not on this computer: the machine has to have it still, or find it on IPFS.",
             )
         await renter.check_funds(payment)
-        return RentPlan(client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions)
+        return RentPlan(
+            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+        )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
-    """What will be opened, where, and what it takes together. digest: of a workload that is there already."""
+    """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
+    will be signed that the leases close when their jobs are done.
+    """
 
     client: PoolClient
     request: Rent
@@ -151,6 +163,7 @@ class RentPlan(Plan["Rented"]):
     backup: Listing | None = None
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
+    closes: bool = False
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -179,6 +192,8 @@ class RentPlan(Plan["Rented"]):
             needed = () if self.request.without_agent else self.listings
             handed = await hand_over(self.client, machines, sealed, needed=needed)
         self._delivery = handed.delivery
+        if self.request.workload is not None:
+            self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
         yield handed
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -193,12 +208,17 @@ class RentPlan(Plan["Rented"]):
             mined_at = time.time()
         made = LeasesOpened(opened[0].receipt, opened, self._delivery, sent_at, mined_at)
         yield made
+        orders = list[ClosingOrdered]()
+        for one in opened if self.closes else ():
+            lease = await self.client.lease(one.lease)
+            orders.append(await order_closing(self.client, lease, digest))
+            yield orders[-1]
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
-        yield Rented(made.receipt, made, tuple(leases))
+        yield Rented(made.receipt, made, tuple(leases), tuple(orders))
 
 
 @dataclass(frozen=True)
@@ -220,10 +240,13 @@ class Started(Step):
 
 @dataclass(frozen=True)
 class Rented(Sent):
-    """The leases are open. leases: as they have started, in the machines' order; none where nobody waited."""
+    """The leases are open. leases: as they have started, in the machines' order; none where nobody waited. orders: that
+    they close when their jobs are done; none where nobody wanted that.
+    """
 
     opening: LeasesOpened
     leases: tuple[Lease, ...]
+    orders: tuple[ClosingOrdered, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -238,6 +261,8 @@ class Rented(Sent):
         ]
         for told, lease in zip(leases, self.leases, strict=False):
             told |= {"state": "active", "start": lease.start, "end": lease.end}
+        for told, ordered in zip(leases, self.orders, strict=False):
+            told |= ordered.to_json(money)
         return {
             **(leases[0] if len(leases) == 1 else {"leases": leases}),
             "delivered_by": self.opening.delivery.by,
@@ -255,6 +280,24 @@ def _wish(client: PoolClient, asked: Rent) -> Wish:
     most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
     price = asked.offer.offer.price if asked.offer else None
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
+
+
+def _closes(client: PoolClient, asked: Rent) -> tuple[bool, tuple[str, ...]]:
+    """Whether the leases are to close when their jobs are done, and what has to be said of it.
+
+    Raises:
+        CannotAct: it is wished for, and the account signs nothing here.
+    """
+    if (wanted := asked.close_when_done) is None and asked.workload is not None:
+        wanted = asked.workload.kind is WorkloadKind.BATCH
+    elif wanted is None:
+        wanted = client.home.closing_orders(client.deployment).get(asked.again) is not None
+    if client.other is None or not wanted:
+        return wanted, ()
+    advice = "order it once the lease is open." if client.group else "close the lease when its job is done."
+    if asked.close_when_done:
+        raise CannotAct("Whom you act for signs nothing as the lease is opened", advice)
+    return False, (f"The job's end does not end the bill, since the account signs nothing here: {advice}",)
 
 
 async def _as_before(client: PoolClient, asked: Rent) -> tuple[Rent, bytes | None]:
@@ -313,7 +356,8 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
     index = await client.index()
     records = await _asked_records(asked, await index.machines())
     with client.observer.working("Looking at the machines"):
-        listings = await client.machines().listings(records, parse_search(asked.search).matches)
+        local = asked.workload is not None and asked.workload.image.startswith("sha256:")
+        listings = await client.listings(records, parse_search(asked.search), at_hand=local)
         if not asked.machines:
             listings = [listing for listing in listings if listing.contact is not None] or listings
         now = await client.now()
@@ -323,11 +367,42 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
             for listing in listings
         ]
         version = await client.pool.params_version()
-        able = capable(roomy, asked.workload, wish.share)
-        has = [listing for listing in able if asked.workload is None or lists_image(listing, asked.workload)]
-        with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
-            return choose_gang(has, wish, version, now, asked.gang), ()
-        chosen = choose_gang(able, wish, version, now, asked.gang)
+        return await _undisturbed(
+            client, capable(roomy, asked.workload, wish.share), asked, wish, version, now
+        )
+
+
+async def _undisturbed(
+    client: PoolClient, able: list[Listing], asked: Rent, wish: Wish, version: int, now: int
+) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
+    """Of those that are able, the best that nobody will work on before the lease ends: those that would be taken are
+    asked, since their documents on the chain are as old as they are.
+    """
+    while True:
+        chosen, cautions = _best(able, asked, wish, version, now)
+        fresh = await client.contacts().refreshed(chosen)
+        near = {listing.id: why for listing in fresh if (why := _maintenance(listing, wish, now))}
+        if not near:
+            return tuple(fresh), cautions
+        able = [listing for listing in able if listing.id not in near]
+        if not able:
+            raise next(iter(near.values()))
+
+
+def _maintenance(listing: Listing, wish: Wish, now: int) -> MaintenanceNear | None:
+    """Why its agent would decline the lease, if it says that somebody will work on it."""
+    window = listing.contact.maintenance_in(now, now + wish.duration) if listing.contact else None
+    return None if window is None else MaintenanceNear(listing.id, *window)
+
+
+def _best(
+    able: Sequence[Listing], asked: Rent, wish: Wish, version: int, now: int
+) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
+    """The machines that are taken of those that are able, and what speaks against them."""
+    has = [listing for listing in able if asked.workload is None or lists_image(listing, asked.workload)]
+    with contextlib.suppress(MarketError, ContractError):  # then one that may not have the image is taken
+        return choose_gang(has, wish, version, now, asked.gang), ()
+    chosen = choose_gang(able, wish, version, now, asked.gang)
     return chosen, tuple(
         f"Machine {listing.id} does not list that image: unless it was added since, it declines the lease, and all "
         "but the gas comes back."

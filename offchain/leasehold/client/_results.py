@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,17 +11,13 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease
 from leasehold.errors import DatasetError, error_type
-from leasehold.market import Contact, MarketError
+from leasehold.market import MarketError, dialled
 from leasehold.workload import Manifest, fetch_results
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 PATIENCE = 120.0  # seconds
-MOST_ADDRESSES = 8
-_ADDRESS = re.compile(
-    r"/(ip4|ip6|dns|dns4|dns6)/[A-Za-z0-9.:_-]{1,253}/(tcp|udp)/[0-9]{1,5}(/quic|/quic-v1|/ws|/wss)?"
-)
 LOOK_EVERY = 1.0  # seconds between looks at the chain while the results are being packed
 
 Progress = Callable[[int, int | None], None]
@@ -152,18 +147,6 @@ def meant(account: str, history: Sequence[LeaseRecord]) -> LeaseRecord | None:
             "before: what comes now is theirs, so ask them for what you need."
         )
     return next((record for record in reversed(published) if record.author == account), published[-1])
-
-
-def dialled(contact: Contact) -> tuple[str, ...]:
-    """Where our node may look for the machine's: addresses of that peer alone, and no more than a few.
-
-    The document is a stranger's. What it names otherwise (another peer, a relay, a path of the computer) is left alone.
-    """
-    peer = contact.peer_id
-    if peer is None or not re.fullmatch(r"[A-Za-z0-9]{20,100}", peer):
-        return ()
-    plain = (address.removesuffix(f"/p2p/{peer}") for address in contact.ipfs)
-    return tuple(f"{address}/p2p/{peer}" for address in plain if _ADDRESS.fullmatch(address))[:MOST_ADDRESSES]
 
 
 async def _bring_near(client: PoolClient, lease: int) -> None:

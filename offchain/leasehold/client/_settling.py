@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from leasehold.chain import Fault, FaultState, Receipt, format_lease
-from leasehold.client._faults import ROLL_AFTER, applicable, executable
+from leasehold.client._faults import ROLL_AFTER, executable
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import NotDown, NothingToApply, WrongFaultState
-from leasehold.market import Json, Money
+from leasehold.market import Json, Money, applicable
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient

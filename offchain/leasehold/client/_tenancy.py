@@ -1,4 +1,4 @@
-"""What a tenant can do with a lease: keep it longer, resize it, give it back, close it, run something else, rate it."""
+"""What a tenant can do with a lease: keep it longer, resize it, give it back, close it, rate it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import AgentError, LeaseholdError, StartWindowPassed, TrialOver
 from leasehold.market import (
     Bill,
-    Delivery,
     InvalidInput,
     Json,
-    Listing,
     MarketError,
     Money,
     Payment,
@@ -41,7 +39,6 @@ from leasehold.market import (
     trial_end,
 )
 from leasehold.market.wire import LeaseStatus
-from leasehold.workload import Workload, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -386,63 +383,6 @@ async def _check_rejectable(client: PoolClient, lease: Lease, now: int) -> None:
     until = trial_end(lease, terms.trial)
     if now >= until:
         raise TrialOver(lease=lease.id, deadline=until)
-
-
-# --------------------------------------------------------------------------------------------------- another workload
-
-
-@dataclass(frozen=True)
-class SetWorkload(Request["WorkloadChanged"]):
-    """Run something else on a lease that one has. Its time and price stay."""
-
-    lease: int
-    workload: Workload
-
-    async def plan(self, client: PoolClient) -> SetWorkloadPlan:
-        lease = await live_lease(client, self.lease)
-        record, contact = await client.reach(lease.id)
-        return SetWorkloadPlan(
-            client, lease, self.workload, Listing(record.machine, client.money, contact=contact)
-        )
-
-
-@dataclass(frozen=True)
-class SetWorkloadPlan(Plan["WorkloadChanged"]):
-    """A lease on which something else would run."""
-
-    client: PoolClient
-    lease: Lease
-    workload: Workload
-    machine: Listing
-
-    def to_json(self) -> dict[str, Json]:
-        return {"lease": format_lease(self.lease.id)}
-
-    async def steps(self) -> AsyncIterator[Step]:
-        assert self.machine.contact is not None
-        sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
-        delivery = await self.client.renter().deliver(self.machine, sealed)
-        yield Delivered(delivery)
-        receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
-        yield WorkloadChanged(receipt, self.lease, delivery)
-
-
-@dataclass(frozen=True)
-class Delivered(Step):
-    """The sealed workload waits for the agent."""
-
-    delivery: Delivery
-
-
-@dataclass(frozen=True)
-class WorkloadChanged(Sent):
-    """The lease has another workload."""
-
-    lease: Lease
-    delivery: Delivery
-
-    def to_json(self, money: Money) -> dict[str, Json]:
-        return {"delivered_by": self.delivery.by}
 
 
 # ------------------------------------------------------------------------------------------------------------- rate

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.chain import Fault, FaultRecord, Lease, LeaseRecord, LossRecord, Machine, format_lease
+from leasehold.chain import (
+    Fault,
+    FaultRecord,
+    Lease,
+    LeaseRecord,
+    LeaseState,
+    LossRecord,
+    Machine,
+    format_lease,
+)
 from leasehold.client._faults import arbiter_of, current
 from leasehold.client._tenancy import agents_word
 from leasehold.errors import LeaseholdError
@@ -15,26 +28,55 @@ from leasehold.market.wire import LeaseStatus
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
+_MOST_ASKED = 64  # agents, for one glance
+
 
 @dataclass(frozen=True)
 class LeaseBill:
-    """A lease, and what closing it now would take. down_since: unix seconds, where its machine is down; else 0."""
+    """A lease, and what closing it now would take. down_since: unix seconds, where its machine is down; else 0.
+    name: what its workload was called, if it was handed over from here.
+    """
 
     lease: Lease
     bill: Bill
     down_since: int
+    name: str | None = None
 
 
 async def leases_of(client: PoolClient, *, everything: bool = False) -> list[LeaseBill]:
     """The account's leases, as the index has them. everything: those that are over, too."""
     index, now = await client.index(), await client.now()
     down = {record.machine.id: record.machine.down_since for record in await index.machines()}
-    bills = []
+    bills, names = [], client.home.lease_names.all()
     for record in await index.leases(tenant=client.account, live=None if everything else True):
         since = down.get(record.lease.machine, 0)
         bill = await client.bill(record.lease, now, down_since=since)
-        bills.append(LeaseBill(record.lease, bill, since))
+        bills.append(LeaseBill(record.lease, bill, since, names.get(record.workload)))
     return bills
+
+
+async def exit_codes(
+    client: PoolClient, rented: Sequence[LeaseBill], *, seconds: float = 3.0
+) -> dict[int, int]:
+    """The exit codes of commands that have ended by themselves, by lease, while those leases are billed. Agents are
+    asked all at once, for so long, and only where the account has a session: nothing is signed for a glance.
+    """
+    codes: dict[int, int] = {}
+    if await client.home.sessions.kept(client.account, client.domain, now=int(time.time())) is None:
+        return codes
+
+    async def ask(lease: int) -> None:
+        with contextlib.suppress(LeaseholdError):
+            async with client.agent_of(lease) as agent:
+                code = (await agent.status(lease)).exit_code
+            if code is not None:
+                codes[lease] = code
+
+    billed = [known.lease.id for known in rented if known.lease.state is LeaseState.ACTIVE]
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(*map(ask, billed[:_MOST_ASKED]))
+    return codes
 
 
 @dataclass(frozen=True)
@@ -42,6 +84,7 @@ class LeaseView:
     """A lease at the head of the chain, its machine and its bill now.
 
     record: what the index knows of it. status: what its agent says to its tenant, or `silence`: why it says nothing.
+    name: what its workload is called, as its agent says, or as it was handed over from here.
     """
 
     lease: Lease
@@ -50,12 +93,14 @@ class LeaseView:
     record: LeaseRecord | None
     status: LeaseStatus | None
     silence: LeaseholdError | None
+    name: str | None = None
 
     def to_json(self, money: Money) -> dict[str, Json]:
         """All of it for a program, as `Plan.to_json`."""
         record = self.record
         return {
             **lease_json(self.lease, self.bill, money),
+            "name": self.name,
             "reason": record.reason or None if record else None,
             "paid": money.exact(record.paid) if record else None,
             "fee": money.exact(record.fee) if record else None,
@@ -73,7 +118,10 @@ async def view_lease(client: PoolClient, number: int) -> LeaseView:
     status, silence = await agents_word(client, lease)
     machine = await client.pool.machine_of(lease.machine)
     bill = await client.bill(lease, await client.now(), down_since=machine.down_since)
-    return LeaseView(lease, machine, bill, record, status, silence)
+    name = status.name if status is not None else None
+    if name is None and record is not None:
+        name = client.home.lease_names.all().get(record.workload)
+    return LeaseView(lease, machine, bill, record, status, silence, name)
 
 
 async def faults_of(client: PoolClient, machine: int | None = None) -> list[Fault]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leasehold.datasets._fetch import Fetched, Progress
     from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
     from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+    from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
     from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
@@ -40,6 +41,7 @@ __all__ = [
     "Part",
     "Peer",
     "Progress",
+    "Streams",
     "TreeWriter",
     "Walk",
     "check_identity",
@@ -49,8 +51,10 @@ __all__ = [
     "encrypted",
     "new_identity",
     "opened_below",
+    "parse_stream_address",
     "public_parts",
     "recipient_of",
+    "stream_address",
     "tar_stream",
     "untar",
 ]
@@ -63,6 +67,7 @@ _PARTS = {
     "_fetch": ("Fetched", "Progress"),
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
     "_multipart": ("FilePart", "FolderPart", "LinkPart", "Part"),
+    "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
     "_walk": ("Entry", "EntryKind", "Walk", "opened_below"),

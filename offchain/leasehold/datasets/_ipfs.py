@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from leasehold.chain import cid_of_digest
 from leasehold.datasets._age import encrypted, new_identity, recipient_of
@@ -241,6 +241,10 @@ class Ipfs:
     async def swarm_connect(self, address: str) -> None:
         """Connects the node to another, at a multiaddr that ends in its peer id. Raises IpfsError."""
         await self._in_thread(lambda _: self._node.command("swarm/connect", address))
+
+    async def command(self, name: str, *arguments: str, **options: str) -> list[dict[str, Any]]:
+        """What the node's RPC API answers to a command that has no method here. Raises IpfsError."""
+        return await self._in_thread(lambda _: self._node.command(name, *arguments, body=None, **options))
 
     # ------------------------------------------------------------------------------------------------ privately
 

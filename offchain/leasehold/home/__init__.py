@@ -12,24 +12,32 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
+    from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
+    from leasehold.home._lease_names import LeaseNames
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._statements import Statements
     from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
     "AgeKeys",
+    "ClosingOrders",
     "DatasetKeys",
     "FetchedResults",
+    "FleetBook",
     "Groups",
     "Home",
+    "LeaseNames",
     "OfferBook",
     "PendingSessions",
     "SealedWorkloads",
+    "Statements",
     "Vote",
     "Votes",
     "revealable",
@@ -37,13 +45,17 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_closing_orders": ("ClosingOrders",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
+    "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
     "_home": ("Home",),
+    "_lease_names": ("LeaseNames",),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_sealed_workloads": ("SealedWorkloads",),
+    "_statements": ("Statements",),
     "_votes": ("Vote", "Votes", "revealable"),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -29,6 +29,11 @@ class Home:
         return self.path / "documents"
 
     @property
+    def contacts(self) -> Path:
+        """The folder of what machines' agents said last of themselves."""
+        return self.path / "contacts"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"
@@ -83,9 +88,26 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    def statements(self, deployment: chain.Deployment) -> home.Statements:
+        """What operators have signed of that pool's leases."""
+        return home.Statements(self.path, deployment)
+
+    @cached_property
+    def lease_names(self) -> home.LeaseNames:
+        """What these were called."""
+        return home.LeaseNames(self.path)
+
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)
+
+    def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
+        """Which of a pool's leases close when their jobs are done, as it was signed here."""
+        return home.ClosingOrders(self.path, deployment)
+
+    def fleet(self, deployment: chain.Deployment) -> home.FleetBook:
+        """Which hosts of fleets joined a pool from here, by their operators' keys."""
+        return home.FleetBook(self.path, deployment)
 
     def offers(self, deployment: chain.Deployment) -> home.OfferBook:
         """Which offers of a pool's machines were signed here."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_sessions import SessionCache
-    from leasehold.market._bill import Bill, accrued, bill, hold_fee, trial_end, without
+    from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._card_class import card_class
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
@@ -60,11 +60,13 @@ if TYPE_CHECKING:
         RejectedUnstarted,
         RulesChange,
         StartFailed,
+        StatementInvalid,
         TooFewMatch,
         TrialTooLong,
         UnitsTaken,
     )
     from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._fresh_contacts import FreshContacts
     from leasehold.market._json import (
         delegate_json,
         fault_json,
@@ -77,12 +79,13 @@ if TYPE_CHECKING:
         terms_json,
         vote_json,
     )
-    from leasehold.market._listing import MACHINES, Listing, parse_search, sort
+    from leasehold.market._listing import AT_HAND, MACHINES, Listing, parse_search, sort
     from leasehold.market._machine_errors import (
         DurationNotServed,
         LeavingTooSoon,
         MachineClosed,
         MachineGone,
+        MaintenanceNear,
         NobodyMeasured,
         NoSpotPrice,
         PriceAboveMaximum,
@@ -112,6 +115,7 @@ if TYPE_CHECKING:
         standby_of,
     )
     from leasehold.market._neighbours import Neighbour, check_apart_from
+    from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, near, peer_of
     from leasehold.market._placing import (
         fits,
         format_cells,
@@ -174,6 +178,16 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._statements import (
+        Contradiction,
+        Signed,
+        Span,
+        checked,
+        contradictions,
+        owned_up,
+        read_statements,
+        write_statements,
+    )
     from leasehold.market._units import (
         Json,
         format_amount,
@@ -190,6 +204,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AMOUNTS",
+    "AT_HAND",
     "MACHINES",
     "QUORUM_VALIDATORS",
     "TIMELOCK",
@@ -204,6 +219,7 @@ __all__ = [
     "Change",
     "ConsentUnfit",
     "Contact",
+    "Contradiction",
     "Courier",
     "DeclinedUnstarted",
     "Delivery",
@@ -214,6 +230,7 @@ __all__ = [
     "DurationNotServed",
     "ExecStream",
     "ExtensionNotCovered",
+    "FreshContacts",
     "Funds",
     "Hardware",
     "HeldWorkload",
@@ -235,6 +252,7 @@ __all__ = [
     "MachineGone",
     "MachineUnavailable",
     "Machines",
+    "MaintenanceNear",
     "MarketError",
     "Money",
     "Neighbour",
@@ -252,6 +270,7 @@ __all__ = [
     "Opening",
     "OperatorTaken",
     "Payment",
+    "PeerTunnel",
     "PenaltyNotCovered",
     "Power",
     "PriceAboveMaximum",
@@ -270,17 +289,22 @@ __all__ = [
     "ShareNotServed",
     "ShareNotSold",
     "ShareTaken",
+    "Signed",
     "SignedOffer",
     "SomebodyElses",
+    "Span",
     "Ssh",
     "StakeNotCovered",
     "Standby",
     "StartFailed",
+    "StatementInvalid",
     "TooFewMatch",
     "TrialTooLong",
     "UnitsTaken",
     "Wish",
     "accrued",
+    "agent_tunnel",
+    "applicable",
     "ascii_reason",
     "bill",
     "canonical",
@@ -295,12 +319,16 @@ __all__ = [
     "check_params",
     "check_resizing",
     "check_terms",
+    "checked",
     "choose",
     "choose_gang",
     "claimable",
+    "contradictions",
     "declined",
     "delegate_json",
+    "dialled",
     "digests_of",
+    "direct_endpoints",
     "extension",
     "extension_cost",
     "fault_cost",
@@ -328,10 +356,12 @@ __all__ = [
     "lists_image",
     "machine_json",
     "machine_state",
+    "near",
     "notice",
     "obstacle",
     "offer_json",
     "overdue",
+    "owned_up",
     "param_json",
     "params_json",
     "params_rows",
@@ -344,12 +374,14 @@ __all__ = [
     "parse_share",
     "parse_size",
     "parse_time",
+    "peer_of",
     "pool_json",
     "proposed_json",
     "quorum_json",
     "quorum_of",
     "quorum_said",
     "quote",
+    "read_statements",
     "rentable_cells",
     "resizing",
     "round_json",
@@ -367,13 +399,14 @@ __all__ = [
     "valid_share",
     "vote_json",
     "without",
+    "write_statements",
 ]
 
 _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
     "_agent_sessions": ("SessionCache",),
-    "_bill": ("Bill", "accrued", "bill", "hold_fee", "trial_end", "without"),
+    "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
     "_card_class": ("card_class",),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
@@ -388,19 +421,20 @@ _PARTS = {
         "InvalidDuration", "InvalidInput", "InvalidSize", "LeavesTooEarly", "MachineFileInvalid",
         "MachineFileUnreadable", "MachineUnavailable", "MarketError", "NeighbourUnknown", "NoMachineMatches",
         "NoneMatches", "NoneTakesIt", "NoSuchSpan", "NotEnoughFunds", "NotStartedInTime", "OperatorTaken",
-        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed", "TooFewMatch",
-        "TrialTooLong", "UnitsTaken",
+        "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed",
+        "StatementInvalid", "TooFewMatch", "TrialTooLong", "UnitsTaken",
     ),
     "_explain": ("ascii_reason", "declined"),
+    "_fresh_contacts": ("FreshContacts",),
     "_json": (
         "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
         "offer_json", "round_json", "terms_json", "vote_json",
     ),
-    "_listing": ("MACHINES", "Listing", "parse_search", "sort"),
+    "_listing": ("AT_HAND", "MACHINES", "Listing", "parse_search", "sort"),
     "_machine_errors": (
-        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "NobodyMeasured",
-        "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken", "ShareNotServed", "ShareNotSold",
-        "ShareTaken", "SomebodyElses",
+        "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "MaintenanceNear",
+        "NobodyMeasured", "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken",
+        "ShareNotServed", "ShareNotSold", "ShareTaken", "SomebodyElses",
     ),
     "_machines": ("Machines", "digests_of", "joined"),
     "_money": ("Money",),
@@ -410,6 +444,7 @@ _PARTS = {
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
     "_neighbours": ("Neighbour", "check_apart_from"),
+    "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "near", "peer_of"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",
         "rentable_cells", "valid_share",
@@ -430,6 +465,10 @@ _PARTS = {
     "_rules": (
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "param_json", "params_json", "params_rows",
+    ),
+    "_statements": (
+        "Contradiction", "Signed", "Span", "checked", "contradictions", "owned_up", "read_statements",
+        "write_statements",
     ),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",

@@ -28,7 +28,7 @@ from websockets.typing import Subprotocol
 
 from leasehold._bounded import Unreadable, read_bounded
 from leasehold._connections import tidy
-from leasehold.chain import format_lease
+from leasehold.chain import ClosingOrder, format_lease
 from leasehold.chain.typed import (
     Domain,
     Receipt,
@@ -41,6 +41,9 @@ from leasehold.chain.typed import (
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
 from leasehold.market._documents import Contact
+from leasehold.market._errors import StatementInvalid
+from leasehold.market._peers import direct_endpoints
+from leasehold.market._statements import Signed, checked
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -54,11 +57,15 @@ from leasehold.market.wire import (
     BadReceipt,
     BodyTooLarge,
     ChainUnreachable,
+    ClosingOrderDocument,
     EngineUnavailable,
     Health,
+    LeaseStanding,
     LeaseStatus,
     MachineInfo,
     SignedReceipt,
+    SignedStatement,
+    SshCertificate,
     TooManyRequests,
     encode_authorization,
     params_hash,
@@ -70,6 +77,8 @@ T = TypeVar("T")
 
 REQUEST_SECONDS: Final = 120
 CONNECT_SECONDS: Final = 10.0
+DIRECT_SECONDS: Final = 3.0
+"""To connect to an address, where there is another way."""
 ANSWER_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 300.0
 TRUST_SECONDS: Final = 30.0
@@ -126,9 +135,9 @@ class AgentClient:
         self._operator = operator
         self._signer = signer
         self._tunnel = tunnel
+        self._ways: list[str | Tunnel] = [*direct_endpoints(contact), *([tunnel] if tunnel else [])]
         self._now = now
         self._sleep = sleep
-        self._endpoints = [address for address in contact.endpoints if address.startswith("https://")]
         self._found: tuple[str, float] | None = None
         self._tls = pinned(contact.certificate)
         self._http = tidy(
@@ -176,9 +185,46 @@ class AgentClient:
     async def status(self, lease: int) -> LeaseStatus:
         return await self._of_lease(LeaseStatus, lease, "", "lease.status")
 
+    async def statement(self, lease: int) -> SignedStatement:
+        """How the lease's container stands, signed by the machine's operator. Raises StatementInvalid for what it has
+        not signed, or of something else.
+        """
+        signed = await self._of_lease(SignedStatement, lease, "/statement", "lease.status")
+        self._own(checked(signed, self._domain), lease)
+        return signed
+
+    async def heartbeat(self) -> SignedStatement:
+        """That the machine's agent lives, signed by its operator; anybody may ask. Raises as `statement`."""
+        path = f"/v1/machines/{self._machine}/heartbeat"
+        signed = await self._document(SignedStatement, "GET", path)
+        self._own(checked(signed, self._domain), None)
+        return signed
+
+    def _own(self, signed: Signed, lease: int | None) -> None:
+        said, own = signed.said, signed.signer.lower() == self._operator.lower()
+        about = int(said.lease) if isinstance(said, LeaseStanding) else None
+        if not own or said.machine != self._machine or about != lease:
+            raise StatementInvalid("the agent's answer is another's, or of something else")
+
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
+
+    async def put_closing_order(self, lease: int, order: ClosingOrder, workload: bytes) -> LeaseStatus:
+        """Have the agent close the lease once the command of `workload` (a digest) has ended by itself. Raises
+        `OrderRefused` where it does not, `NotRunning` and `UnknownLease` while it has not taken the lease on.
+        """
+        body = ClosingOrderDocument.of(order, workload).model_dump_json().encode()
+        digest = hashlib.sha256(body).digest()
+        path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
+        return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
+
+    async def ssh_certificate(self, lease: int, key: bytes) -> SshCertificate:
+        """Have an Ed25519 public key (32 bytes) let into the lease by SSH for some minutes. Raises `NotRunning`."""
+        path = f"/v1/leases/{format_lease(lease)}/ssh/{key.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.ssh", lease, EMPTY_BODY)
+        return await self._document(SshCertificate, "PUT", path, sign=sign)
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False
@@ -285,27 +331,37 @@ class AgentClient:
         return {"Authorization": encode_authorization(request, proof)}
 
     async def _base(self) -> str:
-        """The endpoint that answers; it goes first from now on, and is not asked again for a while."""
+        """Where the agent answers; that way goes first from now on, and is not asked again for a while."""
         if self._found is not None and self._now() < self._found[1] + TRUST_SECONDS:
             return self._found[0]
-        problems = []
-        for endpoint in list(self._endpoints):
-            base = endpoint.rstrip("/")
+        problems: list[AgentUnreachable] = []
+        for way in list(self._ways):
             try:
-                await self._persist(partial(self._asked, "GET", base + "/v1/health"))
-            except httpx.TransportError as error:
-                problems.append(f"{base}: {str(error) or type(error).__name__}")
+                base = await self._answering(way)
+            except AgentUnreachable as error:
+                problems.append(error)
             else:
-                self._endpoints.remove(endpoint)
-                self._endpoints.insert(0, endpoint)
+                self._ways.remove(way)
+                self._ways.insert(0, way)
                 self._found = (base, self._now())
                 return base
-        if self._tunnel is not None:
-            return (await self._tunnel.open()).rstrip("/")
-        tried = "; ".join(problems) or "it names none"
+        tried = "; ".join(error.problem for error in problems) or "it names none"
         raise AgentUnreachable(
-            f"The machine's agent does not answer at its endpoints ({tried});", "try again later."
+            f"The machine's agent does not answer at its endpoints ({tried});",
+            problems[-1].advice if problems else "try again later.",
         )
+
+    async def _answering(self, way: str | Tunnel) -> str:
+        """The address of the API by that way. Raises `AgentUnreachable` unless the agent is there."""
+        base = way.rstrip("/") if isinstance(way, str) else await way.open()
+        timeout = DIRECT_SECONDS if isinstance(way, str) and len(self._ways) > 1 else CONNECT_SECONDS
+        try:
+            await self._persist(partial(self._asked, "GET", base + "/v1/health", connect=timeout))
+        except httpx.TransportError as error:
+            said = str(error) or type(error).__name__
+            shown = base if isinstance(way, str) else "through its IPFS node"
+            raise AgentUnreachable(f"{shown}: {said};", "try again later.") from error
+        return base
 
     async def _persist(self, act: Callable[[], Awaitable[T]]) -> T:
         """What `act` gives. An agent that many strangers call turns some away before it knows who they are: whose
@@ -321,9 +377,18 @@ class AgentClient:
         return await act()
 
     async def _asked(
-        self, method: str, url: str, headers: dict[str, str] | None = None, content: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str] | None = None,
+        content: bytes | None = None,
+        *,
+        connect: float = CONNECT_SECONDS,
     ) -> tuple[httpx.Response, bytes]:
-        async with self._http.stream(method, url, headers=headers, content=content) as response:
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=connect)
+        async with self._http.stream(
+            method, url, headers=headers, content=content, timeout=timeout
+        ) as response:
             return response, await _read(response)
 
     async def _document(

@@ -6,9 +6,10 @@ in each state and finds the same to the unit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from leasehold.chain import Lease, LeaseState, Params, cost
+from leasehold.chain import Fault, FaultKind, FaultRecord, FaultState, Lease, LeaseState, Params, cost
 
 BPS = 10_000
 
@@ -70,6 +71,23 @@ def without(lease: Lease, from_: int, to: int) -> Lease:
     """The lease once the outage `[from_, to)` has been taken off its bill."""
     begin = lease.segment_start or lease.start
     return replace(lease, paused=lease.paused + max(0, min(to, lease.end) - max(from_, begin)))
+
+
+def applicable(fault: Fault | FaultRecord, leases: Iterable[Lease], applied: Iterable[int]) -> list[int]:
+    """The leases off whose bills the outage is still to be taken, or whose loss is still to be registered."""
+    if fault.state in (FaultState.RUNNING, FaultState.DROPPED):
+        return []
+    registers = fault.state in (FaultState.FILED, FaultState.APPEALED, FaultState.UPHELD)
+    done = set(applied)
+    owed = []
+    for lease in leases:
+        begin = max(lease.start, lease.segment_start)
+        touched = min(fault.to, lease.end) > max(fault.from_, begin)
+        pauses = lease.state is LeaseState.ACTIVE and fault.kind is not FaultKind.FALSE_HARDWARE
+        counts = lease.state in (LeaseState.ACTIVE, LeaseState.ENDED) and lease.machine == fault.machine
+        if counts and touched and (registers or pauses) and lease.id not in done:
+            owed.append(lease.id)
+    return owed
 
 
 def _stop(lease: Lease, now: int, down_since: int) -> int:

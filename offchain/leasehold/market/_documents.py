@@ -123,10 +123,14 @@ class Hardware(_Document):
 
 
 class Ssh(_Document):
-    """Where the agent's SSH server listens; `host_key` is an OpenSSH public key."""
+    """Where the agent's SSH server listens; without `host` it is only behind the machine's IPFS node. `host_key` is an
+    OpenSSH public key.
+    """
 
-    host: Annotated[str, StringConstraints(max_length=256, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$")]
-    port: Annotated[int, Field(ge=1, le=65_535)]
+    host: (
+        Annotated[str, StringConstraints(max_length=256, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]*$")] | None
+    ) = None
+    port: Annotated[int, Field(ge=1, le=65_535)] = 22
     host_key: Annotated[
         str, StringConstraints(max_length=1_024, pattern=r"^[a-z0-9@.-]+ [A-Za-z0-9+/=]+( \S+)?$")
     ]
@@ -166,10 +170,13 @@ class Measured(_Document):
 
 
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
+Moment = Annotated[int, Field(ge=0, lt=2**48)]
 
 
 class Contact(_Document):
-    """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases."""
+    """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases.
+    maintenance: when it will be worked on, from and to, unix seconds; leases that would reach into it are declined.
+    """
 
     version: Literal[1]
     endpoints: Annotated[tuple[Text, ...], Field(max_length=16)]
@@ -181,10 +188,16 @@ class Contact(_Document):
     images: Annotated[tuple[Image, ...], Field(max_length=4_096)] = ()
     datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
     ports: tuple[PortNumber, PortNumber] | None = None
+    maintenance: Annotated[tuple[tuple[Moment, Moment], ...], Field(max_length=64)] = ()
     location: Location = Location()
     measured: Measured | None = None
     operator: Text = ""
     issued_at: int = 0
+
+    def maintenance_in(self, begin: int, end: int) -> tuple[int, int] | None:
+        """The first window of which some lies in [begin, end)."""
+        met = [window for window in self.maintenance if begin < window[1] and window[0] < end]
+        return min(met, default=None)
 
 
 class Suggested(_Document):
@@ -247,9 +260,18 @@ class MachineFile(_Document):
         except OSError as error:
             reason = error.strerror or "it cannot be read"
             raise MachineFileUnreadable(str(path), reason) from error
-        loaded = parse_document(cls, raw, str(path), MachineFileInvalid)
-        parse_document(Hardware, canonical(loaded.hardware), f"{path}, hardware", MachineFileInvalid)
-        parse_document(Contact, canonical(loaded.contact), f"{path}, contact", MachineFileInvalid)
+        return cls.read(raw, str(path))
+
+    @classmethod
+    def read(cls, raw: bytes, what: str) -> MachineFile:
+        """Check what a host has written, its two documents included. what: where it came from, for sentences.
+
+        Raises:
+            DocumentInvalid: it has another form.
+        """
+        loaded = parse_document(cls, raw, what, MachineFileInvalid)
+        parse_document(Hardware, canonical(loaded.hardware), f"{what}, hardware", MachineFileInvalid)
+        parse_document(Contact, canonical(loaded.contact), f"{what}, contact", MachineFileInvalid)
         return loaded
 
     @property

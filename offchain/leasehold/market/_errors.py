@@ -21,6 +21,7 @@
         │   ├── MachineFileInvalid
         │   ├── MachineFileUnreadable
         │   └── ConsentUnfit
+        ├── StatementInvalid
         ├── NotEnoughFunds              one subclass for each thing that costs, in `_money_errors.py`
         ├── AllowanceMissing
         │   └── AllowanceTooLow
@@ -185,6 +186,13 @@ class DocumentInvalid(MarketError):
 
     what: str
     wrong: str
+
+
+@error_type("statement-invalid", problem="That is no statement of an operator: {why}", advice="leave it out.")
+class StatementInvalid(MarketError):
+    """A statement that cannot be read, or that nobody has signed for this pool. why: as the rest of the sentence."""
+
+    why: str
 
 
 @error_type("machine-file-invalid", problem="{what}{wrong}", advice="have the host describe itself anew.")

@@ -22,6 +22,7 @@ DECLINED: Final = {
     "ask for less.",
     "start-failed": "its container did not start: check the command and the image, best on your own machine "
     "first.",
+    "maintenance": "the machine will be worked on before the lease would end: rent it for less time, or take another.",
 }
 
 

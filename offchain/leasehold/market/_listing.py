@@ -246,9 +246,19 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: frozenset(m.contact.datasets) if m.contact else None,
             "datasets that the host has at hand, by CID",
         ),
+        SearchField(
+            "maintenance",
+            FieldKind.FLAG,
+            lambda m: bool(m.contact.maintenance) if m.contact else None,
+            "whether its owner has announced to work on it",
+        ),
     ),
     text=("gpu", "class", "country", "image"),
 )
+
+
+AT_HAND = ("image", "dataset", "maintenance")
+"""What changes daily, and is asked of the agents themselves when somebody searches by it."""
 
 
 def parse_search(text: str) -> Query[Listing]:

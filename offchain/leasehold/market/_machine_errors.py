@@ -7,6 +7,7 @@
     ├── NoSpotPrice
     ├── DurationNotServed
     ├── LeavingTooSoon
+    ├── MaintenanceNear
     ├── ShareNotServed
     ├── ShareNotSold
     │   └── ResizeNotSold
@@ -99,6 +100,19 @@ class LeavingTooSoon(MachineUnavailable):
 
     machine: int
     left: int
+
+
+@error_type(
+    "maintenance-near",
+    problem="Machine {machine} will be worked on from {begin:utc} to {end:utc}, and takes no lease that runs then",
+    advice="choose a shorter lease or another machine.",
+)
+class MaintenanceNear(MachineUnavailable):
+    """Its owner has announced a window that the lease would reach into."""
+
+    machine: int
+    begin: int
+    end: int
 
 
 @error_type(

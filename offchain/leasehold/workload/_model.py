@@ -9,7 +9,6 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -17,30 +16,32 @@ from typing import Annotated, Final, Literal, Self
 
 import orjson
 from eth_utils.address import is_address, to_checksum_address
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from leasehold.chain import InvalidCid, cid_to_bytes
 from leasehold.datasets import check_identity, check_recipient
 from leasehold.errors import AgeKeyInvalid
+from leasehold.workload._image import (
+    Entrypoint,
+    Hostname,
+    RegistryLogin,
+    Title,
+    Ulimits,
+    User,
+    Workdir,
+    no_others,
+    registry_of,
+)
+from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
 
-UNSERVED_FIELDS: Final = ("registry", "volumes", "checkpoint", "cluster", "tasks")
+UNSERVED_FIELDS: Final = ("volumes", "checkpoint", "cluster", "tasks")
 """Fields of version 1 that are refused by name for now."""
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
     "share": ("mps", "time-slice"),
 }
-_UNITS: Final = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
-_UNITS_DECIMAL: Final = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _SYSTEM_PATHS: Final = (
     "/proc",
@@ -58,38 +59,23 @@ _SYSTEM_PATHS: Final = (
 # ------------------------------------------------------------------------------------------------------ values
 
 
-def _refuse(problem: str) -> PydanticCustomError:
-    return PydanticCustomError("workload", "{problem}", {"problem": problem})
-
-
-def _size(value: object) -> object:
-    """Bytes of `16GiB`, `500 MB` or a number."""
-    if not isinstance(value, str):
-        return value
-    parts = re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]*)", value.strip())
-    factor = (_UNITS | _UNITS_DECIMAL).get(parts[2].lower()) if parts else None
-    if parts is None or factor is None:
-        raise _refuse("is not a size such as 16GiB or a number of bytes")
-    return int(Decimal(parts[1]) * factor)
-
-
 def _seconds(value: object) -> object:
     """Seconds of `90`, `90s`, `10m` or `1h`."""
     if not isinstance(value, str):
         return value
     parts = re.fullmatch(r"([0-9]{1,20})\s*([smh]?)", value.strip())
     if parts is None:
-        raise _refuse("is not a time such as 90s, 10m or a number of seconds")
+        raise refuse("is not a time such as 90s, 10m or a number of seconds")
     return int(parts[1]) * _SECONDS[parts[2]]
 
 
 def _container_path(value: str) -> str:
     """An absolute path in its shortest form, outside what the system needs to be its own."""
     if "\0" in value or not value.startswith("/") or ".." in value.split("/") or len(value) > 1024:
-        raise _refuse("is not an absolute path without `..`")
+        raise refuse("is not an absolute path without `..`")
     path = "/" + str(PurePosixPath(value)).lstrip("/")
     if path in ("/", "/run") or any(path == taken or path.startswith(taken + "/") for taken in _SYSTEM_PATHS):
-        raise _refuse(f"may not be {path}, which belongs to the system")
+        raise refuse(f"may not be {path}, which belongs to the system")
     return path
 
 
@@ -97,7 +83,7 @@ def _cid(value: str) -> str:
     try:
         cid_to_bytes(value)
     except InvalidCid as error:
-        raise _refuse("is not a CID") from error
+        raise refuse("is not a CID") from error
     return value
 
 
@@ -108,7 +94,7 @@ def _image(value: str) -> str:
         return "ipfs:" + _cid(value.removeprefix("ipfs:"))
     if re.fullmatch(r"[a-z0-9][a-zA-Z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}", value):
         return value
-    raise _refuse(
+    raise refuse(
         "is not sha256:<id> (an image the host has), ipfs:<CID> (an archive) or <name>@sha256:<digest>"
     )
 
@@ -117,7 +103,7 @@ def _recipient(value: str) -> str:
     try:
         check_recipient(value)
     except AgeKeyInvalid as error:
-        raise _refuse("is not an age recipient (age1…)") from error
+        raise refuse("is not an age recipient (age1…)") from error
     return value
 
 
@@ -125,7 +111,7 @@ def _identity(value: str) -> str:
     try:
         check_identity(value)
     except AgeKeyInvalid as error:
-        raise _refuse("is not an age identity (AGE-SECRET-KEY-1…)") from error
+        raise refuse("is not an age identity (AGE-SECRET-KEY-1…)") from error
     return value
 
 
@@ -140,7 +126,7 @@ def _ssh_key(value: str) -> str:
         if blob[4 : 4 + length].decode("ascii") != parts[0] or len(blob) <= 4 + length:
             raise ValueError(value)
     except (ValueError, binascii.Error) as error:
-        raise _refuse("is not an OpenSSH public key such as `ssh-ed25519 AAAA… name`") from error
+        raise refuse("is not an OpenSSH public key such as `ssh-ed25519 AAAA… name`") from error
     return " ".join(parts)
 
 
@@ -155,7 +141,7 @@ def _address_rule(value: str) -> str:
         if port is not None and not 1 <= port <= 65535:
             raise ValueError(value)
     except ValueError as error:
-        raise _refuse("is not an address or network such as 203.0.113.0/24 or 203.0.113.7:443") from error
+        raise refuse("is not an address or network such as 203.0.113.0/24 or 203.0.113.7:443") from error
     host = f"[{network.network_address}]" if network.version == 6 else str(network.network_address)
     prefix = "" if network.prefixlen == network.max_prefixlen else f"/{network.prefixlen}"
     return f"{host}{prefix}" + (f":{port}" if port else "")
@@ -163,14 +149,8 @@ def _address_rule(value: str) -> str:
 
 def _account(value: str) -> str:
     if not is_address(value):
-        raise _refuse("is not an account such as 0x71C7…976F")
+        raise refuse("is not an account such as 0x71C7…976F")
     return str(to_checksum_address(value))
-
-
-def _text(value: str) -> str:
-    if "\0" in value:
-        raise _refuse("may not hold a zero byte")
-    return value
 
 
 def check_apart(what: str, paths: Sequence[str]) -> None:
@@ -179,14 +159,12 @@ def check_apart(what: str, paths: Sequence[str]) -> None:
     """
     for outer, inner in pairwise(sorted(PurePosixPath(path).parts for path in paths)):
         if inner[: len(outer)] == outer:
-            raise _refuse(f"{what}: {PurePosixPath(*inner)} lies inside {PurePosixPath(*outer)}")
+            raise refuse(f"{what}: {PurePosixPath(*inner)} lies inside {PurePosixPath(*outer)}")
 
 
-Bytes = Annotated[int, BeforeValidator(_size), Field(strict=True, ge=1, le=2**60)]
 Seconds = Annotated[int, BeforeValidator(_seconds), Field(strict=True)]
 ContainerPath = Annotated[str, AfterValidator(_container_path)]
 Cid = Annotated[str, AfterValidator(_cid)]
-Text = Annotated[str, AfterValidator(_text)]
 Command = Annotated[tuple[Text, ...], Field(max_length=1024)]
 PortNumber = Annotated[int, Field(strict=True, ge=1, le=65535)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=255)]
@@ -230,11 +208,7 @@ class Protocol(StrEnum):
 # ------------------------------------------------------------------------------------------------------ models
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class Port(_Part):
+class Port(WorkloadPart):
     """A port of the container, published on the host as `host`, or as one the agent chooses."""
 
     container: PortNumber
@@ -242,7 +216,7 @@ class Port(_Part):
     protocol: Protocol = Protocol.TCP
 
 
-class DatasetMount(_Part):
+class DatasetMount(WorkloadPart):
     """A dataset, read-only at `path`. `key` is the age identity that opens an encrypted one."""
 
     cid: Cid
@@ -250,7 +224,7 @@ class DatasetMount(_Part):
     key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
 
 
-class WorkloadOutput(_Part):
+class WorkloadOutput(WorkloadPart):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
     path: ContainerPath
@@ -260,18 +234,18 @@ class WorkloadOutput(_Part):
     @model_validator(mode="after")
     def _either(self) -> Self:
         if self.public and self.recipients:
-            raise _refuse("is public and has recipients: leave one of them out")
+            raise refuse("is public and has recipients: leave one of them out")
         return self
 
 
-class HttpProbe(_Part):
+class HttpProbe(WorkloadPart):
     """Ready when `GET http://container:port/path` answers with a status under 400."""
 
     port: PortNumber
     path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1024)] = "/"
 
 
-class Readiness(_Part):
+class Readiness(WorkloadPart):
     """What must hold before billing begins: a command that exits 0 inside, or a port that answers HTTP."""
 
     command: Annotated[tuple[Text, ...], Field(min_length=1, max_length=1024)] | None = None
@@ -281,11 +255,11 @@ class Readiness(_Part):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.command is None) == (self.http is None):
-            raise _refuse("needs either `command` or `http`")
+            raise refuse("needs either `command` or `http`")
         return self
 
 
-class Egress(_Part):
+class Egress(WorkloadPart):
     """Where the container may connect to. The host's own policy holds over it."""
 
     mode: Literal["none", "internet", "allow"]
@@ -294,7 +268,7 @@ class Egress(_Part):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.mode == "allow") != bool(self.allow):
-            raise _refuse("needs a list `allow` with mode `allow`, and none otherwise")
+            raise refuse("needs a list `allow` with mode `allow`, and none otherwise")
         return self
 
 
@@ -307,15 +281,17 @@ def _egress(value: object) -> object:
     return value
 
 
-class Workload(_Part):
+class Workload(WorkloadPart):
     """A workload, version 1. Frozen; unknown fields are refused, those not served yet by name."""
 
     version: Literal[1]
     kind: WorkloadKind = WorkloadKind.CONTAINER
     image: Annotated[str, AfterValidator(_image)]
     command: Command = ()
-    env: Annotated[dict[Variable, Text], Field(max_length=1024)] = {}
-    secrets: Annotated[dict[SecretName, Text], Field(max_length=256, repr=False)] = {}
+    env: Annotated[dict[Variable, Text], Field(max_length=1024)] = Field(default_factory=dict)
+    secrets: Annotated[dict[SecretName, Text], Field(max_length=256)] = Field(
+        default_factory=dict, repr=False
+    )
     cpu: Annotated[float, Field(gt=0, le=4096, allow_inf_nan=False)] | None = None
     memory: Bytes | None = None
     disk: Bytes | None = None
@@ -331,6 +307,14 @@ class Workload(_Part):
     grace: Annotated[Seconds, Field(ge=0, le=600)] = 10
     egress: Annotated[Egress, BeforeValidator(_egress)] = Egress(mode="internet")
     runtime: Runtime = Runtime.RUNC
+    # What these were left out of keeps the bytes that it had before there were any: they have no default to write out.
+    name: Title | None = None
+    entrypoint: Entrypoint | None = None
+    workdir: Workdir | None = None
+    user: User | None = None
+    hostname: Hostname | None = None
+    ulimits: Annotated[Ulimits, BeforeValidator(no_others)] | None = None
+    registry: RegistryLogin | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -351,12 +335,21 @@ class Workload(_Part):
         for key in ("container", "host"):
             taken = [(getattr(p, key), p.protocol) for p in self.ports if getattr(p, key) is not None]
             if len(taken) != len(set(taken)):
-                raise _refuse(f"ports: a {key} port is named twice")
+                raise refuse(f"ports: a {key} port is named twice")
         if self.kind is WorkloadKind.BATCH and self.restart is Restart.ALWAYS:
-            raise _refuse("restart: a batch job that always restarts never ends")
+            raise refuse("restart: a batch job that always restarts never ends")
         if self.kind is WorkloadKind.BATCH and self.readiness is not None:
-            raise _refuse("readiness: a batch job is ready when it runs")
+            raise refuse("readiness: a batch job is ready when it runs")
+        if self.registry is not None:
+            self._check_login(self.registry)
         return self
+
+    def _check_login(self, login: RegistryLogin) -> None:
+        """A password for one registry is shown to no other."""
+        if "@" not in self.image:
+            raise refuse("registry: the image comes from none")
+        if login.server != registry_of(self.image):
+            raise refuse(f"registry: the image comes from {registry_of(self.image)}, not from {login.server}")
 
     def for_tenant(self, account: str) -> Self:
         """The same, for leases of `account` only.

@@ -23,14 +23,24 @@ from leasehold_agent.api import Api, Authorizer, create_app
 
 from .conftest import DOMAIN, LEASE, OTHER, World, key
 
-PUBLIC = frozenset({"health", "machine"})
+PUBLIC = frozenset({"health", "machine", "heartbeat"})
+RIGHTS = {
+    "put_workload": UPLOAD,
+    "put_closing_order": "lease.closing-order",
+    "lease_statement": "lease.status",
+}
+"""What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {
     "connection": "Upgrade",
     "upgrade": "websocket",
     "sec-websocket-version": "13",
     "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
-VALUES = {"lease": "12", "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
+VALUES = {
+    "lease": "12",
+    "key": "11" * 32,
+    "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+}
 """What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""
 
 
@@ -63,7 +73,7 @@ def operations() -> list[Operation]:
         for method, operation in methods.items():
             name = operation["operationId"]
             if name not in PUBLIC:
-                op = UPLOAD if name == "put_workload" else name.replace("_", ".", 1)
+                op = RIGHTS.get(name, name.replace("_", ".", 1))
                 found.append(Operation(method.upper(), filled(path), op, {}))
     for route in app.routes:
         if isinstance(route, WebSocketRoute):

@@ -61,6 +61,7 @@ async def test_status(world: World) -> None:
         paid_until=7,
         read_seconds=5,
         renews=(12 << 16) + 3,
+        name="digits 3",
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -79,7 +80,13 @@ async def test_status(world: World) -> None:
         "notice": {"ends_at": 5, "reason": "spot"},
         "kept": {"until": 9, "paid_until": 7, "read_seconds": 5},
         "renews": "12.3",
+        "name": "digits 3",
+        "exit_code": None,
+        "closes_when_done": False,
     }
+    world.leases.change(LEASE, phase="finished", ended_with=3, closes_when_done=True)
+    answer = (await get(world, STATUS, "lease.status")).json()
+    assert (answer["phase"], answer["exit_code"], answer["closes_when_done"]) == ("finished", 3, True)
 
 
 async def test_results(world: World) -> None:

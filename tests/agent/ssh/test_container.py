@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -53,6 +54,13 @@ async def machine(rig_of: Callable[..., Any], tmp_path: Path, openssh: None) -> 
     command = ["sh", "-c", "i=0; while :; do i=$((i+1)); echo line $i; sleep 1; done"]
     lease = await rig.open(rig.workload(command=command, ssh_keys=[key]))
     await rig.reaches(lease, LeaseState.ACTIVE)
+    async with served(rig, lease, tmp_path) as machine:
+        yield machine
+
+
+@asynccontextmanager
+async def served(rig: Rig, lease: int, tmp_path: Path) -> AsyncIterator[Machine]:
+    """The API and SSH of a lease that runs. Whoever is let in has his key in `tmp_path`."""
     folder = tmp_path / "serving"
     folder.mkdir(mode=0o700)
     operator, wallet = LocalSigner(b"\3" * 32), LocalSigner(rig.chain.anvil.accounts[TENANT].key)
@@ -72,10 +80,12 @@ async def machine(rig_of: Callable[..., Any], tmp_path: Path, openssh: None) -> 
         now=context.now,
     )
     ssh = Ssh(tmp_path, ports[1], server, cast(LocalLeases, None))
-    yield Machine(rig, lease, ssh, client)
-    await client.close()
-    await server.close()
-    await api.close()
+    try:
+        yield Machine(rig, lease, ssh, client)
+    finally:
+        await client.close()
+        await server.close()
+        await api.close()
 
 
 async def test_ssh_into_a_container(machine: Machine) -> None:

@@ -78,7 +78,7 @@ contract AccountsVectorsTest {
             bytes memory proof = bytes.concat(hex"01", vm.parseJsonBytes(json, _path("signature")));
             vm.assertTrue(accounts.isAuthorized(_address("signer"), digest, proof));
         }
-        vm.assertEq(count, 12);
+        vm.assertEq(count, 13);
     }
 
     /// @dev What a message's members contribute, by hand.
@@ -148,6 +148,15 @@ contract AccountsVectorsTest {
                 _uint("message.machine"),
                 _word("message.digest"),
                 _uint("message.expiresAt")
+            );
+        }
+        if (_is("Statement")) {
+            return abi.encode(
+                _uint("message.chain"),
+                _address("message.controller"),
+                _uint("message.machine"),
+                _word("message.digest"),
+                _uint("message.issuedAt")
             );
         }
         bytes memory place =

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -20,7 +21,7 @@ from devnet.serving import MACHINE, certificate
 from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Receipt, TypedData
 from leasehold.errors import AgentError
-from leasehold.market import _agent_client
+from leasehold.market import StatementInvalid, _agent_client, checked
 from leasehold.market._agent_client import pinned
 from leasehold.market.wire import (
     MAX_UPLOAD,
@@ -29,6 +30,7 @@ from leasehold.market.wire import (
     BadReceipt,
     BodyTooLarge,
     EngineUnavailable,
+    LeaseStanding,
     NoResults,
     NotRunning,
     NotYourLease,
@@ -475,3 +477,32 @@ async def test_an_answer_packed_as_nobody_asked_is_not_unpacked(world: World) ->
     async with answering(world, b"content-encoding: br", b"x") as address, world.client(address) as client:
         with pytest.raises(AgentError, match="nobody asked for"):
             await client.health()
+
+
+async def test_an_operators_word_on_a_lease_and_on_his_machine(world: World) -> None:
+    async with world.client() as client:
+        said = checked(await client.statement(LEASE), DOMAIN).said
+        assert isinstance(said, LeaseStanding)
+        assert (said.lease, said.machine, said.container) == (str(LEASE), MACHINE, "c")
+        assert checked(await client.heartbeat(), DOMAIN).said.time == world.clock()
+    async with world.client(operator="0x" + "11" * 20) as client:
+        for ask in (client.statement(LEASE), client.heartbeat()):
+            with pytest.raises(StatementInvalid, match="another's"):
+                await ask
+
+
+async def test_a_word_on_something_else_is_none_on_this(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that answers with what its operator once signed of another lease, or of the machine."""
+    async with world.client() as client:
+        lease, beat = await client.statement(LEASE), await client.heartbeat()
+        monkeypatch.setattr(client, "_of_lease", AsyncMock(return_value=beat))
+        with pytest.raises(StatementInvalid):
+            await client.statement(LEASE)
+        monkeypatch.setattr(client, "_of_lease", AsyncMock(return_value=lease))
+        with pytest.raises(StatementInvalid):
+            await client.statement(LEASE + 1)
+        monkeypatch.setattr(client, "_document", AsyncMock(return_value=lease))
+        with pytest.raises(StatementInvalid):
+            await client.heartbeat()

@@ -16,7 +16,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -28,14 +28,27 @@ from structlog.testing import capture_logs
 from devnet.kubo import Kubo
 from devnet.local_leases import LocalLeases
 from devnet.patience import patient
-from devnet.serving import Chain, certificate
-from leasehold.chain import LocalSigner, parse_lease
+from devnet.serving import certificate
+from leasehold.chain import (
+    AccountsContract,
+    ClosingOrder,
+    LeaseClosed,
+    LeaseRejected,
+    LocalSigner,
+    Rpc,
+    Sender,
+    decode_log,
+    parse_lease,
+)
+from leasehold.cli import rent as renting
 from leasehold.market import canonical
 from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
 
 from .conftest import Cli, Host, Pool
+from .people import add_wallets
+from .test_group import Lab
 
 RENTER = "renter"
 T = TypeVar("T")
@@ -83,7 +96,7 @@ def agent(pool: Pool, host: Host, tmp_path: Path) -> Iterator[Agent]:
         machines=lambda: [1],
         contact=lambda: canonical(described["contact"]),
         operator=LocalSigner(pool.anvil.accounts[3].key),
-        is_authorized=Chain(set()).is_authorized,
+        is_authorized=asks(pool),
         state_dir=folder,
         tls_certificate=pem,
         tls_key=key,
@@ -96,7 +109,8 @@ def agent(pool: Pool, host: Host, tmp_path: Path) -> Iterator[Agent]:
     running = Agent(loop, leases, context)
 
     async def start() -> tuple[ApiServer, SshServer, int, int]:
-        api, ssh = await ApiServer.open(context), SshServer(context)
+        api = await ApiServer.open(context)
+        ssh = SshServer(context, certificates=api.api.certificates)
         return api, ssh, await api.start("127.0.0.1", 0), await ssh.start("127.0.0.1", 0)
 
     async def stop() -> None:
@@ -118,6 +132,16 @@ def agent(pool: Pool, host: Host, tmp_path: Path) -> Iterator[Agent]:
     loop.call_soon_threadsafe(loop.stop)
     thread.join(patient(10))
     loop.close()
+
+
+def asks(pool: Pool) -> Callable[[str, bytes, bytes], Awaitable[bool]]:
+    """The chain's word on groups' signatures."""
+
+    async def is_authorized(account: str, digest: bytes, proof: bytes) -> bool:
+        async with Rpc([pool.anvil.url]) as rpc:
+            return await AccountsContract(rpc, pool.deployment.accounts).is_authorized(account, digest, proof)
+
+    return is_authorized
 
 
 @pytest.fixture
@@ -162,8 +186,183 @@ def test_the_agent_is_asked_with_one_session_and_no_second_password(served: Cli,
 
 def test_logs_are_printed_as_they_were_written(served: Cli, agent: Agent) -> None:
     agent.do(agent.leases.say(1 << 16, b"one\ntwo\nthree\n", end=True))
+    agent.leases.change(1 << 16, phase="ended", container_state="exited", ended_with=0)
     assert served("logs", "1", wallet=RENTER).out == "one\ntwo\nthree\n"
     assert served("logs", "-f", "--tail", "1", "1", wallet=RENTER).out == "three\n"
+
+
+BATCH = (
+    "rent",
+    "--for",
+    "1h",
+    "--image",
+    "sha256:" + "ab" * 32,
+    "--batch",
+    "--allow-unverified",
+    "--approve",
+    "--yes",
+)
+
+
+def test_a_job_is_ordered_to_close_and_its_end_is_shown_everywhere(
+    served: Cli, agent: Agent, pool: Pool
+) -> None:
+    """The order is the wallet's `close` of that lease; the agent has it, and it lies here."""
+    agent.hold("2", pool.anvil.accounts[1].address)
+    opened = served(*BATCH, "--no-wait", "--json", wallet=RENTER).json
+    assert (opened["lease"], opened["closes_when_done"], opened["agent_knows"]) == ("2", True, True)
+    order, workload = agent.leases.orders[2 << 16]
+    assert order.account == pool.anvil.accounts[1].address
+    assert workload in agent.leases.workloads.kept
+    assert ends(pool, order) == 2 << 16
+    kept = next((served.home / "closing-orders").rglob(str(2 << 16)))
+    assert kept.stat().st_mode & 0o077 == 0
+    agent.do(agent.leases.say(2 << 16, b"done\n", end=True))
+    agent.leases.change(2 << 16, phase="finished", container_state="exited", ended_with=3, reason="with 3")
+    followed = served("logs", "-f", "2", wallet=RENTER, ok=False)
+    assert (followed.code, followed.out) == (3, "done\n")
+    assert "Its machine's agent closes it now" in followed.err
+    shown = served("show", "2", wallet=RENTER).out
+    assert "finished: with 3" in shown
+    assert "exit code" in shown
+    assert "its agent closes the lease" in shown
+    agent.leases.change(1 << 16, phase="finished", container_state="exited", ended_with=0)
+    (first,) = [each for each in served("leases", "--json", wallet=RENTER).json if each["id"] == "1"]
+    assert first["exit_code"] == 0
+    assert "active (finished with 0)" in served("leases", wallet=RENTER).out
+
+
+def ends(pool: Pool, order: ClosingOrder) -> int:
+    """The lease that anybody ends by sending it; the chain is as it was afterwards."""
+
+    async def go() -> int:
+        async with Rpc([pool.anvil.url]) as rpc:
+            anybody = Sender(rpc, LocalSigner(pool.anvil.accounts[7].key), poll=0.01)
+            accounts = AccountsContract(rpc, pool.deployment.accounts, anybody)
+            receipt = await accounts.execute(
+                order.account, order.calls, order.nonce, order.deadline, order.proof
+            )
+            told = [decode_log(log) for log in receipt.logs]
+            return next(event.lease for event in told if isinstance(event, LeaseRejected | LeaseClosed))
+
+    state = pool.anvil.snapshot()
+    try:
+        return asyncio.run(go())
+    finally:
+        pool.anvil.revert(state)
+
+
+def test_an_agent_that_lost_the_order_gets_it_again(served: Cli, agent: Agent, pool: Pool) -> None:
+    """One that did not take it says why, and the lease is open all the same."""
+    agent.hold("2", pool.anvil.accounts[1].address)
+    agent.leases.takes_orders = False
+    opened = served(*BATCH, "--no-wait", wallet=RENTER)
+    assert "does not have the order to close lease 2" in opened.err
+    assert not agent.leases.orders
+    agent.leases.takes_orders = True
+    agent.do(agent.leases.say(2 << 16, b"done\n", end=True))
+    agent.leases.change(2 << 16, phase="finished", container_state="exited", ended_with=0)
+    served("logs", "-f", "2", wallet=RENTER)
+    assert list(agent.leases.orders) == [2 << 16]
+
+
+def test_nobody_pays_on_for_a_job_that_is_done(served: Cli, agent: Agent) -> None:
+    keep = (
+        "auto-extend",
+        "1",
+        "--by",
+        "1h",
+        "--at-most",
+        "5h",
+        "--before",
+        "2h",
+        "--once",
+        "--yes",
+        "--json",
+    )
+    agent.leases.change(1 << 16, phase="finished", container_state="exited", ended_with=0)
+    done = served(*keep, wallet=RENTER)
+    assert done.json["extended"] == 0
+    assert "has finished with 0: it is kept no longer" in done.err
+    agent.leases.change(1 << 16, phase="running", container_state="running", ended_with=None)
+    assert served(*keep, wallet=RENTER).json["extended"] == 3_600
+
+
+def test_a_service_is_kept_open_unless_it_is_wished(served: Cli, agent: Agent, pool: Pool) -> None:
+    agent.hold("2", pool.anvil.accounts[1].address)
+    agent.hold("3", pool.anvil.accounts[1].address)
+    assert "closes_when_done" not in served(*BATCH, "--keep-open", "--no-wait", "--json", wallet=RENTER).json
+    assert not agent.leases.orders
+    said = served("close", "2", "--when-done", wallet=RENTER).out
+    assert "Lease 2 closes when its job is done" in said
+    stranger = served("close", "2", "--when-done", wallet="provider", ok=False)
+    assert "Lease 2 is 0x" in stranger.err
+    served("close", "2", "--yes", wallet=RENTER)
+    service = [each for each in BATCH if each != "--batch"]
+    assert served(*service, "--no-wait", "--json", wallet=RENTER).json["lease"] == "3"
+    assert list(agent.leases.orders) == [2 << 16]
+
+
+def test_a_group_orders_by_a_proposal_that_nobody_executes(
+    served: Cli, agent: Agent, pool: Pool, tmp_path: Path
+) -> None:
+    """It signs nothing as the lease is opened, and is told so; a delegate signs nothing at all."""
+    people = add_wallets(served, pool)
+    signers = [part for name in ("ada", "grace", "edsger") for part in ("--signer", people[name])]
+    made = served("group", "create", "lab", "--threshold", "2", *signers, "--json").json
+    served("wallet", "deposit", "20", "--to", made["address"], "--approve", "--yes", wallet="barbara")
+    lab = Lab(served, people, made["address"], tmp_path)
+    agent.hold("2", lab.address)
+    wish = [each for each in BATCH if each not in ("--approve", "--yes")]
+    proposed = served(*wish, "--no-wait", "--as-group", "lab", "--dry-run", wallet="ada")
+    assert "does not end the bill" in proposed.err
+    refused = served(*wish, "--close-when-done", "--as-group", "lab", wallet="ada", ok=False)
+    assert "signs nothing as the lease is opened" in refused.err
+    assert lab.run(lab.propose("rent", *wish, "--no-wait"), "ada", "grace")["leases"] == ["2"]
+    session = tmp_path / "session.json"
+    served("group", "session", "lab", "--proposal", str(session))
+    served("group", "execute", str(session), *lab.signed(session, "ada", "grace"))
+    order = lab.propose("order", "close", "2", "--when-done")
+    signatures = lab.signed(order, "ada", "edsger")
+    too_few = served("group", "order", str(order), signatures[0], wallet="ada", ok=False)
+    assert "signature" in too_few.err
+    other = lab.propose("close", "close", "2")
+    no_order = served(
+        "group", "order", str(other), *lab.signed(other, "ada", "grace"), wallet="ada", ok=False
+    )
+    assert "no order to close a lease" in no_order.err
+    assert not agent.leases.orders
+    said = served("group", "order", str(order), *signatures, wallet="ada")
+    assert "Lease 2 closes when its job is done" in said.out, said.err
+    assert ends(pool, agent.leases.orders[2 << 16][0]) == 2 << 16
+    served("delegate", "set", people["ada"], "--cap", "10", "--yes", wallet="barbara")
+    account = ("--for-account", people["barbara"])
+    refused = served(*wish, "--close-when-done", *account, wallet="ada", ok=False)
+    assert "close the lease when its job is done" in refused.err
+
+
+def test_whoever_follows_leaves_with_the_jobs_exit_code(
+    served: Cli, agent: Agent, host: Host, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And closes the lease himself, where its agent does not."""
+    monkeypatch.setattr(renting, "CLOSING_PATIENCE", 0.5)
+    agent.hold("2", pool.anvil.accounts[1].address)
+
+    def job() -> None:
+        agent.do(agent.leases.say(2 << 16, b"working\n"))
+        host.start()
+        agent.leases.change(2 << 16, phase="finished", container_state="exited", ended_with=5)
+        agent.leases.change(2 << 16, outputs=(), result_cid=None)
+        agent.do(agent.leases.say(2 << 16, b"done\n", end=True))
+
+    with host.meanwhile(job):
+        ran = served(*BATCH, "--follow", wallet=RENTER, ok=False)
+    assert ran.code == 5
+    assert "working\ndone\n" in ran.out
+    assert "Lease 2 has finished: its command ended with 5. The lease is ended." in ran.err
+    assert served("show", "2", "--json", wallet=RENTER).json["state"] == "ended"
+    for wrong in (("--json",), ("--no-wait",), ("--gang", "2")):
+        assert "--follow" in served(*BATCH, "--follow", *wrong, wallet=RENTER, ok=False).err
 
 
 def test_commands_run_with_their_input_output_and_exit_code(served: Cli) -> None:
@@ -200,6 +399,48 @@ def test_ssh_pins_the_key_of_the_contact_document(
     assert served("ssh", "1", *key, "--", "exit 9", wallet=RENTER, ok=False).code == 9
     document = served("ssh", "1", "--json", wallet=RENTER).json
     assert Path(document["known_hosts"]).read_text().startswith("[127.0.0.1]:")
+
+
+def test_ssh_without_a_key_of_the_workload(
+    served: Cli, agent: Agent, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The wallet's session lets a throw-away key in, without a password; nothing of it is left behind."""
+    agent.leases.change(1 << 16, ssh_keys=())
+    served.env |= {"LEASEHOLD_PASSWORD": "", "TMPDIR": str(served.home)}
+    capfd.readouterr()
+    served("ssh", "1", "--", "echo from inside", wallet=RENTER)
+    assert "from inside" in capfd.readouterr().out
+    assert served("ssh", "1", "--", "exit 9", wallet=RENTER, ok=False).code == 9
+    assert not list(served.home.glob("leasehold-ssh-*"))
+
+
+def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> None:
+    """A stranger's wallet; and a lease that is over. Plain keys are tried all the same, and do not do."""
+    agent.leases.change(1 << 16, ssh_keys=())
+    refused = served("ssh", "1", "--", "true", wallet="provider", ok=False)
+    assert refused.code == 255
+    assert "No certificate was offered: The lease belongs to another account" in refused.err
+    agent.leases.change(1 << 16, phase="stopping")
+    refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
+    assert "nobody can enter it any more" in refused.err
+
+
+def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, tmp_path: Path) -> None:
+    for session in (served.home / "sessions").iterdir():
+        session.unlink()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    del environment["LEASEHOLD_PASSWORD"]
+    command = [str(Path(sys.executable).with_name("leasehold")), "ssh", "1", "--", "cat"]
+    done = subprocess.run(
+        command,
+        input=b"no password\n",
+        capture_output=True,
+        env=environment,
+        timeout=patient(60),
+        check=False,
+    )
+    assert done.returncode == 255
+    assert b"There is nobody to ask for the password" in done.stderr
 
 
 def test_closing_warns_of_results_that_nobody_has(served: Cli) -> None:

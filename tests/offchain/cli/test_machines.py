@@ -22,7 +22,7 @@ SEARCHES = (
     (),
     ("gpu:H100", "mem>=80", "price<=2.5"),
     ("-gpu:H100",),
-    ("image:python", "--all", "--sort", "-mem"),
+    ("python", "--all", "--sort", "-mem"),
 )
 
 
@@ -50,6 +50,19 @@ def test_both_ways_say_the_same(market: Cli, pool: Pool, sessions: list[str]) ->
         assert sessions == ["machines"]
         assert at_a_glance == slowly
     assert market("machines", "--json").json[0]["hardware"]["cpu"]["cores"] == 48
+
+
+def test_what_is_at_hand_is_asked_of_the_agents(market: Cli, sessions: list[str]) -> None:
+    """Of an agent that gives no answer what the chain's document says counts; the next time it is asked last."""
+    market("machines")
+    sessions.clear()
+    shown = [
+        market("machines", search, "--json").json
+        for search in ("image:python", "image!=python", "dataset:bafk")
+    ]
+    assert sessions == ["machines"] * 3
+    assert [len(machines) for machines in shown] == [1, 0, 0]
+    assert len(list((market.home / "contacts").rglob("*.missed"))) == 1
 
 
 def test_what_is_missing_is_fetched(market: Cli, sessions: list[str]) -> None:

@@ -209,6 +209,14 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--for", "90"), 2, "is not a duration"),
         (("--env", "A"), 2, "--env NAME=VALUE"),
         (("--port", "http"), 2, "is no port"),
+        (("--ulimit", "nofile"), 2, "--ulimit nofile=65536"),
+        (("--ulimit", "nproc=9"), 6, "counts for all leases of a host"),
+        (("--secret", "token"), 2, "--secret NAME=FILE"),
+        (("--secret", "token=/none"), 2, "name the file of secret token"),
+        (("--entrypoint", "sh -c 'x"), 2, "has a quote without its other end"),
+        (("--workdir", "out"), 6, "workdir is not an absolute path"),
+        (("--restart", "sometimes"), 6, "restart"),
+        (("--ready", "http:0/x"), 6, "readiness"),
         (("--dataset", "bafy"), 2, "--dataset CID:/data/name"),
         (("--memory", "lots"), 6, "memory"),
         (("--ssh-key", "/none"), 2, "--ssh-key"),
@@ -255,6 +263,31 @@ def test_a_workload_comes_from_a_file_and_flags_win_over_it(
     assert nothing.code == 2
 
 
+def test_how_the_image_is_started_and_what_the_lease_is_called(
+    market: Cli, host: Host, pool: Pool, kubo: Kubo, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text("hunter2")
+    market(
+        *RENT, "--no-wait", "--name", "digits 3", "--entrypoint", "/init -x 'a b'", "--workdir", "/srv",
+        "--user", "1000:100", "--hostname", "trainer", "--ulimit", "nofile=65536", "--ulimit", "memlock=unlimited",
+        "--shm", "1GiB", "--secret", f"token={tmp_path / 'token'}", "--restart", "on-failure",
+        "--ready", "http:8080/health", "--grace", "2m", wallet="renter",
+    )  # fmt: skip
+    workload = sealed_for(host, pool, kubo)
+    assert (workload.entrypoint, workload.workdir) == (("/init", "-x", "a b"), "/srv")
+    assert (workload.user, workload.hostname, workload.name) == ("1000:100", "trainer", "digits 3")
+    assert workload.ulimits is not None
+    assert (workload.ulimits.nofile, workload.ulimits.memlock) == (65_536, "unlimited")
+    assert (workload.shm, workload.grace, workload.restart) == (1 << 30, 120, "on-failure")
+    assert workload.secrets == {"token": "hunter2"}
+    assert workload.readiness is not None
+    assert workload.readiness.http is not None
+    assert (workload.readiness.http.port, workload.readiness.http.path) == (8080, "/health")
+    assert "1 digits 3" in market("leases", wallet="renter").out
+    assert market("leases", "--json", wallet="renter").json[0]["name"] == "digits 3"
+    assert "digits 3" in market("show", "1", wallet="renter").out
+
+
 def test_leases_past_their_end_make_room(market: Cli, host: Host, pool: Pool) -> None:
     for _ in range(2):
         market(*RENT, "--no-wait", wallet="renter")
@@ -282,6 +315,28 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "None of the 2 machines that match can serve this" in refused.err
     unlisted = market(*RENT, "--image", "sha256:" + "cd" * 32, "--dry-run", wallet="renter")
     assert "does not list that image" in unlisted.err
+
+
+def test_a_machine_that_will_be_worked_on_is_passed_over(market: Cli, host: Host, pool: Pool) -> None:
+    """For leases that would reach into that; alone, it says when, and a shorter one is taken."""
+    begin = pool.anvil.timestamp + 5_400
+    described = json.loads(host.path.read_text())
+    described["contact"]["maintenance"] = [[begin, begin + 3_600]]
+    host.path.write_text(json.dumps(described))
+    market("provider", "update", "1", str(host.path), "--yes", wallet="provider")
+    refused = market(*RENT, "--dry-run", wallet="renter", ok=False)
+    assert refused.code == 9
+    assert "Machine 1 will be worked on from" in refused.err
+    short = [argument if argument != "2h" else "1h" for argument in RENT]
+    assert short != list(RENT)
+    assert market(*short, "--dry-run", "--json", wallet="renter").json["machine"] == 1
+    assert market("machines", "maintenance:no", "--json").json == []
+    assert "maintenance 20" in " ".join(market("machines", "maintenance:yes").out.split())
+    market("provider", "terms", "1", "--price", "0.1", "--yes", wallet="provider")
+    described["contact"]["maintenance"] = []
+    host.path.write_text(json.dumps(described))
+    dearer = join_another(market, host, operator=8)
+    assert market(*RENT, "--dry-run", "--json", wallet="renter").json["machine"] == dearer
 
 
 def test_nothing_is_opened_while_the_agent_cannot_be_reached(market: Cli, host: Host, tmp_path: Path) -> None:

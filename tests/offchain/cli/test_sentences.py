@@ -11,8 +11,7 @@ import pytest
 from leasehold.cli._hints import said
 from leasehold.cli.access import Harmless
 from leasehold.client import parse_address
-from leasehold.client._results import dialled
-from leasehold.market import Contact, DocumentInvalid, InvalidInput
+from leasehold.market import Contact, DocumentInvalid, InvalidInput, dialled
 from leasehold.market._documents import MachineFile
 
 from .conftest import Cli, Host

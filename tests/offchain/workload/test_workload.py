@@ -22,6 +22,8 @@ CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
 IDENTITY = new_identity()
 RECIPIENT = recipient_of(IDENTITY)
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBmPzP9Gc8yYF0VyL4e0gHs5pRn4mVY0s2aB6pBv5o2k someone@laptop"
+PRIVATE = "ghcr.io/acme/secret@sha256:" + "b" * 64
+LOGIN = {"server": "ghcr.io", "username": "me", "password": "hunter2"}
 MINIMAL: dict[str, Any] = {"version": 1, "image": IMAGE}
 FULL: dict[str, Any] = {
     "version": 1,
@@ -43,6 +45,12 @@ FULL: dict[str, Any] = {
     "grace": "2m",
     "egress": ["203.0.113.7:443", "198.51.100.0/24", "[2001:db8::]/32:80"],
     "runtime": "gvisor",
+    "name": "digits 3",
+    "entrypoint": [],
+    "workdir": "/",
+    "user": "www-data:1000",
+    "hostname": "Trainer.example",
+    "ulimits": {"nofile": 65536, "memlock": "unlimited", "stack": "64MiB"},
 }
 
 
@@ -61,6 +69,13 @@ def test_units_and_paths_have_one_form() -> None:
     workload = load_workload(FULL)
     assert (workload.memory, workload.disk, workload.grace) == (16 * 2**30, 1_500_000_000_000, 120)
     assert workload.datasets[0].path == "/data/digits"
+    assert (workload.hostname, workload.user, load(user=1000).user) == (
+        "trainer.example",
+        "www-data:1000",
+        "1000",
+    )
+    assert workload.ulimits is not None
+    assert (workload.ulimits.memlock, workload.ulimits.stack) == ("unlimited", 64 * 2**20)
     assert workload.egress.allow == ("203.0.113.7:443", "198.51.100.0/24", "[2001:db8::]/32:80")
 
 
@@ -77,6 +92,16 @@ def test_the_canonical_form_is_stable_and_complete() -> None:
     )
 
 
+def test_what_leaves_out_the_later_fields_keeps_its_bytes() -> None:
+    """A digest on the chain, and whoever kept a workload to rent with it again, goes by these."""
+    assert load(command=["true"], shm="1GiB").canonical() == (
+        b'{"command":["true"],"datasets":[],"egress":{"allow":[],"mode":"internet"},"env":{},"grace":10,"image":"sha256:'
+        + b"a" * 64
+        + b'","kind":"container","outputs":[],"ports":[],"restart":"never","runtime":"runc","secrets":{},'
+        b'"shm":1073741824,"ssh_keys":[],"version":1}'
+    )
+
+
 @pytest.mark.parametrize("field", UNSERVED_FIELDS)
 def test_what_is_not_served_is_refused_by_name(field: str) -> None:
     with pytest.raises(WorkloadUnsupported, match=f"`{field}`, which is not served yet"):
@@ -85,7 +110,7 @@ def test_what_is_not_served_is_refused_by_name(field: str) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("kind", "vm"), ("kind", "service"), ("share", "mig"), ("share", "mps"), ("share", "time-slice")],
+    [("kind", "vm"), ("kind", "service"), ("share", "mps"), ("share", "time-slice")],
 )
 def test_values_not_served_are_refused_by_name(field: str, value: str) -> None:
     with pytest.raises(WorkloadUnsupported, match=f"`{field} = {value}`"):
@@ -164,6 +189,48 @@ def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> No
         ({"egress": ["10.0.0.1/8"]}, "not an address or network"),
         ({"egress": ["10.0.0.1:0"]}, "not an address or network"),
         ({"egress": 5}, "egress"),
+        ({"name": "a\x1b[2J"}, "name"),
+        ({"name": "x" * 65}, "name"),
+        ({"name": "trailing "}, "name"),
+        ({"name": ""}, "name"),
+        ({"entrypoint": "/bin/sh"}, "entrypoint"),
+        ({"entrypoint": ["a\0b"]}, "zero byte"),
+        ({"entrypoint": ["x"] * 1025}, "entrypoint"),
+        ({"workdir": "out"}, "workdir is not an absolute path"),
+        ({"workdir": "/a/../../etc"}, "workdir is not an absolute path"),
+        ({"workdir": "/" + "x" * 1024}, "workdir is not an absolute path"),
+        ({"user": "a:b:c"}, "user is not a user"),
+        ({"user": "root;id"}, "user is not a user"),
+        ({"user": "-1"}, "user is not a user"),
+        ({"user": ""}, "user is not a user"),
+        ({"user": True}, "user"),
+        ({"user": 2**31}, "has a number above"),
+        ({"user": "0:2147483648"}, "has a number above"),
+        ({"hostname": "-a"}, "hostname is not a host name"),
+        ({"hostname": "a_b"}, "hostname is not a host name"),
+        ({"hostname": "a..b"}, "hostname is not a host name"),
+        ({"hostname": "a\n127.0.0.1 b"}, "hostname is not a host name"),
+        ({"hostname": "a" * 64}, "hostname is not a host name"),
+        ({"hostname": ".".join(["a" * 31] * 3)}, "hostname is not a host name"),
+        ({"ulimits": {"nofile": 2**20 + 1}}, r"ulimits\.nofile"),
+        ({"ulimits": {"nofile": 3}}, r"ulimits\.nofile"),
+        ({"ulimits": {"memlock": "much"}}, r"ulimits\.memlock"),
+        ({"ulimits": {"nproc": 10}}, "counts for all leases of a host"),
+        ({"ulimits": {"rtprio": 99}}, "the host's to say"),
+        ({"ulimits": {"core": 0}}, "the host's to say"),
+        (
+            {"image": PRIVATE, "registry": LOGIN | {"server": "evil.example"}},
+            "ghcr.io, not from evil.example",
+        ),
+        ({"image": PRIVATE, "registry": LOGIN | {"server": "ghcr.io:444"}}, "ghcr.io, not from ghcr.io:444"),
+        ({"image": PRIVATE, "registry": LOGIN | {"server": "http://ghcr.io"}}, "server is not a registry"),
+        ({"image": "ipfs:" + CID, "registry": LOGIN}, "registry: the image comes from none"),
+        ({"registry": LOGIN}, "registry: the image comes from none"),
+        ({"image": PRIVATE, "registry": {"server": "ghcr.io"}}, "needs either"),
+        ({"image": PRIVATE, "registry": {"server": "ghcr.io", "username": "me"}}, "together"),
+        ({"image": PRIVATE, "registry": LOGIN | {"identity_token": "t"}}, "needs either"),
+        ({"image": PRIVATE, "registry": LOGIN | {"username": "a:b"}}, "username"),
+        ({"image": PRIVATE, "registry": LOGIN | {"username": "a\r\nb"}}, "username"),
     ],
 )
 def test_what_is_wrong_is_said(changes: dict[str, object], reason: str) -> None:
@@ -191,6 +258,24 @@ def test_secrets_do_not_show() -> None:
     assert chain[1:] == [None, None]
     assert "hunter2" not in str(caught.value)
     assert "NONSENSE" not in str(caught.value)
+
+
+def test_a_password_for_a_registry_does_not_show() -> None:
+    workload = load(image=PRIVATE, registry=LOGIN)
+    assert "hunter2" not in repr(workload) + str(workload)
+    assert load_workload(json.loads(workload.canonical())) == workload
+    for wrong in ({"password": "hunter2\0"}, {"server": "not a server"}, {"identity_token": "hunter2"}):
+        with pytest.raises(WorkloadInvalid) as caught:
+            load(image=PRIVATE, registry=LOGIN | wrong)
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("server", ["docker.io", "index.docker.io", "REGISTRY-1.docker.io"])
+def test_the_hub_by_any_of_its_names(server: str) -> None:
+    image = "acme/secret@sha256:" + "b" * 64
+    login = load(image=image, registry=LOGIN | {"server": server}).registry
+    assert login is not None
+    assert login.server == "docker.io"
 
 
 def test_a_workload_cannot_be_changed() -> None:

@@ -1,17 +1,20 @@
-"""`leasehold group approve`, `execute` and `renew`: from a proposal to what it proposes."""
+"""`leasehold group approve`, `execute`, `order` and `renew`: from a proposal to what it proposes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, warn_of_refusal, write_proposal
-from leasehold.cli._command import ANSWERS, SENDS, Invocation, shared
+from leasehold.cli._command import ANSWERS, SENDS, WALLET, Invocation, shared
+from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import argument, option
 from leasehold.client import (
     ExecuteProposal,
+    HandOrder,
     LeasesAccepted,
     OfferSigned,
     ProposalExecuted,
@@ -23,6 +26,7 @@ from leasehold.client import (
     WorkloadNotBrought,
     read_proposal,
 )
+from leasehold.errors import SettingsError
 from leasehold.market import Json, parse_duration
 
 ProposalArgument = Annotated[Path, argument("FILE", "The proposal.")]
@@ -103,6 +107,30 @@ async def execute(
             waiting=None,
             on_step=lambda step: _warn(call, step),
         )
+
+
+@shared(ANSWERS | WALLET)
+async def order(
+    call: Invocation,
+    file: ProposalArgument,
+    signatures: Annotated[
+        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
+    ] = None,
+) -> None:
+    """Keep a signed proposal of `close --when-done` as an order, and give it to the lease's agent. Nothing is sent.
+
+    The agent listens to whoever has a session of the group, see `leasehold group session`.
+    """
+    proposal, proofs = load_proposal(file, call.deployment)
+    known = call.home.groups.name_of(proposal.group)
+    if known is None:
+        raise SettingsError(
+            f"{proposal.account} is no group that this computer knows", "run `leasehold group create`."
+        )
+    async with open_session(replace(call, group=known)) as client:
+        proofs |= gather_signatures(proposal, signatures or ())
+        plan = await client.plan(HandOrder(proposal, proofs))
+        await carry_out(call, plan, None, waiting=None, on_step=lambda step: say_ordered(call, step))
 
 
 def _made(done: Step, path: Path) -> dict[str, Json]:

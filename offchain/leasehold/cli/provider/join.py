@@ -10,7 +10,7 @@ from typing import Annotated
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import DAY, SECONDS, Approve, Read, argument, option
-from leasehold.client import AskedTerms, Join
+from leasehold.client import AskedTerms, Join, find_reach
 from leasehold.market import MachineFile, parse_amount
 
 MachineJson = Annotated[Path, argument("MACHINE.JSON", "What `leasehold-agent describe` wrote on the host.")]
@@ -72,8 +72,10 @@ async def join(
     request = Join(MachineFile.load(described), terms.asked(), gpus, smallest_share, operator_gas)
     async with planned(call, request) as plan:
         unit = "GPU" if plan.described.hardware.get("gpus") else "CPU unit"
+        reach = await find_reach(plan.client, plan.described)
         many = f"{plan.quote.gpus} {unit}{'s' if plan.quote.gpus > 1 else ''}"
-        call.out.pairs(f"Joining with {many}, operator {plan.described.operator}", plan.rows())
+        rows = (*plan.rows(), ("renters reach it", reach.sentence))
+        call.out.pairs(f"Joining with {many}, operator {plan.described.operator}", rows)
         await carry_out(
             call,
             plan,
@@ -81,6 +83,7 @@ async def join(
             lambda joined: (
                 f"Machine {joined.machine} is registered. Its agent can be started: `leasehold-agent run`."
             ),
+            also=lambda _: {"reach": reach.to_json()},
             approve=approve,
             waiting="Pinning the documents, staking, registering",
         )

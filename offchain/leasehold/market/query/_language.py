@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Generic, TypeVar
@@ -108,6 +108,14 @@ class Query(Generic[Subject]):
 
     def __str__(self) -> str:
         return " ".join(map(str, self.clauses))
+
+    def asks(self, *names: str) -> bool:
+        """Whether a clause names one of these fields. A bare word names none."""
+        return any(clause.name in names for clause in self.clauses)
+
+    def without(self, *names: str) -> Query[Subject]:
+        """The clauses that name none of these fields: whatever matches all of them matches these."""
+        return replace(self, clauses=tuple(clause for clause in self.clauses if clause.name not in names))
 
     def matches(self, subject: Subject) -> bool:
         """Whether every clause holds of `subject`."""

@@ -19,7 +19,15 @@ from leasehold.errors import TypedDataError
 
 from ._errors import MalformedAuthorization
 
-OPS: Final = ("workload.put", "lease.status", "lease.logs", "lease.exec", "lease.results")
+OPS: Final = (
+    "workload.put",
+    "lease.status",
+    "lease.logs",
+    "lease.exec",
+    "lease.results",
+    "lease.closing-order",
+    "lease.ssh",
+)
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"
 MAX_REQUEST_LIFETIME: Final = 300
@@ -32,9 +40,10 @@ MAX_AUTHORIZATION: Final = 24 * 1024
 """Longest Authorization header, in bytes."""
 MAX_UPLOAD: Final = 1024 * 1024
 """Largest sealed workload, in bytes."""
+MAX_ORDER: Final = 40 * 1024
+"""Largest closing order, in bytes: a proof has 16 KiB at most, and is written in hex."""
 EXEC_PROTOCOL: Final = "leasehold.exec.1"
 LOG_OFFSET: Final = "Leasehold-Log-Offset"
-P2P_PROTOCOL: Final = "/x/leasehold/agent/1"
 EMPTY_BODY: Final = hashlib.sha256(b"").digest()
 
 _SCHEME: Final = "Leasehold "

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-Phase = Literal["pulling", "fetching", "starting", "ready", "running", "stopping", "ended", "declined"]
+from leasehold.chain import ClosingOrder
+
+Phase = Literal[
+    "pulling", "fetching", "starting", "ready", "running", "finished", "stopping", "ended", "declined"
+]
 Whole = Annotated[int, Field(ge=0)]
 
 
@@ -32,14 +36,27 @@ class Health(WireDocument):
     time: Whole
 
 
+class ContactSignature(WireDocument):
+    """The operator's EIP-712 `Contact{machine, digest, issuedAt}`, r, s, v. The digest is the SHA-256 of the contact's
+    canonical JSON.
+    """
+
+    machine: Whole
+    issuedAt: Whole  # noqa: N815  # EIP-712's own name
+    signature: str
+
+
 class MachineInfo(WireDocument):
-    """Which machines this agent runs, and its contact document as the chain's digest names it."""
+    """Which machines this agent runs, and its contact document as it stands now, signed for each of them: it counts
+    beside the one that the chain names, from `issued_at` on.
+    """
 
     chain: Whole
     controller: str
     operator: str
     machines: list[int]
     contact: dict[str, JsonValue]
+    signatures: list[ContactSignature] = []
 
 
 class ReceiptMessage(WireDocument):
@@ -91,8 +108,10 @@ class Kept(WireDocument):
 
 
 class LeaseStatus(WireDocument):
-    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds. `renews`: the
-    lease, as it is shown, with whose data it goes on.
+    """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
+    its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
+    command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
+    lease then.
     """
 
     lease: str
@@ -109,7 +128,44 @@ class LeaseStatus(WireDocument):
     result_cid: str | None
     notice: LeaseNotice | None = None
     kept: Kept | None = None
+    name: str | None = None
     renews: str | None = None
+    exit_code: int | None = None
+    closes_when_done: bool = False
+
+
+class ClosingOrderDocument(WireDocument):
+    """A tenant's signed `close` of the lease in the path, for when the command of `workload` (SHA-256 of the sealed
+    bytes, in hex) has ended by itself. `nonce` in decimal, `deadline` in unix seconds, `proof` in hex, over the
+    `Execute` of that one call, `close(lease)` of the pool.
+    """
+
+    nonce: Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,77})$")]
+    deadline: Annotated[int, Field(ge=0, le=2**53 - 1)]
+    proof: Annotated[str, Field(pattern=r"^0x([0-9a-f]{2})+$")]
+    workload: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+    @classmethod
+    def of(cls, order: ClosingOrder, workload: bytes) -> Self:
+        """The order as it travels."""
+        return cls(
+            nonce=str(order.nonce),
+            deadline=order.deadline,
+            proof="0x" + order.proof.hex(),
+            workload=workload.hex(),
+        )
+
+    def order(self, account: str, controller: str, lease: int) -> ClosingOrder:
+        """The order that it is, of that account's lease in that pool; whose proof holds is for `verify` to say."""
+        proof = bytes.fromhex(self.proof[2:])
+        return ClosingOrder(account, controller, lease, int(self.nonce), self.deadline, proof)
+
+
+class SshCertificate(WireDocument):
+    """An OpenSSH certificate, as a line of a file, that lets its key into one lease until then (unix seconds)."""
+
+    certificate: str
+    valid_until: int
 
 
 class AgentResults(WireDocument):

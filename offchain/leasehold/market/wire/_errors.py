@@ -25,6 +25,7 @@
         ├── NotRunning                  409
         ├── BodyTooLarge                413
         ├── DigestMismatch              422
+        ├── OrderRefused                422
         ├── BadCall                     400
         ├── TooManyRequests             429
         ├── ChainUnreachable            503
@@ -183,6 +184,12 @@ class DigestMismatch(AgentRefusal):
     code = "digest-mismatch"
     status = 422
     title = "The bytes have another digest"
+
+
+class OrderRefused(AgentRefusal):
+    code = "order-refused"
+    status = 422
+    title = "Closing order that is not taken"
 
 
 class BadCall(AgentRefusal):

@@ -1,0 +1,49 @@
+"""`leasehold validator statements`: what operators have signed, looked at before one attests anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
+from leasehold.cli._options import Read, argument
+from leasehold.cli._signed import STATEMENT_COLUMNS, statement_row, statements_said
+from leasehold.client import look_at
+from leasehold.market import InvalidInput, StatementInvalid, read_statements
+from leasehold.market.wire import SignedStatement
+
+
+def _load(path: str) -> tuple[SignedStatement, ...]:
+    try:
+        return tuple(read_statements(Path(path).read_bytes()))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read ({error.strerror or error}): leave it out.") from error
+    except StatementInvalid as error:
+        raise InvalidInput(f"{path}: {error}") from error
+
+
+@shared(ANSWERS | WALLET)
+async def statements(
+    call: Invocation,
+    files: Annotated[
+        tuple[tuple[SignedStatement, ...], ...],
+        argument("FILE...", "What `leasehold statement --out` wrote."),
+        Read(_load),
+    ],
+) -> None:
+    """Look at what operators have signed of leases: whether it is theirs, what they own up to, and what cannot be true.
+
+    It shows what was said. An outage it shows where an operator says itself that a hand on the host ended a container;
+    that a command ended by itself, it does not disprove.
+    """
+    async with open_session(call, account=False) as client:
+        view = await look_at(client, [signed for file in files for signed in file])
+    call.out.listing(
+        view.to_json(),
+        STATEMENT_COLUMNS,
+        [statement_row(one) for one in view.seen],
+        empty="No statement is in it.",
+    )
+    for line in statements_said(view):
+        call.out.warn(line)

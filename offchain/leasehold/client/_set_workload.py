@@ -1,0 +1,86 @@
+"""Running something else on a lease that one has."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from leasehold.chain import Lease, format_lease
+from leasehold.client._closing_order import ClosingOrdered, order_closing, wants_closing
+from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._tenancy import live_lease
+from leasehold.market import Delivery, Json, Listing, Money
+from leasehold.workload import Workload, seal
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+
+@dataclass(frozen=True)
+class SetWorkload(Request["WorkloadChanged"]):
+    """Run something else on a lease that one has. Its time and price stay. What was ordered for the end of the workload
+    before is over with it.
+
+    close_when_done: order the same for this one; `None`: where it is a batch job.
+    """
+
+    lease: int
+    workload: Workload
+    close_when_done: bool | None = None
+
+    async def plan(self, client: PoolClient) -> SetWorkloadPlan:
+        lease = await live_lease(client, self.lease)
+        record, contact = await client.reach(lease.id)
+        machine = Listing(record.machine, client.money, contact=contact)
+        closes = wants_closing(client, self.close_when_done, self.workload)
+        return SetWorkloadPlan(client, lease, self.workload, machine, closes)
+
+
+@dataclass(frozen=True)
+class SetWorkloadPlan(Plan["WorkloadChanged"]):
+    """A lease on which something else would run. closes: it will be signed that it closes when that is done."""
+
+    client: PoolClient
+    lease: Lease
+    workload: Workload
+    machine: Listing
+    closes: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease.id)}
+
+    async def steps(self) -> AsyncIterator[Step]:
+        assert self.machine.contact is not None
+        sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
+        delivery = await self.client.renter().deliver(self.machine, sealed)
+        self.client.home.lease_names.keep(delivery.digest, self.workload.name)
+        yield Delivered(delivery)
+        receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
+        ordered = None
+        if self.closes:
+            ordered = await order_closing(self.client, self.lease, delivery.digest)
+            yield ordered
+        else:
+            self.client.home.closing_orders(self.client.deployment).forget(self.lease.id)
+        yield WorkloadChanged(receipt, self.lease, delivery, ordered)
+
+
+@dataclass(frozen=True)
+class Delivered(Step):
+    """The sealed workload waits for the agent."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True)
+class WorkloadChanged(Sent):
+    """The lease has another workload. ordered: that it closes when that is done, where it is to."""
+
+    lease: Lease
+    delivery: Delivery
+    ordered: ClosingOrdered | None = None
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        told: dict[str, Json] = {"delivered_by": self.delivery.by}
+        return told if self.ordered is None else told | self.ordered.to_json(money)

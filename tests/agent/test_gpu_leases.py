@@ -1,0 +1,197 @@
+"""Leases of cards on a real chain and a real engine: each container is asked for with the cards that were paid for.
+
+NVML and `nvidia-smi` stand in, and so does the hook by which the engine's own NVIDIA driver would add what a container
+needs: the engine hands the cards on all the same, and what it hands on is what the container finds in its environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.agent.nvml.smi import install
+from tests.agent.nvml.standin import Card, StandIn
+
+from devnet import images
+from devnet.engine import Engine
+from leasehold.chain import LeaseState, Terms
+from leasehold_agent.documents import canonical
+from leasehold_agent.host import hash_of, mig_devices, take_inventory
+
+if TYPE_CHECKING:
+    from tests.agent.conftest import Rig
+
+pytestmark = pytest.mark.slow
+
+PROVIDER, TENANT = 1, 2
+TERMS = Terms(10**18, 0, 1, 30 * 86_400, 0, 60_000)
+SEEN = "printf %s $NVIDIA_VISIBLE_DEVICES"
+
+
+@pytest.fixture(scope="module")
+def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An engine that can be asked for cards."""
+    folder = tmp_path_factory.mktemp("hook")
+    hook = folder / "nvidia-container-runtime-hook"
+    hook.write_text("#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        engine = Engine(size_gib=4)
+        with engine:
+            images.load(engine.url, images.tiny())
+            yield engine
+
+
+class Fleet:
+    """A host with cards, whose machines are described and joined one by one."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig = rig
+        self._revisions: dict[int, int] = {}
+
+    async def join(self, *cards: Card, host_units: int = 4) -> int:
+        chain, operator = self.rig.chain, self.rig.identity.operator
+        consent = await chain.consent(PROVIDER, operator)
+        number, _ = await chain.pool(PROVIDER).register(
+            TERMS, len(cards), 1, self._kept(cards, host_units), bytes(32), operator.address, consent
+        )
+        await self.rig.until(lambda: number in self.rig.host.snapshot.hardware)
+        self._revisions[number] = 1
+        return int(number)
+
+    async def describe_again(self, machine: int, *cards: Card, host_units: int = 4) -> None:
+        digest = self._kept(cards, host_units)
+        await self.rig.chain.pool(PROVIDER).set_hardware(machine, digest)
+        self._revisions[machine] += 1
+        await self.rig.until(lambda: self.rig.host.snapshot.hardware.get(machine) == digest)
+
+    def _kept(self, cards: tuple[Card, ...], host_units: int) -> bytes:
+        gpus = [{"uuid_hash": hash_of(card.uuid)} for card in cards]
+        return self.rig.host.facts.hardware.keep(canonical({"gpus": gpus, "host_units": host_units}))
+
+    async def open(self, machine: int, cells: int = 8, **fields: object) -> int:
+        self.rig.machine = machine
+        workload = self.rig.workload(grace=0, **fields)
+        return await self.rig.open(workload, share=cells, revision=self._revisions[machine])
+
+    async def has(self, lease: int) -> str:
+        """What its container was given, once it runs."""
+        await self.rig.reaches(lease, LeaseState.ACTIVE)
+        return (await self.rig.inside(lease, SEEN))[1]
+
+    async def close(self, lease: int) -> None:
+        await self.rig.chain.pool(TENANT).close(lease)
+        await self.rig.until(lambda: self.rig.host.leases.folder(lease).load().gone_at is not None)
+
+
+@pytest.fixture
+async def fleet(nvml: StandIn, rig_of: Callable[..., Any]) -> Fleet:
+    rig: Rig = await rig_of()
+    await rig.until(lambda: rig.host.snapshot.current)
+    await rig.chain.pool(PROVIDER).retire(rig.machine)
+    return Fleet(rig)
+
+
+def look(fleet: Fleet) -> None:
+    fleet.rig.host.facts.inventory = take_inventory()
+
+
+async def test_two_machines_one_that_joins_again_and_a_card_that_is_replaced(
+    nvml: StandIn, fleet: Fleet
+) -> None:
+    """Every lease has the cards that it paid for, and no other."""
+    first, second, third = (nvml.add() for _ in range(3))
+    look(fleet)
+    one, two = await fleet.join(second), await fleet.join(third, first)
+    leases = [await fleet.open(machine) for machine in (one, two, two)]
+    assert [await fleet.has(lease) for lease in leases] == [second.uuid, third.uuid, first.uuid]
+
+    await fleet.close(leases[0])
+    await fleet.rig.chain.pool(PROVIDER).retire(one)
+    again = await fleet.join(second)
+    assert await fleet.has(await fleet.open(again)) == second.uuid
+
+    third.lose()
+    look(fleet)
+    assert fleet.rig.host.facts.allocation(fleet.rig.host.snapshot).withheld == {two: 0xFF, again: 0}
+    assert await fleet.has(leases[2]) == first.uuid
+    await fleet.close(leases[1])
+    lost = await fleet.open(two)
+    await fleet.rig.reaches(lost, LeaseState.CANCELLED)
+    assert fleet.rig.host.leases.folder(lost).load().failure == "no-card"
+
+    spare = nvml.add()
+    look(fleet)
+    await fleet.describe_again(two, spare, first)
+    assert await fleet.has(await fleet.open(two)) == spare.uuid
+    await fleet.rig.restart()
+    await fleet.rig.until(lambda: fleet.rig.host.snapshot.current)
+    container = await fleet.rig.container(leases[2])
+    assert container is not None
+    assert (container.running, container.devices) == (True, (first.uuid,))
+
+
+async def test_a_card_that_somebody_computes_on_is_waited_for(nvml: StandIn, fleet: Fleet) -> None:
+    card = nvml.add()
+    card.run((4_711, 1 << 30))
+    look(fleet)
+    lease = await fleet.open(await fleet.join(card))
+
+    async def waits() -> bool:
+        handle = await fleet.rig.runtime.lookup(lease)
+        return handle is not None and handle.reason == "A process still computes on the card."
+
+    await fleet.rig.until(waits)
+    assert await fleet.rig.container(lease) is None
+    card.run()
+    assert await fleet.has(lease) == card.uuid
+
+
+async def test_slices_are_made_and_destroyed_by_leases(
+    nvml: StandIn, fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "bin", nvml)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    card = nvml.add()
+    card.partition([])
+    look(fleet)
+    machine = await fleet.join(card)
+    small, large = await fleet.open(machine, 1, share="mig"), await fleet.open(machine, 4)
+    given = {await fleet.has(small), await fleet.has(large)}
+    assert given == set(mig_devices(card.uuid).values())
+    assert all(device.startswith("MIG-") for device in given)
+
+    await fleet.close(small)
+    await fleet.rig.until(lambda: len(mig_devices(card.uuid)) == 1)
+    after = await fleet.open(machine, 1)
+    assert await fleet.has(after) not in given
+
+    await fleet.rig.chain.pool(TENANT).resize(after, 2)
+
+    async def resized() -> bool:
+        container = await fleet.rig.container(after)
+        made_for = fleet.rig.host.leases.folder(after).load().placement
+        placed = (await fleet.rig.lease(after)).placement
+        return container is not None and container.running and made_for == placed
+
+    await fleet.rig.until(resized)
+    assert (await fleet.rig.inside(after, SEEN))[1] in mig_devices(card.uuid).values()
+    assert len(mig_devices(card.uuid)) == 2
+
+    for lease in (large, after):
+        await fleet.close(lease)
+    await fleet.rig.until(lambda: mig_devices(card.uuid) == {})
+    whole = await fleet.open(machine, 8)
+    assert [await fleet.has(whole)] == list(mig_devices(card.uuid).values())
+
+
+async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: Fleet) -> None:
+    card = nvml.add()
+    look(fleet)
+    lease = await fleet.open(await fleet.join(card), 4)
+    await fleet.rig.reaches(lease, LeaseState.CANCELLED)
+    assert "rent whole GPUs" in fleet.rig.host.leases.folder(lease).load().failure_detail
