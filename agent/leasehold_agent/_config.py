@@ -98,8 +98,9 @@ class AgentSettings(BaseSettings):
     network that `public_host` does not name.
     """
     libp2p_api_port: Port = 8703
+    """Of the loopback, where the IPFS node leads callers of the API."""
     libp2p_ssh_port: Port = 8704
-    """Of the loopback, where the IPFS node leads its callers."""
+    """Of the loopback, where the IPFS node leads callers of SSH."""
 
     public_host: Annotated[str, Field(examples=["gpu1.example.org"])] = ""
     """Name or address under which renters reach this host; empty: the address of its default route."""

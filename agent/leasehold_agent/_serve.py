@@ -336,7 +336,7 @@ async def _introduce(host: Host, introduction: Introduction) -> None:
         try:
             if await introduction.refresh():
                 _log.info("contact", bytes=len(introduction.document))
-        except (AgentError, DatasetError, *DISK_TROUBLE) as error:  # engine, node and disk will be back
+        except (AgentError, DatasetError, *DISK_TROUBLE) as error:  # engine, node or disk will be back
             _log.warning("contact", problem=str(error))
         except Exception:  # noqa: BLE001 - as above
             _log.exception("contact")

@@ -448,3 +448,14 @@ async def test_who_claims_to_be_a_tenants_peer_on_the_street_is_nobody(doorways:
     reader = await introduced(doorway, PEER, b"")
     assert await reader.readline() == b"hello\n"
     assert doorway.visitors[0].network == "127.0.0.1"
+
+
+async def test_a_flood_of_new_peers_does_not_keep_a_known_one_out(doorways: list[Doorway]) -> None:
+    """Each connection is another peer, which costs nothing: their line is full, and the tenant's is another."""
+    limits = replace(EVERYBODY, strangers=16, fair_seconds=1e9, silent_seconds=60, new_a_turn=1)
+    doorway = await opened(doorways, limits, introduced=True)
+    doorway.door._known.add(12, PEER.decode())
+    for number in range(200):
+        await introduced(doorway, peer(number))
+    await doorway.until(lambda: len(doorway.door._inside) == 3)  # and a place for who is known
+    assert await (await introduced(doorway, PEER)).readline() == b"hello\n"

@@ -20,6 +20,10 @@ from devnet.patience import patient
 from devnet.relay import Relay
 from devnet.site import Site
 from devnet.world import Host, World, free_port
+from leasehold.chain import LocalSigner
+from leasehold.chain.typed import Domain
+from leasehold.datasets import Ipfs
+from leasehold.market import AgentClient, agent_tunnel
 
 WEB = "exec busybox httpd -f -p 8000 -h /tmp/w"
 UNTIL_TOLD = "echo up; until [ -e /tmp/told ]; do sleep 0.1; done"
@@ -140,6 +144,21 @@ def test_it_is_rented_used_and_closed(natted: Natted, tmp_path: Path) -> None:
     done = renter.run("ssh", lease, "--", "true")
     assert done.returncode == 255, done.stdout
     natted.until(lambda: not [c for c in natted.containers(lease) if c["State"] == "running"])
+
+
+async def test_an_address_that_swallows_everything_is_left_after_a_while(natted: Natted) -> None:
+    """Nothing comes back from there, not even a refusal."""
+    port = natted.host.environment["LEASEHOLD_AGENT_API_PORT"]
+    swallows = f"https://{natted.engine.address}:{port}"
+    contact = natted.contact.model_copy(update={"endpoints": (swallows, *natted.contact.endpoints)})
+    operator, facts = natted.operator.address, natted.world.facts
+    domain = Domain(facts["chain_id"], facts["controller"])
+    async with Ipfs(natted.near.api) as ipfs:
+        tunnel = agent_tunnel(ipfs, contact, operator)
+        signer = LocalSigner(b"\1" * 32)
+        async with AgentClient(contact, domain, natted.machine, operator, signer, tunnel=tunnel) as agent:
+            assert (await agent.machine()).machines == [natted.machine]
+            assert agent._ways[0] is tunnel
 
 
 def copy_files(natted: Natted, lease: str, key: Path, folder: Path) -> None:

@@ -57,7 +57,7 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission
-from leasehold_agent.api._auth import Admittance, Authorizer, Grant, SignedCall
+from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Tenure
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -163,12 +163,12 @@ class Api:
 
     async def until_revoked(self, grant: Grant) -> None:
         """Returns once the caller may no longer: the lease changed hands, the session ended, the approval is gone."""
-        standing = self.standing(grant)
-        while await standing.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
+        tenure = self.tenure(grant)
+        while await tenure.holds():  # noqa: ASYNC110  # a clock and a chain announce nothing
             await asyncio.sleep(self.recheck_seconds)
 
-    def standing(self, grant: Grant) -> Admittance:
-        return Admittance(self.authorizer, grant, self.approval_seconds)
+    def tenure(self, grant: Grant) -> Tenure:
+        return Tenure(self.authorizer, grant, self.approval_seconds)
 
 
 def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
@@ -357,7 +357,7 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         if is_over(handle, api.context.now()):
             raise NotRunning(f"The lease is {handle.phase}; nobody can enter it any more.")
         certificate, until = api.certificates.mint(
-            bytes.fromhex(key), handle.lease, api.standing(grant).holds, ends_at=grant.ends_at
+            bytes.fromhex(key), handle.lease, api.tenure(grant).holds, ends_at=grant.ends_at
         )
         _log.info("ssh.certificate", lease=format_lease(handle.lease), until=until)
         return SshCertificate(certificate=certificate, valid_until=until)

@@ -253,7 +253,7 @@ class Authorizer:
         return True
 
 
-class Admittance:
+class Tenure:
     """Whether a grant's caller still may, asked as often as one likes; once he may not, he never may again.
 
     The chain is asked every `approval_seconds` at most, for a contract's or a group's approval.

@@ -21,13 +21,7 @@ from leasehold_agent.checks import look
 from leasehold_agent.cli._check import show
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
-from leasehold_agent.documents import (
-    canonical,
-    contact_document,
-    hardware_document,
-    keep_measured,
-    reach_of,
-)
+from leasehold_agent.documents import canonical, contact_document, hardware_document, keep_measured, reach_of
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import load_identity, take_inventory
 from leasehold_agent.store import DatasetCache

@@ -210,6 +210,12 @@ class AgentClient:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
 
+    async def ssh_certificate(self, lease: int, key: bytes) -> SshCertificate:
+        """Have an Ed25519 public key (32 bytes) let into the lease by SSH for some minutes. Raises `NotRunning`."""
+        path = f"/v1/leases/{format_lease(lease)}/ssh/{key.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.ssh", lease, EMPTY_BODY)
+        return await self._document(SshCertificate, "PUT", path, sign=sign)
+
     async def put_closing_order(self, lease: int, order: ClosingOrder, workload: bytes) -> LeaseStatus:
         """Have the agent close the lease once the command of `workload` (a digest) has ended by itself. Raises
         `OrderRefused` where it does not, `NotRunning` and `UnknownLease` while it has not taken the lease on.
@@ -219,12 +225,6 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
         return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
-
-    async def ssh_certificate(self, lease: int, key: bytes) -> SshCertificate:
-        """Have an Ed25519 public key (32 bytes) let into the lease by SSH for some minutes. Raises `NotRunning`."""
-        path = f"/v1/leases/{format_lease(lease)}/ssh/{key.hex()}"
-        sign = partial(self._sign, "PUT", path, "", "lease.ssh", lease, EMPTY_BODY)
-        return await self._document(SshCertificate, "PUT", path, sign=sign)
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

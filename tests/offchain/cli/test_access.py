@@ -285,6 +285,7 @@ def test_nobody_pays_on_for_a_job_that_is_done(served: Cli, agent: Agent) -> Non
     assert done.json["extended"] == 0
     assert "has finished with 0: it is kept no longer" in done.err
     agent.leases.change(1 << 16, phase="running", container_state="running", ended_with=None)
+    served("wallet", "approve", "10", "--yes", wallet=RENTER)
     assert served(*keep, wallet=RENTER).json["extended"] == 3_600
 
 
