@@ -23,6 +23,7 @@ MOST_BYTES: Final = 2 << 20
 _MOST_ERRORS: Final = 64 << 10
 _LONGEST_SENTENCE: Final = 400
 _LEFT_TO_SSH: Final = 255
+_LETTING_GO: Final = 10  # seconds, for what has left ssh's group and holds a pipe
 _OPTIONS: Final = (
     *("-T", "-a", "-x"),  # no terminal, and neither agent nor display of the caller's on the host
     *("-o", "BatchMode=yes", "-o", "ConnectTimeout=20"),
@@ -135,6 +136,7 @@ async def _both(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
         return said, await errors
     finally:
         errors.cancel()
+        await asyncio.gather(errors, return_exceptions=True)  # a stream has one reader at a time
 
 
 async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
@@ -156,11 +158,18 @@ async def _last(stream: asyncio.StreamReader) -> bytes:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """ssh and what it has started, such as a `ProxyCommand`."""
+    """ssh and what it has started, such as a `ProxyCommand`.
+
+    asyncio says that a process has ended when its pipes have, too, and a pipe that nobody reads any more never does.
+    """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LETTING_GO):
+            for stream in filter(None, (process.stdout, process.stderr)):
+                await _last(stream)
+            await process.wait()
 
 
 def _environment() -> dict[str, str]:
