@@ -13,6 +13,7 @@ Each file stands on none but those before it:
     _networks       the networks of leases
     _kept           what a container has written, after its end
     _containers     containers in the engine's words
+    _sightings      which of them need not be asked about again
     _tars           what goes into a container and comes out of one
     _ping           whether it is there at all, for the sentinel
     _streams        commands inside a container, and its log

@@ -56,6 +56,7 @@ from leasehold_agent.engine._local_image import (
 )
 from leasehold_agent.engine._networks import find_network, join, make_network
 from leasehold_agent.engine._pull import pull
+from leasehold_agent.engine._sightings import Sightings
 from leasehold_agent.engine._streams import EngineStreams
 from leasehold_agent.engine._tars import Bounded, tar_of_folder
 from leasehold_agent.host import AddressBlocks
@@ -95,6 +96,7 @@ class Engine:
         self._client: Client | None = None
         self._blocks = blocks or AddressBlocks()
         self._networking = threading.Lock()
+        self._sightings = Sightings()
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
@@ -268,11 +270,9 @@ class Engine:
         """Every container, stopped ones too, that carries `label` ("key=value")."""
 
         def ask(client: Client) -> list[ContainerFacts]:
-            described = []
-            for entry in client.containers(all=True, filters={"label": label}):
-                with contextlib.suppress(NotFound):
-                    described.append(facts_of(client.inspect_container(entry["Id"])))
-            return described
+            return self._sightings.of(
+                client.containers(all=True, filters={"label": label}), client.inspect_container
+            )
 
         return await self._call(ask)
 

@@ -128,7 +128,7 @@ async def signing(world: World) -> AsyncIterator[tuple[Signing, str]]:
     serving = asyncio.create_task(server.serve())
     await server.up.wait()
     yield proxy, f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
+    server.should_exit = server.force_exit = True  # a followed log has no end
     await serving
 
 
