@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import importlib
 import mmap
 import os
 import signal
@@ -205,8 +206,9 @@ def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
 
 def _share_what_is_loaded() -> None:
     """What is here by now, most of it code, stays for good. The collector that looked through it would write to its
-    pages, and the kernel have to copy each for every process: a third of their memory.
+    pages, and the kernel have to copy each for every process. What both send by is loaded once.
     """
+    importlib.import_module("web3")
     gc.collect()
     gc.freeze()
 
