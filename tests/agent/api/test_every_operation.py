@@ -36,8 +36,12 @@ UPGRADE = {
     "sec-websocket-version": "13",
     "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
-VALUES = {"lease": "12", "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
-"""What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""
+VALUES = {
+    "lease": "12",
+    "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "key": "01" * 32,
+}
+"""What stands in a path: a lease of the tenant's, the digest of a body of no bytes, a public key."""
 
 
 @dataclass(frozen=True)
