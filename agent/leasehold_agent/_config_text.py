@@ -42,12 +42,12 @@ def in_force(settings: AgentSettings) -> list[Setting]:
     file = settings_file()
     written = tomllib.loads(file.read_text(encoding="utf-8")) if file is not None else {}
     variables = {name.upper(): name for name in os.environ}
-    found = []
+    shown = []
     for name, value in settings.model_dump(mode="json").items():
         origin = str(file) if name in written else DEFAULT
         origin = variables.get(variable(name), origin)
-        found.append(Setting(name, _toml(value), origin))
-    return found
+        shown.append(Setting(name, _toml(value), origin))
+    return shown
 
 
 def variable(name: str) -> str:

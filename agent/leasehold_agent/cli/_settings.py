@@ -23,14 +23,18 @@ def settings(
     if as_sample:
         print(sample(), end="")
         return
-    found = in_force(load_settings())
+    settings = in_force(load_settings())
     if as_json:
-        print(json.dumps({each.name: {"value": each.value, "from": each.origin} for each in found}))
+        print(
+            json.dumps(
+                {setting.name: {"value": setting.value, "from": setting.origin} for setting in settings}
+            )
+        )
         return
-    width = max(len(each.name) for each in found)
-    for each in found:  # whole lines: what is folded in two cannot be copied
-        style = "dim" if each.origin == DEFAULT else None
-        line = f"{each.name.ljust(width)}  {each.value or 'not set'}  ({each.origin})"
+    width = max(len(setting.name) for setting in settings)
+    for setting in settings:  # whole lines: what is folded in two cannot be copied
+        style = "dim" if setting.origin == DEFAULT else None
+        line = f"{setting.name.ljust(width)}  {setting.value or 'not set'}  ({setting.origin})"
         terminal().print(line, style=style, markup=False)
     terminal().print(_read(), markup=False)
 

@@ -81,18 +81,18 @@ async def described(fleet: Fleet, shells: Shells, account: str) -> dict[str, Mac
 
     A key that two hosts have is neither's: one of them may have copied the other's word.
     """
-    found: dict[str, MachineFile | HostLeft] = {}
+    answers: dict[str, MachineFile | HostLeft] = {}
     async for answer in ask_hosts(fleet, shells, ("leasehold-agent", "describe", "--owner", account)):
-        found[answer.host.name] = machine_file(answer)
+        answers[answer.host.name] = machine_file(answer)
     keys: dict[str, list[str]] = {}
-    for name, said in found.items():
+    for name, said in answers.items():
         if isinstance(said, MachineFile):
             keys.setdefault(to_checksum_address(said.operator), []).append(name)
     for key, names in keys.items():
         for name in names if len(names) > 1 else ():
             others = ", ".join(other for other in sorted(names) if other != name)
-            found[name] = HostLeft(name, f"it shows the operator's key {key}, and so does {others}")
-    return {host.name: found[host.name] for host in fleet.hosts}
+            answers[name] = HostLeft(name, f"it shows the operator's key {key}, and so does {others}")
+    return {host.name: answers[host.name] for host in fleet.hosts}
 
 
 def machine_file(answer: HostAnswer) -> MachineFile | HostLeft:
@@ -165,12 +165,12 @@ class FleetJoin(Request["FleetJoined"]):
         known = {host.name: machines_of(client, host, mine) for host in self.fleet.hosts}
         asked = replace(self.fleet, hosts=tuple(host for host in self.fleet.hosts if not known[host.name]))
         with client.observer.working("Asking the hosts what they are"):
-            found = await described(asked, self.shells, client.account)
+            descriptions = await described(asked, self.shells, client.account)
         parts = [
             await (
                 _joined(client, host, known[host.name][0])
                 if known[host.name]
-                else _part(client, host, found[host.name], mine)
+                else _part(client, host, descriptions[host.name], mine)
             )
             for host in self.fleet.hosts
         ]

@@ -94,8 +94,8 @@ async def _described_again(
     """Each host is asked about its own machines: what it says of others is never asked for."""
     describe = ("leasehold-agent", "describe", "--owner", account, "--machine")
     commands = [(host, (*describe, str(machine.id))) for host, machine in errands]
-    found = {place: answer async for place, answer in ask_each(commands, shells, at_once)}
-    return [found[place] for place in range(len(errands))]
+    answers = {place: answer async for place, answer in ask_each(commands, shells, at_once)}
+    return [answers[place] for place in range(len(errands))]
 
 
 def _unknown(host: FleetHost) -> ChangingHost | HostLeft:

@@ -141,20 +141,20 @@ async def _both(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
 
 async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
     """All that is said. Raises _TooMuch."""
-    found = bytearray()
+    output = bytearray()
     while part := await stream.read(1 << 16):
-        found += part
-        if len(found) > most:
+        output += part
+        if len(output) > most:
             raise _TooMuch
-    return bytes(found)
+    return bytes(output)
 
 
 async def _last(stream: asyncio.StreamReader) -> bytes:
     """The end of what is said: warnings come first, and what went wrong comes last."""
-    found = b""
+    output = b""
     while part := await stream.read(1 << 16):
-        found = (found + part)[-_MOST_ERRORS:]
-    return found
+        output = (output + part)[-_MOST_ERRORS:]
+    return output
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
