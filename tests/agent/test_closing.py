@@ -34,7 +34,7 @@ from leasehold.chain.typed import (
     sign,
 )
 from leasehold.datasets import new_identity, recipient_of
-from leasehold.errors import DatasetError
+from leasehold.errors import DatasetError, TransactionFailed
 from leasehold.workload import Workload, digest, seal
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import GasKept, NoContainer, OrderVoid
@@ -442,6 +442,34 @@ async def test_an_outage_that_runs_stops_the_bill_and_not_the_close(rig: Rig) ->
     (closed,) = [event for event in await on_chain(rig, lease) if isinstance(event, LeaseClosed)]
     start = (await rig.lease(lease)).start
     assert closed.paid + closed.fee == TERMS.price * (down - start) // 3_600
+
+
+async def test_who_has_been_refused_too_often_gives_no_other(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A contract that judges signatures may call each good until it is mined. What the chain has refused three times,
+    and the operator paid for, is not paid for a fourth time because its tenant has handed it over once more.
+    """
+    refused: list[ClosingOrder] = []
+
+    async def reverts(gate: PoolGate, order: ClosingOrder, most: int) -> bool:
+        refused.append(order)
+        raise TransactionFailed("0x" + "00" * 32)
+
+    monkeypatch.setattr(PoolGate, "close", reverts)
+    lease = await rig.open(job(rig))
+    await give(rig, lease)
+    await rig.until(lambda: not rig.host.leases.folder(lease).order.exists())
+    assert len(refused) == 3
+    with pytest.raises(OrderVoid, match="too often"):
+        await give(rig, lease)
+    second = seal(rig.workload(kind="batch", command=["true"], grace=0), rig.identity.age_recipient)
+    await rig.host.supplies.uploads.put(digest(second), second)
+    await rig.chain.pool(TENANT).set_workload(lease, digest(second))
+    await rig.until(lambda: rig.host.leases.folder(lease).load().workload == digest(second).hex())
+    with pytest.raises(OrderVoid, match="too often"):  # another job makes it no other
+        await give(rig, lease)
+    assert not rig.host.leases.folder(lease).order.exists()
 
 
 async def test_what_it_costs_the_operator(rig: Rig) -> None:

@@ -24,7 +24,7 @@ from devnet.registry import PASSWORD, USERNAME, Registry
 from leasehold.chain import LeaseState
 from leasehold.datasets import Ipfs
 from leasehold.workload import RegistryLogin
-from leasehold_agent._errors import Declined, ImageDelayed
+from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed
 from leasehold_agent.engine import Claimant, Engine, Images
 from leasehold_agent.engine._registry_access import auth_header, base_url, check_realm
 
@@ -132,6 +132,44 @@ async def test_what_one_tenants_password_brought_is_not_anothers(
         assert await images.ensure(secret, Claimant(ALICE)) == secret  # she has shown it once
         assert await images.ensure(secret, claimant(BOB, registry.server)) == secret
         assert await images.ensure(secret, Claimant(BOB)) == secret
+
+
+async def test_an_archive_that_only_names_its_layers_brings_them_not(
+    registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path
+) -> None:
+    """The engine takes no second copy of a layer that it has, and looks at none that it is sent for it: who knows what
+    a private image's layers are called would have what is in them, and by its id the image itself.
+    """
+    with finder(docker_engine, tmp_path, registry.server) as images:
+        await images.ensure(secret, claimant(ALICE, registry.server))
+        with docker_engine.client() as client:
+            known = client.images.get(secret).attrs
+        for spelling in ("diff_ids", "Diff_IDs", "diff_id\u017f"):
+            forged = tmp_path / f"forged-{spelling}"
+            forged.write_bytes(_naming(known["RootFS"]["Layers"], spelling))
+            with pytest.raises(EngineRefused, match="layer"):
+                await images._load(forged, f"leasehold/ipfs:{len(spelling)}")
+
+
+def _naming(layers: list[str], spelling: str) -> bytes:
+    """An archive of an image with these layers, of which it holds none; its configuration says so in a name that the
+    engine takes for the right one, after the right one with what is there.
+    """
+    empty, out = bytes(10_240), io.BytesIO()
+    named = json.dumps([f"sha256:{hashlib.sha256(empty).hexdigest()}"] * len(layers))
+    own = f'"diff_ids": {named}, ' if spelling != "diff_ids" else ""
+    config = (
+        f'{{"architecture": "amd64", "os": "linux", "config": {{"Cmd": ["/busybox"]}}, "rootfs": '
+        f'{{"type": "layers", {own}"{spelling}": {json.dumps(layers)}}}}}'
+    )
+    manifest = [{"Config": "config", "RepoTags": None, "Layers": ["layer"] * len(layers)}]
+    files = {"config": config.encode(), "layer": empty, "manifest.json": json.dumps(manifest).encode()}
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
 
 
 async def test_a_restarted_agent_knows_whose_it_is(

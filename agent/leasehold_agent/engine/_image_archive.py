@@ -4,12 +4,16 @@ The engine unpacks whatever it gets, as root, onto the disk that all leases shar
 an archive is read through first: every byte that comes out of its compression, every file in every layer, and a layer
 as often as the manifest names it. Then it is written anew, with nothing in it but the one image's configuration and
 layers: no names, which might be those of the host's own images, and nothing else that nobody has counted.
+
+A layer that the engine has already it takes by the digest in the configuration, whatever the archive holds for it. So
+each layer here has that digest, or an archive would give to whoever sends it what is in another's private image.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import io
 import json
 import posixpath
@@ -130,6 +134,7 @@ class _Found:
     links: dict[str, str] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     unpacked: dict[int, int] = field(default_factory=dict)
+    digests: dict[int, str] = field(default_factory=dict)
     files: int = 0
     manifest: bytes = b""
     index: bytes = b""
@@ -159,12 +164,13 @@ class _Found:
             if data.startswith(b"{") and len(self.blobs) < _MOST_BLOBS:
                 self.blobs[name] = data
             content = io.BufferedReader(io.BytesIO(data))
-        layer, files = _layer(cast(BinaryIO, content), count)
+        source = _Digested(cast(BinaryIO, content), count.spend)
+        layer, files = _layer(source, count)
         self.files += files
         if self.files > _MOST_FILES:
             raise EngineRefused(f"it holds more than {_MOST_FILES:,} files")
         if layer is not None:
-            self.unpacked[place] = layer
+            self.unpacked[place], self.digests[place] = layer, source.digest
 
     def image(self, path: Path, count: _Count) -> Surveyed:
         described: Any = json.loads(self.manifest or b"[]")
@@ -184,6 +190,8 @@ class _Found:
         copied = sum(self.sizes[place] for place in {config, *layers})
         needed = copied + sum(self.unpacked[place] for place in layers)
         count.check(needed)
+        if _named_layers(_content_at(path, config, count)) != [self.digests[place] for place in layers]:
+            raise EngineRefused("its configuration names other layers than it holds")
         return Surveyed(path, needed, config, layers, self.sizes)
 
     def _place(self, name: str) -> int:
@@ -195,9 +203,32 @@ class _Found:
         raise KeyError(name)
 
 
-def _layer(content: BinaryIO, count: _Count) -> tuple[int | None, int]:
+def _content_at(path: Path, wanted: int, count: _Count) -> bytes:
+    """Of the member at that place in the archive."""
+    with _outer(path, _Count(count.limit, count.given_up).spend) as archive:
+        for place, member in enumerate(archive):
+            if place == wanted:
+                return b"".join(_content(archive, member))
+            archive.members = []  # type: ignore[attr-defined]  # as above
+    raise KeyError(wanted)
+
+
+def _named_layers(config: bytes) -> list[Any]:
+    """The digests of an image's layers, as the engine reads them in its configuration."""
+    described: Any = json.loads(config, object_pairs_hook=tuple)
+    return list(_only(_only(described, "rootfs"), "diff_ids") or ())
+
+
+def _only(pairs: Any, name: str) -> Any:
+    """What stands under a name. The engine heeds no letter's case, and of several takes the last."""
+    found = [value for key, value in pairs or () if key.casefold() == name]
+    if len(found) > 1:
+        raise EngineRefused(f"its configuration says `{name}` of its layers more than once")
+    return found[0] if found else None
+
+
+def _layer(source: _Unpacked, count: _Count) -> tuple[int | None, int]:
     """What a layer comes to once it is unpacked, and its files; None for what is no tar archive."""
-    source = _Unpacked(content, count.spend)
     size = files = 0
     try:
         with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_CHUNK) as layer:
@@ -233,6 +264,24 @@ class _Unpacked(io.RawIOBase):
         data = self._source.read(min(size, _CHUNK) if size >= 0 else _CHUNK)
         self.out += len(data)
         self._told(len(data))
+        return data
+
+
+class _Digested(_Unpacked):
+    """The same, and their digest."""
+
+    def __init__(self, source: BinaryIO, told: Callable[[int], None]) -> None:
+        super().__init__(source, told)
+        self._sum = hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """Of what was read so far, as an image's configuration writes it."""
+        return f"sha256:{self._sum.hexdigest()}"
+
+    def read(self, size: int = -1) -> bytes:
+        data = super().read(size)
+        self._sum.update(data)
         return data
 
 

@@ -55,6 +55,7 @@ class Changes:
             machine=desired.machine,
             workload=desired.workload.hex(),
             results=folder.load().results,
+            order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
         )
         folder.save(blank)
         record.ready, record.workload, record.trouble = False, None, None

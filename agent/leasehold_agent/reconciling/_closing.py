@@ -13,11 +13,11 @@ from leasehold.errors import ContractError, TransactionFailed
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
-from leasehold_agent.store import read_order
+from leasehold_agent.store import Notes, read_order
 
 _log = structlog.get_logger("leasehold_agent")
 _MOST_REFUSALS = 3
-"""So often may a chain refuse an order that its node had called good: each time may cost gas."""
+"""So often may a chain refuse a lease's orders that its node had called good: each time may cost gas."""
 
 
 class Closing:
@@ -53,7 +53,7 @@ class Closing:
         notes = folder.load()
         notes.order_refusals += 1
         folder.save(notes)
-        if notes.order_refusals >= _MOST_REFUSALS:
+        if refused_for_good(notes):
             _forget(self._leases, lease, f"the chain refused it {notes.order_refusals} times")
 
 
@@ -63,6 +63,11 @@ def standing_order(leases: LeaseBook, desired: Desired) -> ClosingOrder | None:
     if kept is None or kept.workload != desired.workload.hex() or kept.order.account != desired.tenant:
         return None
     return kept.order
+
+
+def refused_for_good(notes: Notes) -> bool:
+    """Whether the lease has no further order: a contract that judges them may call each good until it is mined."""
+    return notes.order_refusals >= _MOST_REFUSALS
 
 
 def _forget(leases: LeaseBook, lease: int, why: str) -> None:

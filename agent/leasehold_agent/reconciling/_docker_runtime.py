@@ -14,7 +14,7 @@ from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, 
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
-from leasehold_agent.reconciling._closing import standing_order
+from leasehold_agent.reconciling._closing import refused_for_good, standing_order
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
@@ -97,8 +97,11 @@ class DockerRuntime:
             raise OrderVoid(
                 "This host closes no lease for its tenant: close it yourself when the job is done."
             )
-        if not folder.load().workload:
+        notes = folder.load()
+        if not notes.workload:
             raise NoContainer("The lease is not taken on here yet; send the order again in a moment.")
+        if refused_for_good(notes):
+            raise OrderVoid("The chain has refused this lease's orders too often: close it yourself.")
         if not await host.chain.stands(order):
             raise OrderVoid(
                 "The order would not close this lease: sign `close` of it, as its tenant, with the next nonce of its "

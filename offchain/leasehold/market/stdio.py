@@ -1,6 +1,6 @@
 """Standard input and output, carried to what a peer of one's own IPFS node has mounted: OpenSSH's `ProxyCommand`.
 
-    python -m leasehold.market.stdio /ip4/127.0.0.1/tcp/5001 /p2p/PEER/x/leasehold/ssh/1/OPERATOR [ADDRESS…]
+    python -P -m leasehold.market.stdio /ip4/127.0.0.1/tcp/5001 /p2p/PEER/x/leasehold/ssh/1/OPERATOR [ADDRESS…]
 
 ADDRESS: where the node may look for the peer. What is spoken is between the two ends, who check one another's keys.
 """
@@ -24,8 +24,10 @@ _PIECE: Final = 64 * 1024
 
 
 def proxy_command(api: str, address: str, near: Sequence[str] = ()) -> tuple[str, ...]:
-    """The command line of this, by the interpreter that runs now."""
-    return (sys.executable, "-m", "leasehold.market.stdio", api, address, *near)
+    """The command line of this, by the interpreter that runs now. It runs wherever its user is, such as among what a
+    host has sent him: nothing is imported from there (`-P`).
+    """
+    return (sys.executable, "-P", "-m", "leasehold.market.stdio", api, address, *near)
 
 
 def main(arguments: Sequence[str]) -> int:

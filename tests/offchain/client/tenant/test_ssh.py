@@ -13,6 +13,7 @@ from leasehold import ssh_door
 from leasehold.client._tenant_errors import NoSsh
 from leasehold.home import Home
 from leasehold.market import Ssh
+from leasehold.market.stdio import proxy_command
 
 OPERATOR = "0x00000000000000000000000000000000000000AA"
 PEER = "12D3KooWJAApDbhJqBgkja6vrQg51kci1WmYsjamCRhvWLFUBizJ"
@@ -73,10 +74,29 @@ async def test_where_no_address_answers_the_way_is_through_its_node(tmp_path: Pa
     (proxy,) = (option for option in door.command() if option.startswith("ProxyCommand="))
     ssh_endpoint = ENDPOINT.replace("agent", "ssh")
     assert proxy.endswith(
-        f" -m leasehold.market.stdio {client.ipfs_address} {ssh_endpoint} /ip4/192.0.2.7/tcp/4001/p2p/{PEER}"
+        f" -P -m leasehold.market.stdio {client.ipfs_address} {ssh_endpoint} /ip4/192.0.2.7/tcp/4001/p2p/{PEER}"
     )
     assert "StrictHostKeyChecking=yes" in door.command()
     assert f"ProxyCommand={proxy.partition('=')[2]}" in door.copying()
+
+
+@pytest.mark.parametrize("planted", ["leasehold/__init__.py", "socket.py", "sitecustomize.py"])
+async def test_nothing_is_run_of_the_folder_in_which_one_is(tmp_path: Path, planted: str) -> None:
+    """Results that a host has sent may lie there, with whatever names it likes: OpenSSH runs the proxy in it."""
+    file = tmp_path / "results" / planted
+    file.parent.mkdir(parents=True)
+    file.write_text("import os; os.write(1, b'run by the host')")
+    command = proxy_command("/ip4/127.0.0.1/tcp/1", "no address of a stream")
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=tmp_path / "results",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, problem = await process.communicate()
+    assert said == b""
+    assert b"names no stream" in problem
+    assert process.returncode == 1
 
 
 async def test_where_an_address_answers_nobody_is_between(tmp_path: Path) -> None:
