@@ -112,11 +112,11 @@ class ChainGate(Protocol):
         ...
 
     async def is_tenant(self, lease: int, tenant: str) -> bool:
-        """Whether the lease is that account's. Where several nodes are configured, two of them have to say so."""
+        """Whether the lease is that account's, asked so too. Where several nodes are configured, two have to say so."""
         ...
 
     async def has_workload(self, lease: int, workload: bytes) -> bool:
-        """Whether that workload was set last. Where several nodes are configured, two of them have to say so."""
+        """Whether that workload was set last, asked so too. Where several nodes are configured, two have to say so."""
         ...
 
     async def start(self, lease: int, endpoint: bytes) -> None: ...

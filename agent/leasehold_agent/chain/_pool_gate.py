@@ -171,13 +171,15 @@ class PoolGate:
 
     async def is_tenant(self, lease: int, tenant: str) -> bool:
         if self._witnesses is None or not self._witnesses.enough:
-            return True
+            with contextlib.suppress(UnknownLease):
+                return (await self._pool.lease_of(lease)).tenant == tenant
+            return False
         return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
 
     async def has_workload(self, lease: int, workload: bytes) -> bool:
-        if self._witnesses is None or not self._witnesses.enough:
-            return True
         since = await self._index.workload_since(lease)
+        if self._witnesses is None or not self._witnesses.enough:
+            return since is not None and await self._pool.workload_of(lease, since) == workload
         return since is not None and await self._witnesses.agree_on_workload(
             lease, workload, since, self._seen_time
         )
