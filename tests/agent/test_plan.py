@@ -215,6 +215,14 @@ WHEN_OVER = {
         Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50), container("exited")),
         Delete(LEASE),
     ),
+    "retention over, but its result may still be undone": (
+        ENDED,
+        Actual(
+            replace(OVER, published=True, published_at=89, gone_at=NOW - 86_400, gone_block=50),
+            container("exited"),
+        ),
+        None,
+    ),
     "retention over, outputs could never be published": (
         ENDED,
         Actual(replace(OVER, gone_at=NOW - 86_400, gone_block=50), container("exited")),

@@ -321,7 +321,7 @@ def _when_over(
         return Stop(lease, _why(desired))
     owes = _owes_outputs(desired, actual, chain)
     keep = max(retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
-    final = chain.block >= notes.gone_block + rules.confirmations
+    final = chain.block >= max(notes.gone_block, notes.published_at) + rules.confirmations
     if notes.failure is not None and not notes.billed and chain.now < notes.gone_at + TELL_SECONDS:
         return None if notes.cleared else Clear(lease)
     if final and chain.now >= notes.gone_at + keep:
