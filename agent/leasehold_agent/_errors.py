@@ -17,7 +17,7 @@ AgentError
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken
 ├── NetworkError        the firewall refused a rule
-├── AlreadyRunning      another agent holds the state folder
+├── AlreadyRunning      another agent holds the state folder, or serves here with the same key
 ├── NodesDisagree       what one node says another does not
 └── Declined            this lease cannot run here, and why
 """
@@ -130,7 +130,9 @@ class NetworkError(AgentError):
 
 
 class AlreadyRunning(AgentError):
-    """Another agent holds the state folder; two would fight over the same containers."""
+    """Another agent holds the state folder, or has the same key beside the same engine; two would fight over the same
+    containers.
+    """
 
 
 class Declined(AgentError):

@@ -142,6 +142,7 @@ async def make_host(
     facts = await _patiently("engine", engine.facts, EngineDown)
     if estranged := other_engine(settings.state_dir, facts):
         _log.error("engine", problem=estranged)
+    stack.enter_context(_only_here(facts.root, identity.operator.address))
     inventory = await asyncio.to_thread(take_inventory)
     for problem in (*inventory.problems, *inventory.refused):
         _log.warning("cards", problem=problem)
@@ -383,18 +384,33 @@ def most_descriptors() -> int:
     return most
 
 
+def _only_one(state_dir: Path) -> contextlib.AbstractContextManager[None]:
+    return _locked(
+        state_dir / "lock", f"Another agent runs with {state_dir}: stop it, or name another folder."
+    )
+
+
 @contextlib.contextmanager
-def _only_one(state_dir: Path) -> Iterator[None]:
-    """The kernel drops the lock with the process, however it ends."""
-    descriptor = os.open(state_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+def _only_here(root: Path, operator: str) -> Iterator[None]:
+    """One agent for each key beside an engine, whatever copies there are of its state folder: two would stop, start and
+    publish over each other. An engine whose folder cannot be reached from here keeps nobody out.
+    """
+    problem = f"Another agent with the key of {operator} runs beside this Docker engine: stop it first."
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(_locked(root / f"leasehold-{operator.lower()}.lock", problem))
+        yield
+
+
+@contextlib.contextmanager
+def _locked(path: Path, problem: str) -> Iterator[None]:
+    """The kernel drops the lock with the process, however it ends. Raises AlreadyRunning, OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise AlreadyRunning(
-            f"Another agent runs with {state_dir}: stop it, or name another folder."
-        ) from None
-    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(problem) from None
         yield
     finally:
         os.close(descriptor)

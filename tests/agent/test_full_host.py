@@ -81,8 +81,11 @@ def test_the_reserve_is_given_up_and_made_again(small_disk: Path) -> None:
     reserve.mend()
     assert not (small_disk / "reserve").exists()
     (small_disk / "ballast").unlink()
-    reserve.mend()
+    with capture_logs() as logs:
+        reserve.mend()
+        reserve.mend()
     assert (small_disk / "reserve").exists()
+    assert logs == [{"event": "disk", "problem": None, "log_level": "info"}]
 
 
 def test_what_could_not_be_written_takes_no_room(small_disk: Path) -> None:

@@ -17,7 +17,7 @@ from leasehold.datasets import decrypt, encrypt
 from leasehold.errors import SettingsError
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._errors import AlreadyRunning, UploadsFull
-from leasehold_agent._serve import _only_one
+from leasehold_agent._serve import _only_here, _only_one
 from leasehold_agent.chain import GasState
 from leasehold_agent.chain._gas import ANSWERS_KEPT, GAS_PER_ANSWER, GAS_PER_LEASE
 from leasehold_agent.host import load_identity
@@ -101,6 +101,18 @@ class TestKeys:
             pass
         with _only_one(tmp_path):
             pass
+
+    def test_one_agent_for_each_key_beside_an_engine(self, tmp_path: Path) -> None:
+        """A copy of the state folder holds no lock that the original has."""
+        first, other, copy = (_only_here(tmp_path, operator) for operator in ("0xA", "0xb", "0xa"))
+        with first, other, pytest.raises(AlreadyRunning, match="key of 0xa"), copy:
+            pass
+        with _only_here(tmp_path, "0xa"), _only_here(tmp_path / "elsewhere", "0xa"):
+            pass
+
+    def test_what_fails_beside_the_engine_is_not_taken_for_its_lock(self, tmp_path: Path) -> None:
+        with pytest.raises(OSError, match="a fault of its own"), _only_here(tmp_path, "0xa"):
+            raise OSError("a fault of its own")
 
 
 class TestUploads:

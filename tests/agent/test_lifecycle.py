@@ -46,6 +46,14 @@ async def stopped(rig: Rig, lease: int) -> None:
     await rig.until(is_stopped)
 
 
+async def up(rig: Rig, lease: int) -> None:
+    async def is_up() -> bool:
+        container = await rig.container(lease)
+        return container is not None and container.running
+
+    await rig.until(is_up)
+
+
 async def result(rig: Rig, lease: int, tmp_path: Path) -> str:
     """Waits for the published result and fetches it as the reader."""
 
@@ -286,6 +294,41 @@ async def test_a_lease_that_is_reorganised_away_stops_and_comes_back_with_its_da
     await rig.until(is_back)
     assert await rig.inside(lease, "cat /kept") == (0, "precious\n")
     await rig.reaches(lease, LeaseState.ACTIVE)
+
+
+async def test_a_result_that_a_reorganisation_undoes_is_published_again(rig: Rig, tmp_path: Path) -> None:
+    """Nobody but the agent knows what its transaction said, and its notes say that it has been sent."""
+    lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
+    assert await result(rig, lease, tmp_path) == "42\n"
+    await rig.until(lambda: rig.host.snapshot.leases[lease].result)
+    cid = rig.host.snapshot.leases[lease].result
+    rig.chain.anvil.reorg(1)
+    await rig.until(lambda: rig.host.snapshot.leases[lease].result is None)
+    rig.chain.anvil.mine(4)
+    await rig.until(lambda: rig.host.snapshot.leases[lease].result == cid)
+
+
+async def test_a_lease_whose_end_is_reorganised_away_publishes_what_it_leaves_at_last(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """It had ended, its results were published, and then it had not: what it writes from then on is a result too."""
+    anvil, write = rig.chain.anvil, "mkdir -p /results; echo {} > /results/answer"
+    lease = await rig.open(rig.workload(outputs=[RESULTS], grace=0))
+    await running(rig, lease)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    await rig.inside(lease, write.format("early"))
+    before = anvil.block_number
+    await rig.chain.pool(TENANT).close(lease)
+    assert await result(rig, lease, tmp_path) == "early\n"
+    await rig.until(lambda: rig.host.snapshot.leases[lease].result)
+    anvil.reorg(anvil.block_number - before)
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    await up(rig, lease)
+    await rig.inside(lease, write.format("late"))
+    early = rig.host.leases.folder(lease).load().result
+    await rig.chain.pool(TENANT).close(lease)
+    await rig.until(lambda: rig.host.leases.folder(lease).load().result != early)
+    assert await result(rig, lease, tmp_path) == "late\n"
 
 
 def _raw(anvil: Any, number: int) -> list[str]:

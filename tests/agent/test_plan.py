@@ -215,6 +215,14 @@ WHEN_OVER = {
         Actual(replace(OVER, published=True, gone_at=NOW - 86_400, gone_block=50), container("exited")),
         Delete(LEASE),
     ),
+    "retention over, but its result may still be undone": (
+        ENDED,
+        Actual(
+            replace(OVER, published=True, published_at=89, gone_at=NOW - 86_400, gone_block=50),
+            container("exited"),
+        ),
+        None,
+    ),
     "retention over, outputs could never be published": (
         ENDED,
         Actual(replace(OVER, gone_at=NOW - 86_400, gone_block=50), container("exited")),
@@ -260,6 +268,20 @@ def test_a_short_window_keeps_three_quarters_for_getting_ready() -> None:
     short = replace(OPENED, start=NOW - 29, window_ends=NOW + 11)  # 40 seconds: the margin is 10, not 20
     assert the_plan(short, Actual(TAKEN)) == [BringUp(LEASE)]
     assert the_plan(short, Actual(TAKEN), now=NOW + 1) == [Decline(LEASE, "not-ready")]
+
+
+UNDONE = replace(OVER, published=True, result="bafk", published_at=97)
+
+
+@pytest.mark.parametrize("notes", [UNDONE, replace(UNDONE, gone_at=None, gone_block=None, stopped=False)])
+def test_a_result_that_the_chain_forgot_is_published_again(notes: Notes) -> None:
+    """Once the index would have it: an index that is behind is no reorganisation."""
+    desired = ENDED if notes.gone_at else ACTIVE
+    actual = Actual(notes, container("exited"))
+    assert the_plan(desired, actual) == [Publish(LEASE)]
+    assert the_plan(desired, actual, block=99) == []
+    assert the_plan(desired, actual, current=False) == []
+    assert the_plan(replace(desired, result=b"cid"), actual) == []
 
 
 def test_ready_beats_late() -> None:

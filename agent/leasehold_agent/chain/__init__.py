@@ -14,7 +14,7 @@ Each file stands on none but those before it:
     _sentinel     a process that gives a sign of life where the agent does not get to it
 """
 
-from leasehold_agent.chain._desired import PROVE_TIME, ChainGate, ChainSnapshot, Desired
+from leasehold_agent.chain._desired import BEHIND, PROVE_TIME, ChainGate, ChainSnapshot, Desired
 from leasehold_agent.chain._duties import Duties
 from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._owner import consent, owner_of, remember_owner
@@ -32,6 +32,7 @@ from leasehold_agent.chain._withholding import (
 from leasehold_agent.chain._witnesses import Witnesses
 
 __all__ = [
+    "BEHIND",
     "PROVE_TIME",
     "REASONS",
     "ChainGate",

@@ -47,6 +47,8 @@ class Desired:
         return self.state is LeaseState.ACTIVE and now < self.end
 
 
+BEHIND = 2
+"""Blocks that index and head may be apart, and what the index says still counts as current."""
 PROVE_TIME = 3_600
 """Seconds after the last moment for an answer, in which anybody may prove that there was none. Then it is over."""
 
@@ -110,18 +112,20 @@ class ChainGate(Protocol):
         ...
 
     async def is_tenant(self, lease: int, tenant: str) -> bool:
-        """Whether the lease is that account's. Where several nodes are configured, two of them have to say so."""
+        """Whether the lease is that account's, asked so too. Where several nodes are configured, two have to say so."""
         ...
 
     async def has_workload(self, lease: int, workload: bytes) -> bool:
-        """Whether that workload was set last. Where several nodes are configured, two of them have to say so."""
+        """Whether that workload was set last, asked so too. Where several nodes are configured, two have to say so."""
         ...
 
     async def start(self, lease: int, endpoint: bytes) -> None: ...
 
     async def decline(self, lease: int, reason: DeclineReason) -> None: ...
 
-    async def publish(self, lease: int, cid: bytes) -> None: ...
+    async def publish(self, lease: int, cid: bytes) -> int:
+        """Returns the block that says it, 0 where the lease is none that has results."""
+        ...
 
     async def stands(self, order: ClosingOrder) -> bool:
         """Whether its tenant has signed it, has the lease, and has not used, taken back or outlived the order."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import structlog
 
 from leasehold.chain import (
     AccountsContract,
+    Applied,
     ClosingOrder,
     Deployment,
     EventWatcher,
@@ -25,6 +26,7 @@ from leasehold.chain import (
     Machine,
     Params,
     Pool,
+    RolledBack,
     Rpc,
 )
 from leasehold.chain.typed import Domain
@@ -39,7 +41,7 @@ from leasehold.errors import (
 )
 from leasehold.market import applicable
 from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
-from leasehold_agent.chain._desired import ChainSnapshot, Desired, RunningOutage, StandingChallenge
+from leasehold_agent.chain._desired import BEHIND, ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
 from leasehold_agent.chain._standbys import standby_digests
 from leasehold_agent.chain._withholding import Withholdings, send_withheld
@@ -47,8 +49,8 @@ from leasehold_agent.chain._witnesses import Witnesses
 from leasehold_agent.host import DISK_TROUBLE
 
 _log = structlog.get_logger("leasehold_agent")
-_BEHIND = 2  # blocks that index and head may be apart, and what the index says still counts as current
 _RETRY_SECONDS = 2.0
+_AHEAD_SECONDS = 15  # more than a block may be ahead of the clocks of those who take it
 _MOST_OUTAGES = 4  # that are taken off a bill for its tenant: each is a transaction
 _FAILURES = 5  # of no known kind and without a commit between, after which an index is built anew
 
@@ -58,7 +60,7 @@ class PoolGate:
 
     owner: the provider whose machines are served. One that names this key and is another's is nobody's
     business here. witnesses: who is asked, beside the node that was heard, before anything that cannot be
-    undone. clock: monotonic seconds.
+    undone. clock: monotonic seconds. wall: unix seconds.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class PoolGate:
         *,
         witnesses: Witnesses | None = None,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._rpc = rpc
         self._pool = pool
@@ -84,6 +87,8 @@ class PoolGate:
         self._last = ChainSnapshot(current=False)
         self._seen_at = 0.0
         self._seen_time = 0
+        self._wall, self._ahead = wall, 0
+        self._problem: str | None = None
 
     async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
         """What the index says, at the chain's time. While no node answers, the last of it, the time going on."""
@@ -104,12 +109,15 @@ class PoolGate:
             }
             leases = await self._leases(machines, known, hardware)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
-        except (ChainError, *DISK_TROUBLE):
+        except (ChainError, *DISK_TROUBLE) as error:
+            self._tell_problem(str(error))
             return self._as_of_before()
+        self._tell_problem(None)
+        self._tell_ahead(head.timestamp)
         if head.timestamp > self._seen_time:
             self._seen_at, self._seen_time = self._clock(), head.timestamp
         self._last = ChainSnapshot(
-            current=abs(head.number - indexed.number) <= _BEHIND,
+            current=abs(head.number - indexed.number) <= BEHIND,
             block=head.number,
             block_hash=head.hash,
             now=self._now(),
@@ -132,6 +140,21 @@ class PoolGate:
             )
         self._strangers = frozenset(strangers)
 
+    def _tell_problem(self, problem: str | None) -> None:
+        """That nothing is known of the chain, and that something is again; each once."""
+        if (problem is None) != (self._problem is None):
+            (_log.warning if problem else _log.info)("chain", problem=problem)
+        self._problem = problem
+
+    def _tell_ahead(self, timestamp: int) -> None:
+        """No block is of the future: this host's clock is behind, by which what tenants sign is judged."""
+        ahead = max(0, timestamp - int(self._wall()))
+        if abs(ahead - self._ahead) >= _AHEAD_SECONDS:
+            _log.warning(
+                "clock", ahead=ahead, problem="The newest block is ahead of this host's clock." * (ahead > 0)
+            )
+            self._ahead = ahead
+
     async def is_live(self, lease: int) -> bool:
         since = self._seen_time  # of the newest block, which may be long ago on a chain that rests
         if self._witnesses is None or not self._witnesses.enough:
@@ -148,13 +171,15 @@ class PoolGate:
 
     async def is_tenant(self, lease: int, tenant: str) -> bool:
         if self._witnesses is None or not self._witnesses.enough:
-            return True
+            with contextlib.suppress(UnknownLease):
+                return (await self._pool.lease_of(lease)).tenant == tenant
+            return False
         return await self._witnesses.agree(lease, lambda look: look.lease.tenant == tenant, self._seen_time)
 
     async def has_workload(self, lease: int, workload: bytes) -> bool:
-        if self._witnesses is None or not self._witnesses.enough:
-            return True
         since = await self._index.workload_since(lease)
+        if self._witnesses is None or not self._witnesses.enough:
+            return since is not None and await self._pool.workload_of(lease, since) == workload
         return since is not None and await self._witnesses.agree_on_workload(
             lease, workload, since, self._seen_time
         )
@@ -169,10 +194,11 @@ class PoolGate:
             await self._spare()
             await self._pool.decline(lease, reason)
 
-    async def publish(self, lease: int, cid: bytes) -> None:
-        if await self._state(lease) in (LeaseState.ACTIVE, LeaseState.ENDED):
-            await self._spare()
-            await self._pool.publish_result(lease, cid)
+    async def publish(self, lease: int, cid: bytes) -> int:
+        if await self._state(lease) not in (LeaseState.ACTIVE, LeaseState.ENDED):
+            return 0
+        await self._spare()
+        return (await self._pool.publish_result(lease, cid)).block_number
 
     async def stands(self, order: ClosingOrder) -> bool:
         with contextlib.suppress(UnknownLease):
@@ -386,9 +412,11 @@ async def follow(
     """Keep the index at the head for ever, and wake the loop with each commit."""
     failures = 0
 
-    async def committed(_: object) -> None:
+    async def committed(batch: Sequence[Applied | RolledBack]) -> None:
         nonlocal failures
         failures = 0
+        if undone := [item.block.number for item in batch if isinstance(item, RolledBack)]:
+            _log.warning("reorganisation", block=min(undone))
         wake()
 
     while True:

@@ -26,6 +26,7 @@ class DiskReserve:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._given_up = False
 
     def mend(self) -> None:
         """Give the file up where little is free, make it where much is. Never raises."""
@@ -35,11 +36,15 @@ class DiskReserve:
             held = self._path.exists()
             if held and free < size // 4:
                 self._path.unlink()
+                self._given_up = True
                 _log.error(
                     "disk", problem="The disk of the state folder is full: the agent lives on its reserve."
                 )
             elif not held and free > 2 * size:
                 self._make(size)
+                if self._given_up:
+                    _log.info("disk", problem=None)
+                self._given_up = False
 
     def _make(self, size: int) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -14,7 +14,7 @@ from typing import Literal
 from leasehold.chain import LeaseState
 from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
-from leasehold_agent.chain import ChainSnapshot, Desired
+from leasehold_agent.chain import BEHIND, ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._renewed import renewed
@@ -189,7 +189,7 @@ def gives_way(chain: ChainSnapshot, here: Mapping[int, Actual], rules: Rules, ro
         stopped = container is not None and not (container.running or container.paused)
         if not over or not stopped or notes.gone_at is None or notes.gone_block is None or lease in awaited:
             continue
-        owes, kept = _owes_outputs(desired, actual), chain.now - notes.gone_at
+        owes, kept = _owes_outputs(desired, actual, chain), chain.now - notes.gone_at
         beyond = kept - (0 if lease in gone_on else surely_kept(notes, rules))
         if owes and kept < min(_PUBLISH_SECONDS, notes.billed):
             continue
@@ -299,7 +299,7 @@ def _when_finished(desired: Desired, actual: Actual, chain: ChainSnapshot, rules
     if desired.state is LeaseState.OPENED:
         failed = actual.container is None or actual.container.exit_code != 0
         return Decline(desired.lease, "start-failed") if failed else SendStart(desired.lease)
-    owes = not actual.notes.published or actual.roomier
+    owes = _unpublished(desired, actual, chain)
     left, billed = desired.end - chain.now, chain.now - desired.start
     worth = left >= WORTH_CLOSING and billed >= rules.close_after
     # While the index may be behind, another workload may have been set, whose job has not begun.
@@ -319,9 +319,9 @@ def _when_over(
     up = actual.networked or (container is not None and (container.running or container.paused))
     if notes.gone_at is None or notes.gone_block is None or up:
         return Stop(lease, _why(desired))
-    owes = _owes_outputs(desired, actual)
+    owes = _owes_outputs(desired, actual, chain)
     keep = max(retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
-    final = chain.block >= notes.gone_block + rules.confirmations
+    final = chain.block >= max(notes.gone_block, notes.published_at) + rules.confirmations
     if notes.failure is not None and not notes.billed and chain.now < notes.gone_at + TELL_SECONDS:
         return None if notes.cleared else Clear(lease)
     if final and chain.now >= notes.gone_at + keep:
@@ -337,12 +337,19 @@ def _why(desired: Desired | None) -> StopReason:
     return "cancelled" if desired.state in (LeaseState.CANCELLED, LeaseState.REJECTED) else "ended"
 
 
-def _owes_outputs(desired: Desired | None, actual: Actual) -> bool:
+def _owes_outputs(desired: Desired | None, actual: Actual, chain: ChainSnapshot) -> bool:
     """Results are published for leases that ran, while the chain still takes them."""
     if desired is None or desired.state not in (LeaseState.ACTIVE, LeaseState.ENDED):
         return False
-    owed = not actual.notes.published or actual.roomier
-    return actual.container is not None and actual.notes.launched and owed
+    return actual.container is not None and actual.notes.launched and _unpublished(desired, actual, chain)
+
+
+def _unpublished(desired: Desired, actual: Actual, chain: ChainSnapshot) -> bool:
+    """Whether there is a result that does not stand on the chain: none was sent yet, or a reorganisation undid it."""
+    notes = actual.notes
+    seen = chain.current and chain.block > notes.published_at + BEHIND  # by the index, were it there
+    undone = seen and notes.result is not None and desired.result is None
+    return not notes.published or actual.roomier or undone
 
 
 def retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:

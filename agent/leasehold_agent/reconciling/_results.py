@@ -74,7 +74,7 @@ class Publishing:
             forgotten = notes.remember(notes.result)
             self.leases.folder(desired.lease).save(notes)
             await self.unpin(desired.lease, forgotten)
-            await self.chain.publish(desired.lease, cid_to_bytes(notes.result))
+            notes.published_at = await self.chain.publish(desired.lease, cid_to_bytes(notes.result))
 
     async def _collect(self, desired: Desired, workload: Workload, notes: Notes, limit: int) -> list[str]:
         """Take the outputs out of the container; a sentence for each that is left behind.

@@ -30,7 +30,8 @@ class Notes:
     base: what it was made of at first. renews: the lease before it in its slot, whose data it goes on with.
     failure: why it cannot run here. outputs_packed, result: outputs were packed, and their CID if there were any.
     lacked: bytes that there were for outputs when one of them did not fit.
-    published: the result's CID stands on the chain. results: the last CIDs that were published for the lease from here.
+    published: the result's CID was seen on the chain, or sent there in block published_at. results: the last CIDs that
+    were published for the lease from here.
     gone_at, gone_block: chain time and head when the lease was first seen to be over. billed: seconds.
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
@@ -57,6 +58,7 @@ class Notes:
     lacked: int | None = None
     result: str | None = None
     published: bool = False
+    published_at: int = 0
     results: tuple[str, ...] = ()
     gone_at: int | None = None
     gone_block: int | None = None

@@ -1,0 +1,281 @@
+"""The faults of a run of chaos: what each strikes, how it begins and ends, and what the agent's log says of it.
+
+A clock that is stepped is the chain's: the agent's own is the kernel's, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from devnet.kubo import Kubo
+from devnet.moments import standing_still
+from devnet.patience import patient
+from devnet.relay import Relay
+from devnet.site import Site
+from devnet.world import Host, free_port
+
+Line = Mapping[str, Any]
+
+
+@dataclass
+class Scene:
+    """A site whose parts can be struck. `rpc` and `ws` lead its agent to the chain, `disk` is its state folder's."""
+
+    site: Site
+    rpc: Relay
+    ws: Relay
+    disk: Path
+    frozen: bool = False
+
+    @property
+    def listens(self) -> bool:
+        """Whether the agent runs, and would say what it notices."""
+        return self.site.host.process is not None and not self.frozen
+
+    def says(self, wanted: Callable[[Line], bool], since: int) -> None:
+        """Waits until the agent, if it runs, says this."""
+        if self.listens:
+            self.site.host.wait_for(wanted, since=since)
+
+    @property
+    def lines(self) -> int:
+        return len(self.site.host.steps)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """part: what it strikes. says: what the agent's log says of its end, or None where the agent has nothing to recover
+    from.
+    """
+
+    part: str
+    strike: Callable[[Scene, int], contextlib.AbstractContextManager[None]]
+    says: Callable[[Line], bool] | None = None
+
+
+def event(name: str, **fields: Any) -> Callable[[Line], bool]:
+    def holds(line: Line) -> bool:
+        return line.get("event") == name and all(line.get(key) == value for key, value in fields.items())
+
+    return holds
+
+
+def trouble(name: str) -> Callable[[Line], bool]:
+    """The line of that event that tells a problem."""
+    return lambda line: line.get("event") == name and bool(line.get("problem"))
+
+
+# ------------------------------------------------------------------------------------------------------ the agent
+
+
+@contextlib.contextmanager
+def agent_killed(scene: Scene, _: int) -> Iterator[None]:
+    scene.site.host.kill()
+    try:
+        yield
+    finally:
+        scene.site.host.start()
+
+
+@contextlib.contextmanager
+def agent_ended(scene: Scene, _: int) -> Iterator[None]:
+    scene.site.host.stop()
+    try:
+        yield
+    finally:
+        scene.site.host.start()
+
+
+@contextlib.contextmanager
+def agent_stands_still(scene: Scene, _: int) -> Iterator[None]:
+    assert scene.site.host.process is not None
+    with standing_still(scene.site.host.process.pid):
+        scene.frozen = True
+        try:
+            yield
+        finally:
+            scene.frozen = False
+
+
+@contextlib.contextmanager
+def second_agent(scene: Scene, _: int) -> Iterator[None]:
+    """With the same state folder."""
+    refused(scene.site.host)
+    yield
+
+
+@contextlib.contextmanager
+def copied_agent(scene: Scene, _: int) -> Iterator[None]:
+    """With the same key, in a copy of the state folder, at ports of its own."""
+    with copy_of(scene.site.host) as host:
+        refused(host)
+        yield
+
+
+def refused(host: Host) -> None:
+    done = host.run("run", timeout=patient(20))
+    assert done.returncode != 0
+    assert "Another agent" in done.stdout + done.stderr
+
+
+@contextlib.contextmanager
+def copy_of(host: Host) -> Iterator[Host]:
+    """The same agent once more, as a copy of its state folder makes one."""
+    folder = host.folder / "copied"
+    state = Path(host.environment["LEASEHOLD_AGENT_STATE_DIR"])
+    with contextlib.ExitStack() as undo:
+        undo.callback(shutil.rmtree, folder, ignore_errors=True)
+        left_out = shutil.ignore_patterns("ballast", "reserve", "*.sqlite*", "leases", "datasets", "lock")
+        shutil.copytree(state, folder, ignore=left_out)
+        ports = ("API_PORT", "SSH_PORT", "LIBP2P_API_PORT", "LIBP2P_SSH_PORT")
+        own = {f"LEASEHOLD_AGENT_{name}": str(free_port()) for name in ports}
+        yield Host(
+            host.name,
+            host.folder,
+            {**host.environment, **own, "LEASEHOLD_AGENT_STATE_DIR": str(folder)},
+            host.nursery,
+        )
+
+
+# ------------------------------------------------------------------------------------------- what it stands upon
+
+
+@contextlib.contextmanager
+def engine_away(scene: Scene, number: signal.Signals) -> Iterator[None]:
+    engine, since = scene.site.engine, scene.lines
+    engine.kill() if number == signal.SIGKILL else engine.stop()
+    try:
+        scene.says(trouble("engine"), since)
+        yield
+    finally:
+        engine.start()
+
+
+@contextlib.contextmanager
+def ipfs_killed(scene: Scene, _: int) -> Iterator[None]:
+    world = scene.site.world
+    node: Kubo = world.provider_ipfs
+    os.kill(node.pid, signal.SIGKILL)
+    node.stop()
+    try:
+        yield
+    finally:
+        node.start()
+        world.renter_ipfs.connect(node)
+
+
+@contextlib.contextmanager
+def disk_full(scene: Scene, _: int) -> Iterator[None]:
+    ballast, since = scene.disk / "ballast", scene.lines
+    fill(ballast)
+    try:
+        scene.says(trouble("disk"), since)
+        fill(ballast)  # what the reserve gave
+        yield
+    finally:
+        ballast.unlink()
+
+
+def fill(ballast: Path) -> None:
+    """Until its file system has no byte left."""
+    with ballast.open("ab", buffering=0) as file:
+        for size in (1 << 20, 4_096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(size)):
+                    pass
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of 64 MiB."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", str(folder)]
+    subprocess.run(command, check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+# ------------------------------------------------------------------------------------------------------ the chain
+
+
+@contextlib.contextmanager
+def rpc_cut(scene: Scene, _: int) -> Iterator[None]:
+    since = scene.lines
+    scene.rpc.cut()
+    try:
+        scene.says(trouble("chain"), since)
+        yield
+    finally:
+        scene.rpc.mend()
+
+
+@contextlib.contextmanager
+def ws_cut(scene: Scene, _: int) -> Iterator[None]:
+    scene.ws.cut()
+    try:
+        yield
+    finally:
+        scene.ws.mend()
+
+
+@contextlib.contextmanager
+def clock_stepped(scene: Scene, size: int) -> Iterator[None]:
+    anvil = scene.site.world.anvil
+    anvil.request("evm_increaseTime", 20 + 5 * size)
+    anvil.mine()
+    yield
+
+
+@contextlib.contextmanager
+def past_replaced(scene: Scene, size: int) -> Iterator[None]:
+    """The newest blocks hold what others sent, and nothing of what the operator did."""
+    anvil, operator = scene.site.world.anvil, scene.site.operator.address.lower()
+    kept, first = [], anvil.block_number - size + 1
+    for number in range(first, anvil.block_number + 1):
+        for sent in anvil.request("eth_getBlockByNumber", hex(number), True)["transactions"]:
+            if sent["from"].lower() != operator:
+                raw = anvil.request("eth_getRawTransactionByHash", sent["hash"])
+                kept.append((raw, number - first))
+    anvil.reorg(size, kept)
+    yield
+
+
+@contextlib.contextmanager
+def past_forgotten(scene: Scene, size: int) -> Iterator[None]:
+    """The newest blocks hold nothing at all: leases are gone, and ends of leases."""
+    scene.site.world.anvil.reorg(size)
+    yield
+
+
+SERVES = event("serving")
+FAULTS = {
+    "agent killed": Fault("agent", agent_killed, SERVES),
+    "agent ended": Fault("agent", agent_ended, SERVES),
+    "agent stands still": Fault("agent", agent_stands_still),
+    "a second agent": Fault("agent", second_agent),
+    "a copied agent": Fault("agent", copied_agent),
+    "engine killed": Fault(
+        "engine", lambda s, _: engine_away(s, signal.SIGKILL), event("engine", problem=None)
+    ),
+    "engine ended": Fault(
+        "engine", lambda s, _: engine_away(s, signal.SIGTERM), event("engine", problem=None)
+    ),
+    "IPFS node killed": Fault("ipfs", ipfs_killed),
+    "disk full": Fault("disk", disk_full, event("disk", problem=None)),
+    "RPC cut": Fault("road", rpc_cut, event("chain", problem=None)),
+    "WebSocket cut": Fault("road", ws_cut),
+    "clock stepped": Fault("chain", clock_stepped, event("clock")),
+    "past replaced": Fault("chain", past_replaced, event("reorganisation")),
+    "past forgotten": Fault("chain", past_forgotten, event("reorganisation")),
+}
+PARTS = {name: fault.part for name, fault in FAULTS.items()}

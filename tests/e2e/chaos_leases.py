@@ -1,0 +1,235 @@
+"""The tenants of a run of chaos: what they rent, and what must be so of it whenever everything is whole again."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from devnet.site import Site
+from devnet.tenant import Tenant
+from leasehold.chain import LeaseState, format_lease
+from leasehold.errors import ContractError, TransactionFailed
+from leasehold.workload import digest
+
+from .chaos_ledger import Told, fold
+from .chaos_schedule import Deed
+
+WORKLOAD = "leasehold.workload"
+HOUR = 3_600
+PRICE, SPOT_PRICE = 24 * 10**17, 6 * 10**17
+FEE_BPS = 300
+
+# Its id is written once, wherever it is started again; a job ends by itself.
+PROGRAM = """
+[ -e /id ] || cat /proc/sys/kernel/random/uuid > /id
+mkdir -p /results
+cp /id /results/id
+echo "$TOKEN" > /results/token
+trap 'exit 0' TERM
+touch /ready
+[ -n "$JOB" ] && exit 0
+while :; do sleep 3600 & wait $!; done
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A workload that a tenant has sealed: its results name the token. job: its command ends by itself."""
+
+    token: str
+    sealed: bytes
+    job: bool
+
+
+@dataclass
+class Crowd:
+    """Some tenants, who hold `most` leases together at most.
+
+    homes: the container that each token was seen in. kept: the id in it. results: what was read of each CID.
+    """
+
+    site: Site
+    tenants: list[Tenant]
+    most: int
+    wanted: dict[bytes, Wanted] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    results: dict[bytes, dict[str, str]] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+
+    # --------------------------------------------------------------------------------------------------- what is done
+
+    def fill(self) -> None:
+        """Rents until there are as many leases as there may be."""
+        for pick in range(self.most - len(self.live())):
+            self.act(Deed("rent a job" if pick % 4 == 3 else "rent", pick))
+
+    def act(self, deed: Deed) -> None:
+        """Where a lease is gone by then, or full what was asked for, the chain says no, and that is that."""
+        live = sorted(self.live().values(), key=lambda told: told.lease)
+        with contextlib.suppress(ContractError, TransactionFailed):
+            if deed.verb.startswith("rent"):
+                if len(live) < self.most:
+                    self._rent(deed)
+                elif live:
+                    self._change("close", live[deed.pick % len(live)])
+            elif live:
+                self._change(deed.verb, live[deed.pick % len(live)])
+            self.done[deed.verb] += 1
+
+    def _rent(self, deed: Deed) -> None:
+        tenant, spot = self.tenants[deed.pick % len(self.tenants)], deed.verb == "rent spot"
+        wanted = self._seal(tenant, job=deed.verb == "rent a job")
+        price = SPOT_PRICE if spot else PRICE
+        tenant.open(wanted.sealed, share=1 + deed.pick % 2, spot=spot, max_price=price, duration=6 * HOUR)
+
+    def _change(self, verb: str, told: Told) -> None:
+        tenant = self._tenant(told)
+        if verb == "close":
+            tenant.pool(lambda pool: pool.close(told.lease))
+        elif verb == "extend":
+            tenant.pool(lambda pool: pool.extend(told.lease, HOUR))
+        elif verb == "resize":
+            share = 3 - min(2, (told.segments[-1][1] & 0xFF).bit_count())
+            tenant.pool(lambda pool: pool.resize(told.lease, share))
+        elif verb == "replace":
+            wanted = self._seal(tenant)
+            tenant.deliver(wanted.sealed)
+            tenant.pool(lambda pool: pool.set_workload(told.lease, digest(wanted.sealed)))
+        elif verb == "terminate" and told.price == SPOT_PRICE:
+            self.site.owner.pool(lambda pool: pool.terminate(told.lease))
+
+    def _seal(self, tenant: Tenant, *, job: bool = False) -> Wanted:
+        token = uuid.uuid4().hex
+        environment = {"TOKEN": token} | ({"JOB": "yes"} if job else {})
+        more: dict[str, Any] = {"readiness": None} if job else {}  # it may be over before anybody looks
+        workload = tenant.workload("", program=PROGRAM, environment=environment, datasets=[], **more)
+        wanted = Wanted(token, self.site.seal(workload), job)
+        self.wanted[digest(wanted.sealed)] = wanted
+        return wanted
+
+    # ----------------------------------------------------------------------------------------------------- what is so
+
+    def told(self) -> dict[int, Told]:
+        """Every lease that the chain has, by what its events say."""
+        return fold(self.site.events())
+
+    def live(self) -> dict[int, Told]:
+        now = self.site.world.anvil.timestamp
+        return {lease: told for lease, told in self.told().items() if told.live_at(now)}
+
+    def whole(self) -> bool:
+        """Whether each lease has what it paid for, and nothing runs that nobody pays for."""
+        self.trouble = self._trouble()
+        return not self.trouble
+
+    trouble: str = "it was not looked yet"
+
+    def _trouble(self) -> str:
+        live, found = self.live(), list[int]()
+        for container in self.site.containers():
+            lease = _lease_of(container)
+            told = live.get(lease)
+            if told is None:
+                if container["State"]["Running"]:
+                    return f"{lease} runs, and nobody pays for it"
+                continue
+            found.append(lease)
+            if problem := self._trouble_with(told, container):
+                return f"{lease}: {problem}"
+        if missing := live.keys() - set(found):
+            return f"{missing} have no container"
+        return "" if len(found) == len(set(found)) else "a lease has two containers"
+
+    def _trouble_with(self, told: Told, container: dict[str, Any]) -> str:
+        wanted = self.wanted[told.workload]
+        if container["Config"]["Labels"].get(WORKLOAD) != told.workload.hex():
+            return "it runs another workload"
+        if not told.start:
+            return "it is not started"
+        if wanted.job:
+            return "" if told.results else "its job has no result"
+        if not container["State"]["Running"]:
+            return "it does not run"
+        self._remember(wanted.token, container["Id"])
+        return ""
+
+    def _remember(self, token: str, container: str) -> None:
+        """The container is the one that it was, and so is what it has written."""
+        if token not in self.homes:
+            with self.site.engine.client() as client:
+                found = client.containers.get(container).exec_run(["cat", "/id"])
+            assert found.exit_code == 0, found.output
+            self.homes[token], self.kept[token] = container, found.output.decode().strip()
+        assert self.homes[token] == container, f"{token} has lost its data"
+
+    # ---------------------------------------------------------------------------------------------- at the end
+
+    def leave(self) -> None:
+        """Everybody closes."""
+        for told in self.live().values():
+            self._change("close", told)
+
+    def published(self) -> bool:
+        """Whether every workload that was seen to run to its lease's end has a result."""
+        return not [told.lease for told in self.told().values() if self._owed(told)]
+
+    def _owed(self, told: Told) -> bool:
+        wanted = self.wanted[told.workload]
+        ran = told.start and (wanted.job or wanted.token in self.homes)
+        return bool(
+            ran and not (told.results and self._read(told, told.results[-1])["token"] == wanted.token)
+        )
+
+    def gone(self) -> bool:
+        """Whether nothing of anybody is left on the host."""
+        with self.site.engine.client() as client:
+            networks = client.networks.list(filters={"label": "leasehold.lease"})
+        notes = self.site.host.folder / "state" / "leases"
+        kept = [path for path in notes.glob("*/*") if path.is_dir()]
+        return not (self.site.containers() or networks or kept)
+
+    def check_results(self) -> int:
+        """Each workload has one result, with its own token and the id that its container was seen with; how many."""
+        seen = Counter[str]()
+        for told in self.told().values():
+            for cid in dict.fromkeys(told.results):
+                result = self._read(told, cid)
+                seen[result["token"]] += 1
+                assert result["id"] == self.kept.get(result["token"], result["id"])
+        assert set(seen.values()) <= {1}, f"published more than once: {seen}"
+        assert seen.keys() <= {wanted.token for wanted in self.wanted.values()}
+        return len(seen)
+
+    def _read(self, told: Told, cid: bytes) -> dict[str, str]:
+        if cid not in self.results:
+            files = self._tenant(told).result(cid, format_lease(told.lease))
+            self.results[cid] = {name: text.strip() for name, text in files.items()}
+        return self.results[cid]
+
+    def _tenant(self, told: Told) -> Tenant:
+        return next(tenant for tenant in self.tenants if tenant.address.lower() == told.tenant.lower())
+
+    def check_bills(self) -> int:
+        """Each lease was billed its seconds by its share, to the unit; returns what the provider has got."""
+        earned = 0
+        for told in self.told().values():
+            assert told.over
+            assert told.declined == ""
+            assert told.paid + told.fee == (told.bill if told.start else 0), told
+            earned += told.paid
+            lease = self.tenants[0].lease(told.lease)
+            assert lease.state in (LeaseState.ENDED, LeaseState.CANCELLED)
+            assert lease.paused == 0
+        return earned
+
+    def spent(self) -> int:
+        return sum(told.paid + told.fee for told in self.told().values())
+
+
+def _lease_of(container: dict[str, Any]) -> int:
+    label = container["Config"]["Labels"]["leasehold.lease"]
+    return int(label.rpartition("/")[2].partition("@")[0])

@@ -1,0 +1,133 @@
+"""Random faults over leases that run: none is lost, doubled, billed too much or left behind, and the log says why not.
+
+A run is drawn from its seed, which is printed: `LEASEHOLD_CHAOS_SEED=… make test-deep` draws the same once more. A
+working day's run has one of its own.
+Cards that are lost have theirs in tests/agent/test_lost_cells.py and test_card_sequences.py, where there can be cards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from devnet.patience import patient
+from devnet.relay import Relay
+from devnet.site import Site, make_site
+from devnet.tenant import Tenant
+from devnet.world import World
+
+from .chaos_faults import FAULTS, PARTS, SERVES, Scene, small_disk
+from .chaos_leases import Crowd
+from .chaos_schedule import Spell, schedule
+from .test_reorg import another_chain
+
+DEEPEST = 8
+"""Blocks that a reorganisation replaces at most; the agent deletes nothing sooner."""
+
+
+def test_a_seed_draws_one_run() -> None:
+    for seed in range(50):
+        spells = schedule(seed, 20, PARTS)
+        assert spells == schedule(seed, 20, PARTS)
+        struck = [[PARTS[blow.fault] for blow in spell.blows] for spell in spells]
+        assert all(len(set(parts)) == len(parts) <= 3 for parts in struck)
+        counts = Counter(blow.fault for spell in spells for blow in spell.blows)
+        assert counts.keys() == FAULTS.keys()
+        assert counts.total() == 20
+    assert schedule(1, 20, PARTS) != schedule(2, 20, PARTS)
+
+
+@pytest.fixture(scope="module")
+def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A machine of four units that sells spot too, on a chain of its own."""
+    with contextlib.ExitStack() as stack:
+        chain = stack.enter_context(another_chain(world))
+        port = urlsplit(chain.anvil.url).port
+        assert port is not None
+        rpc, ws = (stack.enter_context(Relay(port)) for _ in range(2))
+        disk = stack.enter_context(small_disk(tmp_path_factory.mktemp("chaos") / "disk"))
+        site = stack.enter_context(
+            make_site(
+                chain,
+                "--spot-price",
+                "0.60",
+                rpc=[rpc.url],
+                ws=ws.ws_url,
+                state_dir=str(disk / "state"),
+                cpu_units=4,
+                tick_seconds=0.5,
+                confirmations=DEEPEST,
+                retention_min=0,
+                retention_max=0,
+                disk_reserve=1 << 20,
+            )
+        )
+        (site.host.folder / "state").symlink_to(disk / "state")
+        yield Scene(site, rpc, ws, disk)
+
+
+@pytest.mark.parametrize(
+    ("faults", "leases", "seed"),
+    [
+        pytest.param(20, 5, 1, id="20 faults"),
+        pytest.param(200, 20, secrets.randbelow(1 << 32), marks=pytest.mark.deep, id="200 faults"),
+    ],
+)
+def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
+    seed = int(os.environ.get("LEASEHOLD_CHAOS_SEED", seed))
+    print(f"LEASEHOLD_CHAOS_SEED={seed}")
+    site = scene.site
+    crowd = Crowd(site, [Tenant(site) for _ in range(4)], leases)
+    worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()
+    site.world.anvil.mine(2 * DEEPEST)  # what was made ready stays so
+    crowd.fill()
+    becomes_whole(crowd)
+    for spell in schedule(seed, faults, PARTS):
+        endure(scene, crowd, spell)
+    crowd.leave()
+    until(crowd, crowd.published)
+    assert crowd.check_results() > 0
+    assert site.owner.ledger() - earned == crowd.check_bills()
+    assert worth - sum(tenant.wealth() for tenant in crowd.tenants) == crowd.spent()
+    site.world.anvil.advance(2 * 3_600)
+    site.world.anvil.mine(2 * DEEPEST)
+    until(crowd, crowd.gone)
+
+
+def endure(scene: Scene, crowd: Crowd, spell: Spell) -> None:
+    """The faults of a spell, one within the other, and what people do meanwhile; then all is as it should be."""
+    print(spell)
+    since = scene.lines
+    with contextlib.ExitStack() as faults:
+        for blow in spell.blows:
+            faults.enter_context(FAULTS[blow.fault].strike(scene, blow.size))
+        for deed in spell.deeds:
+            crowd.act(deed)
+    becomes_whole(crowd)
+    explains(scene.site, spell, since)
+
+
+def becomes_whole(crowd: Crowd) -> None:
+    until(crowd, lambda: (crowd.site.host.folder / "state" / "reserve").exists() and crowd.whole())
+
+
+def until(crowd: Crowd, holds: Callable[[], bool]) -> None:
+    try:
+        crowd.site.until(holds, patient(60))
+    except TimeoutError as error:
+        raise TimeoutError(f"{crowd.trouble}\n{error}") from None
+
+
+def explains(site: Site, spell: Spell, since: int) -> None:
+    """The log has a line for each part that came back, unless the agent that missed it was no more."""
+    struck = {PARTS[blow.fault] for blow in spell.blows}
+    for blow in spell.blows:
+        says = FAULTS[blow.fault].says
+        if says is not None and (says is SERVES or struck.isdisjoint({"agent"})):
+            site.host.wait_for(says, since=since)
