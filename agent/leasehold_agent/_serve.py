@@ -50,6 +50,7 @@ from leasehold_agent.host import (
     take_inventory,
 )
 from leasehold_agent.reconciling import (
+    CardHealth,
     Containers,
     DockerRuntime,
     Host,
@@ -112,8 +113,11 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
-            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
+            lost, noted = LostCells(kept, host.clock), asyncio.Event()
+            health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
+            tasks.create_task(health.run())
+            tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
 
 
 async def make_host(
@@ -273,15 +277,19 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
         await host.sleep(host.facts.settings.tick_seconds)
 
 
-async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> None:
+async def watch_cards(
+    host: Host, lost: LostCells, wake: Callable[[], None], hangs: Callable[[], bool] = lambda: False
+) -> None:
     """Look again and again which cards answer, and note what nobody could be given. A driver that hangs holds up this
-    task alone.
+    task alone, and is not asked meanwhile: each question would leave a thread behind.
     """
     while True:
         try:
             if host.estranged is None and host.snapshot.current:
                 lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
             await host.sleep(_CARDS_SECONDS)
+            if hangs():
+                continue
             found = await asyncio.to_thread(take_inventory)
         except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
             _log.exception("cards")
@@ -293,14 +301,32 @@ async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> 
         host.facts.inventory = found
 
 
-async def _sell(host: Host, sale: Sale) -> None:
-    """Keep out of sale what is to be."""
+def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        first()
+        second()
+
+    return both
+
+
+def card_thread(stack: contextlib.AsyncExitStack) -> ThreadPoolExecutor:
+    """The one that looks at the cards, and ends with the agent."""
+    thread = ThreadPoolExecutor(1, "leasehold-cards")
+    stack.callback(thread.shutdown, wait=False)
+    return thread
+
+
+async def _sell(host: Host, sale: Sale, noted: asyncio.Event) -> None:
+    """Keep out of sale what is to be: every few seconds, and at once when something was `noted`."""
     while True:
+        noted.clear()
         try:
             await sale.look(host.snapshot)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("withhold")
-        await host.sleep(host.facts.settings.tick_seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(host.facts.settings.tick_seconds):
+                await noted.wait()
 
 
 async def _gas(gate: PoolGate) -> GasState:

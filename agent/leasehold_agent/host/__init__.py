@@ -19,6 +19,8 @@ Each file stands on none but those before it:
     _inventory      what there is to sell
     _identity       the host's own keys
     _hours          hours of the week in which cells are sold
+    _readings       what cards do now
+    _health         which of them are ill
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -34,6 +36,7 @@ from leasehold_agent.host._firewall import (
     LeasePolicy,
     parse_rule,
 )
+from leasehold_agent.host._health import SILENT, Ailment, CardWard
 from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
@@ -45,6 +48,7 @@ from leasehold_agent.host._inventory import (
 )
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
 from leasehold_agent.host._slices import mig_devices, processes_on
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -57,8 +61,14 @@ __all__ = [
     "MAX_GPUS",
     "PRIVATE_V4",
     "PRIVATE_V6",
+    "SILENT",
     "AddressBlocks",
+    "Ailment",
     "Card",
+    "CardLook",
+    "CardReading",
+    "CardWard",
+    "CardWatch",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
@@ -67,6 +77,7 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
+    "Silence",
     "SilentCard",
     "bounded",
     "busy_ports",

@@ -19,11 +19,13 @@ Each file stands on none but those before it:
     _changes           another workload, tenant, size or end
     _ending            stopped, cleared away, deleted
     _lost_cells        cells that nobody could be given, out of sale
+    _card_health       which cards are ill, seen and said
     _reconciler        the one loop
     _phases            how far a lease is
     _docker_runtime    leases as the API and SSH see them
 """
 
+from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
@@ -35,6 +37,8 @@ from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
 
 __all__ = [
+    "SECONDS_TO_SAY",
+    "CardHealth",
     "Containers",
     "DockerRuntime",
     "Host",

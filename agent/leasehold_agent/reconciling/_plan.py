@@ -63,7 +63,7 @@ class FitContainer(Action):
 
 @dataclass(frozen=True)
 class Tell(Action):
-    """The provider has given notice, or it was reorganised away: the container hears of it."""
+    """The provider has given notice, or it was reorganised away; a card is ill, or well again: the container hears."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Actual:
     process's own: what it has seen answer, and what a lease that is not ready yet would be declined for. `killed`:
     somebody on the host ended its container. `restart` is the workload's word on a command that has ended, and
     `resting` says that it is too early to start that again. `networked`: its network is here.
-    `roomier`: an output did not fit, and may by now."""
+    `roomier`: an output did not fit, and may by now. `ailing`: what there is to tell of its cards has not been told."""
 
     notes: Notes
     container: ContainerFacts | None = None
@@ -106,6 +106,7 @@ class Actual:
     resting: bool = False
     networked: bool = False
     roomier: bool = False
+    ailing: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -221,7 +222,8 @@ def _while_billed(desired: Desired, actual: Actual) -> Action | None:
     """What a container that runs as it should may still have to be told or given."""
     if actual.notes.placement not in (0, desired.placement):
         return FitContainer(desired.lease)
-    return None if actual.told == notice_of(desired) else Tell(desired.lease)
+    told = actual.told == notice_of(desired) and not actual.ailing
+    return None if told else Tell(desired.lease)
 
 
 def _former_workload(actual: Actual) -> str:

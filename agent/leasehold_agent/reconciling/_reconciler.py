@@ -45,7 +45,7 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import read_notice
+from leasehold_agent.store import read_notice, told_of_cards, words_on
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -225,6 +225,7 @@ class Reconciler:
                 roomier=notes.lacked is not None
                 and self.host.facts.room_for_outputs() > 2 * notes.lacked + _MORE,
                 networked=self.host.containers.names.network(lease) in self.networks,
+                ailing=self._ailing(lease),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:
@@ -232,6 +233,14 @@ class Reconciler:
                     self.host.leases.folder(lease).load(), waiting=self.host.leases.record(lease).waiting
                 )
         return here
+
+    def _ailing(self, lease: int) -> bool:
+        """Whether there is something to tell of the lease's cards."""
+        desired = self.host.snapshot.leases.get(lease)
+        if desired is None or desired.state is not LeaseState.ACTIVE:
+            return False
+        words = words_on(self.host.facts.ailments(desired))
+        return words != told_of_cards(self.host.leases.folder(lease))
 
     def rules(self) -> Rules:
         """The host's part of the decision, where it has room enough."""
@@ -365,7 +374,7 @@ class Reconciler:
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await self._changes.tell(desired)
+                await self._changes.tell(desired, host.facts.ailments(desired))
 
     def _note_failure(self, action: Action, error: Declined, work: _Work) -> None:
         """An unstarted lease is declined for it. One that is billed is tried again, unless that cannot help."""

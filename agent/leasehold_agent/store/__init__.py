@@ -2,14 +2,22 @@
 
 Each file stands on none but those before it:
 
-    _lease_dir  a lease's folder, and what must be remembered of it
-    _notice     what its container hears of an early end
-    _etc        the files by which its container knows its name and resolvers
-    _uploads    sealed workloads that wait for their lease
-    _datasets   datasets, shared between leases and kept after them
-    _outputs    what a command leaves, on its way out of the container
+    _lease_dir    a lease's folder, and what must be remembered of it
+    _notice       what its container hears of an early end
+    _card_notice  and of its ill cards
+    _etc          the files by which its container knows its name and resolvers
+    _uploads      sealed workloads that wait for their lease
+    _datasets     datasets, shared between leases and kept after them
+    _outputs      what a command leaves, on its way out of the container
 """
 
+from leasehold_agent.store._card_notice import (
+    CARD_SIGNAL,
+    note_told_of_cards,
+    told_of_cards,
+    words_on,
+    write_card_notice,
+)
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
@@ -25,6 +33,7 @@ from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
+    "CARD_SIGNAL",
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
@@ -34,10 +43,14 @@ __all__ = [
     "UploadedWorkloads",
     "collect",
     "lease_dirs",
+    "note_told_of_cards",
     "notice_of",
     "packer",
     "read_notice",
     "readable_folder",
+    "told_of_cards",
+    "words_on",
+    "write_card_notice",
     "write_etc",
     "write_notice",
 ]
