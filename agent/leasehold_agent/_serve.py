@@ -24,7 +24,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, Line
-from leasehold_agent.api import ApiServer
+from leasehold_agent.api import ApiServer, MetricsPort
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import (
     GasState,
@@ -37,7 +37,14 @@ from leasehold_agent.chain import (
     follow,
     owner_of,
 )
-from leasehold_agent.documents import canonical, concerns, contact_document, endpoint_document, write_status
+from leasehold_agent.documents import (
+    canonical,
+    concerns,
+    contact_document,
+    endpoint_document,
+    metrics,
+    write_status,
+)
 from leasehold_agent.engine import Engine, EngineFacts, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
@@ -60,6 +67,7 @@ from leasehold_agent.reconciling import (
     Names,
     Reconciler,
     Supplies,
+    UsageWatch,
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
@@ -118,6 +126,8 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
+            if settings.metrics_port is not None:
+                tasks.create_task(show_metrics(stack, UsageWatch(reconciler), settings.metrics_port))
 
 
 async def make_host(
@@ -299,6 +309,19 @@ async def watch_cards(
             _log.warning("cards", answer=len(found.gpus), before=len(host.facts.inventory.gpus))
             wake()
         host.facts.inventory = found
+
+
+async def show_metrics(stack: contextlib.AsyncExitStack, usage: UsageWatch, port: int) -> None:
+    """Look at what leases use, and show it. A port that is taken is no reason for an agent to end."""
+    host = usage.reconciler.host
+    shown = MetricsPort(lambda: metrics(host, usage))
+    stack.push_async_callback(shown.close)
+    try:
+        await shown.start(host.facts.settings.metrics_listen, port)
+    except OSError as error:
+        _log.error("metrics", problem=str(error))
+        return
+    await usage.run()
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

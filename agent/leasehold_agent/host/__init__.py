@@ -21,6 +21,7 @@ Each file stands on none but those before it:
     _hours          hours of the week in which cells are sold
     _readings       what cards do now
     _health         which of them are ill
+    _lease_usage    what a container uses
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -46,6 +47,7 @@ from leasehold_agent.host._inventory import (
     runtimes,
     take_inventory,
 )
+from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_of
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
@@ -77,11 +79,13 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
+    "LeaseUsage",
     "Silence",
     "SilentCard",
     "bounded",
     "busy_ports",
     "connect",
+    "containers_of",
     "default_address",
     "end_process_of",
     "hash_of",
@@ -94,4 +98,5 @@ __all__ = [
     "runtimes",
     "take_inventory",
     "tree_size",
+    "usage_of",
 ]

@@ -21,6 +21,7 @@ Each file stands on none but those before it:
     _lost_cells        cells that nobody could be given, out of sale
     _card_health       which cards are ill, seen and said
     _reconciler        the one loop
+    _usage             what each lease uses
     _phases            how far a lease is
     _docker_runtime    leases as the API and SSH see them
 """
@@ -35,6 +36,7 @@ from leasehold_agent.reconciling._lost_cells import LostCells
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
+from leasehold_agent.reconciling._usage import UsageWatch
 
 __all__ = [
     "SECONDS_TO_SAY",
@@ -48,5 +50,6 @@ __all__ = [
     "Names",
     "Reconciler",
     "Supplies",
+    "UsageWatch",
     "boot_id",
 ]

@@ -57,6 +57,9 @@ class CardHealth:
         found = self.health.see(self.last, host.clock())
         ill, before = {hash_of(card): ailment for card, ailment in found.items()}, host.facts.ill
         host.facts.ill = ill
+        host.facts.xids.update(
+            (hash_of(card), number) for card, numbers in self.last.xids.items() for number in numbers
+        )
         said = self.last.cards.items()
         host.facts.readings = {hash_of(card): now for card, now in said if isinstance(now, CardReading)}
         if ill != before:

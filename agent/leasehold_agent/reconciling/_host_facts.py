@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,8 @@ from leasehold_agent.reconciling._plan import DiskRoom
 @dataclass
 class HostFacts:
     """`disk_bytes` are those that are sold. `boot_id` changes when the host reboots. `hardware` is what its machines
-    were described as; `ill` is what ails cards, by the SHA-256 of their UUIDs, and `readings` what they said last.
+    were described as; `ill` is what ails cards, by the SHA-256 of their UUIDs, and `readings` what they said last;
+    `xids` how often each had which.
     """
 
     settings: AgentSettings
@@ -41,6 +43,7 @@ class HostFacts:
     hardware: HardwareFiles
     ill: Mapping[str, Ailment] = field(default_factory=dict)
     readings: Mapping[str, CardReading] = field(default_factory=dict)
+    xids: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     @property
     def boot(self) -> str:
