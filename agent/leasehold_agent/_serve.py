@@ -71,7 +71,7 @@ from leasehold_agent.reconciling import (
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import DatasetCache, History, UploadedWorkloads, packer
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -113,7 +113,10 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         host.snapshot = await gate.snapshot(set(host.leases.folders()))
         reconciler = Reconciler(host, told or Told())
         kept = Withholdings.of(settings.state_dir, deployment)
-        await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs)
+        history = History(settings.state_dir / "history.sqlite")
+        stack.callback(history.close)
+        usage = UsageWatch(reconciler, history=history)
+        await _servers(stack, host, reconciler, identity, deployment, rpc, ipfs, usage)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
         )
@@ -126,8 +129,9 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
+            tasks.create_task(usage.run())
             if settings.metrics_port is not None:
-                tasks.create_task(show_metrics(stack, UsageWatch(reconciler), settings.metrics_port))
+                await show_metrics(stack, usage, settings.metrics_port)
 
 
 async def make_host(
@@ -201,13 +205,14 @@ async def _servers(
     deployment: Deployment,
     rpc: Rpc,
     ipfs: Ipfs,
+    usage: UsageWatch,
 ) -> None:
     settings = host.facts.settings
     document = await contact_bytes(settings, identity, host.containers.engine, host.supplies.datasets, ipfs)
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
-        runtime=DockerRuntime(host, reconciler),
+        runtime=DockerRuntime(host, reconciler, usage),
         chain_id=deployment.chain_id,
         controller=deployment.controller,
         machines=lambda: sorted(host.snapshot.machines),
@@ -312,7 +317,7 @@ async def watch_cards(
 
 
 async def show_metrics(stack: contextlib.AsyncExitStack, usage: UsageWatch, port: int) -> None:
-    """Look at what leases use, and show it. A port that is taken is no reason for an agent to end."""
+    """Have Prometheus read what there is. A port that is taken is no reason for an agent to end."""
     host = usage.reconciler.host
     shown = MetricsPort(lambda: metrics(host, usage))
     stack.push_async_callback(shown.close)
@@ -320,8 +325,6 @@ async def show_metrics(stack: contextlib.AsyncExitStack, usage: UsageWatch, port
         await shown.start(host.facts.settings.metrics_listen, port)
     except OSError as error:
         _log.error("metrics", problem=str(error))
-        return
-    await usage.run()
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from leasehold_agent._errors import NoContainer
 from leasehold_agent._runtime import CommandStream, LeaseHandle
+from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
 
@@ -60,6 +61,7 @@ class LocalLeases:
         self.logs_of: dict[int, Log] = {}
         self.ports: dict[tuple[int, int], tuple[str, int]] = {}
         self.streams: list[ProcessStream] = []
+        self.samples: dict[int, list[tuple[str, LeaseSample]]] = {}
         self.lookups = 0
 
     def add(self, handle: LeaseHandle) -> Path:
@@ -121,6 +123,9 @@ class LocalLeases:
         stream = await (_terminal if tty else _pipes)(command, folder, variables, size or (24, 80))
         self.streams.append(stream)
         return stream
+
+    async def usage(self, lease: int, tenant: str) -> Sequence[LeaseSample]:
+        return [sample for of, sample in self.samples.get(lease, ()) if of == tenant]
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:

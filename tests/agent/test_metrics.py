@@ -186,15 +186,12 @@ async def test_the_agent_shows_its_leases(rig: Rig) -> None:
     await free.wait_closed()
     named = ("leasehold_lease_processes", (format_lease(lease),))
     async with contextlib.AsyncExitStack() as stack:
-        shown = asyncio.create_task(_serve.show_metrics(stack, UsageWatch(rig.reconciler), port))
+        usage = UsageWatch(rig.reconciler)
+        await _serve.show_metrics(stack, usage, port)
 
         async def said() -> bool:
-            try:
-                async with httpx.AsyncClient() as client:
-                    return named in samples((await client.get(f"http://127.0.0.1:{port}/metrics")).content)
-            except httpx.TransportError:
-                return False
+            await usage.look()
+            async with httpx.AsyncClient() as client:
+                return named in samples((await client.get(f"http://127.0.0.1:{port}/metrics")).content)
 
         await rig.until(said)
-        shown.cancel()
-        await asyncio.gather(shown, return_exceptions=True)

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Annotated, Final
@@ -34,7 +34,9 @@ from leasehold.market.wire import (
     DigestMismatch,
     Health,
     Kept,
+    LeaseMetrics,
     LeaseNotice,
+    LeaseReading,
     LeaseStatus,
     MachineInfo,
     NoResults,
@@ -267,6 +269,15 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
                 "Nothing has been published yet; outputs are packed when the job finishes or the lease ends."
             )
         return AgentResults(cid=handle.result_cid, files=list(handle.outputs))
+
+    @app.get("/v1/leases/{lease}/metrics", operation_id="lease_metrics")
+    async def metrics(request: Request, lease: LeaseText) -> LeaseMetrics:
+        """What the lease has used while it was its tenant's."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.metrics")
+        samples = await api.context.runtime.usage(handle.lease, handle.tenant)
+        readings = [LeaseReading(**asdict(sample)) for sample in samples]
+        return LeaseMetrics(lease=format_lease(handle.lease), readings=readings)
 
 
 def _stream_routes(app: FastAPI, api: Api) -> None:

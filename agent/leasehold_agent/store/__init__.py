@@ -9,6 +9,7 @@ Each file stands on none but those before it:
     _uploads      sealed workloads that wait for their lease
     _datasets     datasets, shared between leases and kept after them
     _outputs      what a command leaves, on its way out of the container
+    _history      what each lease used
 """
 
 from leasehold_agent.store._card_notice import (
@@ -20,6 +21,7 @@ from leasehold_agent.store._card_notice import (
 )
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._etc import write_etc
+from leasehold_agent.store._history import History, LeaseSample
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent.store._notice import (
     NOTICE_MOUNT,
@@ -37,7 +39,9 @@ __all__ = [
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
+    "History",
     "LeaseDir",
+    "LeaseSample",
     "Notes",
     "PackOutputs",
     "UploadedWorkloads",

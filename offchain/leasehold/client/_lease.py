@@ -12,7 +12,7 @@ from leasehold.chain import Lease, format_lease
 from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
 from leasehold.client._tenancy import Close, Ended, Extend, Extended
 from leasehold.errors import AgentError
-from leasehold.market.wire import LeaseStatus
+from leasehold.market.wire import LeaseMetrics, LeaseStatus
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -39,6 +39,11 @@ class TenantLease:
         """What its machine's agent says of it. Raises AgentError, MarketError."""
         async with self.client.agent_of(self.id) as agent:
             return await agent.status(self.id)
+
+    async def metrics(self) -> LeaseMetrics:
+        """What it has used so far, for a day at most. Raises AgentError, MarketError."""
+        async with self.client.agent_of(self.id) as agent:
+            return await agent.metrics(self.id)
 
     async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
         """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.

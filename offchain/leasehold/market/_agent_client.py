@@ -56,6 +56,7 @@ from leasehold.market.wire import (
     ChainUnreachable,
     EngineUnavailable,
     Health,
+    LeaseMetrics,
     LeaseStatus,
     MachineInfo,
     SignedReceipt,
@@ -179,6 +180,10 @@ class AgentClient:
     async def results(self, lease: int) -> AgentResults:
         """Where the outputs are. Raises `NoResults` while there are none."""
         return await self._of_lease(AgentResults, lease, "/results", "lease.results")
+
+    async def metrics(self, lease: int) -> LeaseMetrics:
+        """What the lease has used so far, for a day at most."""
+        return await self._of_lease(LeaseMetrics, lease, "/metrics", "lease.metrics")
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

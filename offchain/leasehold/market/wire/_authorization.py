@@ -19,7 +19,7 @@ from leasehold.errors import TypedDataError
 
 from ._errors import MalformedAuthorization
 
-OPS: Final = ("workload.put", "lease.status", "lease.logs", "lease.exec", "lease.results")
+OPS: Final = ("workload.put", "lease.status", "lease.logs", "lease.exec", "lease.results", "lease.metrics")
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"
 MAX_REQUEST_LIFETIME: Final = 300
