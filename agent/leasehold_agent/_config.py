@@ -204,6 +204,11 @@ class AgentSettings(BaseSettings):
     """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
     its ports can be reached; nothing is measured without one."""
 
+    metrics_port: Port | None = None
+    """Where Prometheus reads, at `/metrics`, what cards and leases do; without it, nowhere."""
+    metrics_listen: str = "127.0.0.1"
+    """The address of that port. It asks nobody who he is."""
+
     answer_cost: Annotated[int, Field(ge=1)] = 10**17
     """Wei of the chain's coin that an answer to a challenge may cost at most where another transaction of the operator
     stands in front of it and has to be outbid. What a machine's stake is worth is the measure.

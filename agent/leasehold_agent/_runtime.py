@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import ClosingOrder, Signer
-    from leasehold_agent.store import EarlyEnd, Hand
+    from leasehold_agent.store import EarlyEnd, Hand, LeaseSample
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -171,6 +171,10 @@ class LeaseRuntime(Protocol):
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A TCP connection to a port inside the container's network. Raises `OSError` if nothing listens."""
+        ...
+
+    async def usage(self, lease: int, tenant: str) -> Sequence[LeaseSample]:
+        """What the lease has used while it was that tenant's, oldest first; none where that is not known."""
         ...
 
 

@@ -26,7 +26,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
-from leasehold_agent.api import ApiServer
+from leasehold_agent.api import ApiServer, MetricsPort
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import (
     GasState,
@@ -44,6 +44,7 @@ from leasehold_agent.documents import (
     concerns,
     contact_document,
     endpoint_document,
+    metrics,
     write_status,
 )
 from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
@@ -59,6 +60,7 @@ from leasehold_agent.host import (
 )
 from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
+    CardHealth,
     Containers,
     DockerRuntime,
     Host,
@@ -68,10 +70,18 @@ from leasehold_agent.reconciling import (
     Names,
     Reconciler,
     Supplies,
+    UsageWatch,
     boot_id,
 )
 from leasehold_agent.ssh import SshServer
-from leasehold_agent.store import HELPER_MOUNT, DatasetCache, UploadedWorkloads, lend_helper, packer
+from leasehold_agent.store import (
+    HELPER_MOUNT,
+    DatasetCache,
+    History,
+    UploadedWorkloads,
+    lend_helper,
+    packer,
+)
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -115,7 +125,10 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
         kept = Withholdings.of(settings.state_dir, deployment)
         introduction = introduction_of(host, identity)
         await _patiently("engine", introduction.open, (EngineDown, *DISK_TROUBLE))
-        await _servers(stack, host, reconciler, identity, deployment, rpc, introduction)
+        history = History(settings.state_dir / "history.sqlite")
+        stack.callback(history.close)
+        usage = UsageWatch(reconciler, history=history)
+        await _servers(stack, host, reconciler, identity, deployment, rpc, introduction, usage)
         _log.info(
             "serving", operator=identity.operator.address, owner=owner, controller=deployment.controller
         )
@@ -123,9 +136,15 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            tasks.create_task(watch_cards(host, LostCells(kept, host.clock), reconciler.wake))
+            lost, noted = LostCells(kept, host.clock), asyncio.Event()
+            health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
+            tasks.create_task(health.run())
+            tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
             tasks.create_task(_introduce(host, introduction))
-            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock)))
+            tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
+            tasks.create_task(usage.run())
+            if settings.metrics_port is not None:
+                await show_metrics(stack, usage, settings.metrics_port)
 
 
 async def make_host(
@@ -207,12 +226,13 @@ async def _servers(
     deployment: Deployment,
     rpc: Rpc,
     introduction: Introduction,
+    usage: UsageWatch,
 ) -> None:
     settings = host.facts.settings
     folder = settings.state_dir / "api"
     folder.mkdir(mode=0o700, exist_ok=True)
     context = ServeContext(
-        runtime=DockerRuntime(host, reconciler),
+        runtime=DockerRuntime(host, reconciler, usage),
         chain_id=deployment.chain_id,
         controller=deployment.controller,
         machines=lambda: sorted(host.snapshot.machines),
@@ -311,15 +331,19 @@ async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: Di
         await host.sleep(host.facts.settings.tick_seconds)
 
 
-async def watch_cards(host: Host, lost: LostCells, wake: Callable[[], None]) -> None:
+async def watch_cards(
+    host: Host, lost: LostCells, wake: Callable[[], None], hangs: Callable[[], bool] = lambda: False
+) -> None:
     """Look again and again which cards answer, and note what nobody could be given. A driver that hangs holds up this
-    task alone.
+    task alone, and is not asked meanwhile: each question would leave a thread behind.
     """
     while True:
         try:
             if host.estranged is None and host.snapshot.current:
                 lost.note(host.snapshot, host.facts.allocation(host.snapshot).withheld)
             await host.sleep(_CARDS_SECONDS)
+            if hangs():
+                continue
             inventory = await asyncio.to_thread(take_inventory)
         except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent, and its sentinel with it
             _log.exception("cards")
@@ -344,14 +368,43 @@ async def _introduce(host: Host, introduction: Introduction) -> None:
         await host.sleep(host.facts.settings.contact_every)
 
 
-async def _sell(host: Host, sale: Sale) -> None:
-    """Keep out of sale what is to be."""
+async def show_metrics(stack: contextlib.AsyncExitStack, usage: UsageWatch, port: int) -> None:
+    """Have Prometheus read what there is. A port that is taken is no reason for an agent to end."""
+    host = usage.reconciler.host
+    shown = MetricsPort(lambda: metrics(host, usage))
+    stack.push_async_callback(shown.close)
+    try:
+        await shown.start(host.facts.settings.metrics_listen, port)
+    except OSError as error:
+        _log.error("metrics", problem=str(error))
+
+
+def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        first()
+        second()
+
+    return both
+
+
+def card_thread(stack: contextlib.AsyncExitStack) -> ThreadPoolExecutor:
+    """The one that looks at the cards, and ends with the agent."""
+    thread = ThreadPoolExecutor(1, "leasehold-cards")
+    stack.callback(thread.shutdown, wait=False)
+    return thread
+
+
+async def _sell(host: Host, sale: Sale, noted: asyncio.Event) -> None:
+    """Keep out of sale what is to be: every few seconds, and at once when something was `noted`."""
     while True:
+        noted.clear()
         try:
             await sale.look(host.snapshot)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("withhold")
-        await host.sleep(host.facts.settings.tick_seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(host.facts.settings.tick_seconds):
+                await noted.wait()
 
 
 async def _gas(gate: PoolGate) -> GasState:

@@ -22,6 +22,7 @@ from pathlib import Path
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
 from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
+from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
 
@@ -61,6 +62,7 @@ class LocalLeases:
         self.logs_of: dict[int, Log] = {}
         self.ports: dict[tuple[int, int], tuple[str, int]] = {}
         self.streams: list[ProcessStream] = []
+        self.samples: dict[int, list[tuple[str, LeaseSample]]] = {}
         self.lookups = 0
         self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
         self.takes_orders = True
@@ -137,6 +139,9 @@ class LocalLeases:
         stream = await (_terminal if tty else _pipes)(command, folder, variables, size or (24, 80))
         self.streams.append(stream)
         return stream
+
+    async def usage(self, lease: int, tenant: str) -> Sequence[LeaseSample]:
+        return [sample for of, sample in self.samples.get(lease, ()) if of == tenant]
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:

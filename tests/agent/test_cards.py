@@ -27,7 +27,7 @@ from leasehold_agent.cards import (
 )
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Card, Inventory, SilentCard
+from leasehold_agent.host import SILENT, Ailment, Card, Inventory, SilentCard
 from leasehold_agent.reconciling import HostFacts
 
 GIB = 1 << 30
@@ -66,12 +66,14 @@ class Site:
     def retire(self, number: int) -> None:
         self.machines[number] = replace(self.machines[number], status=MachineStatus.RETIRED)
 
-    def lease(self, lease: int, number: int, placement: int) -> LeaseShare:
+    def lease(
+        self, lease: int, number: int, placement: int, state: LeaseState = LeaseState.ACTIVE
+    ) -> LeaseShare:
         self.leases[lease] = Desired(
             lease,
             number,
             "0xt",
-            LeaseState.ACTIVE,
+            state,
             placement,
             b"",
             0,
@@ -139,9 +141,29 @@ class TestWhoHasWhat:
 
     def test_a_card_that_is_ill_is_not_given_either(self, site: Site) -> None:
         site.join(1, document(*CARDS), 4)
-        site.facts.ill = {HASHES[2]}
-        assert site.lease(1, 1, 0x04FF).problem is not None
+        site.facts.ill = {HASHES[2]: Ailment("ecc", "1 uncorrectable memory errors")}
+        share = site.lease(1, 1, 0x04FF, LeaseState.OPENED)
+        assert share.problem == "GPU 2 is ill, and given to nobody before it is well again."
         assert site.withheld() == {1: 0xFF << 16}
+
+    def test_a_lease_that_is_billed_keeps_its_card_though_that_is_ill(self, site: Site) -> None:
+        """Its command may be started again: better on a card that is hot than on none."""
+        site.join(1, document(*CARDS), 4)
+        site.facts.ill = {HASHES[2]: Ailment("heat", "95 °C")}
+        assert site.lease(1, 1, 0x04FF).gpu_uuids == ("GPU-2",)
+        assert site.withheld() == {1: 0xFF << 16}
+        site.facts.ill = {HASHES[2]: SILENT}
+        assert site.share(1).problem == "GPU 2 does not answer, or is not in this host any more."
+        assert site.withheld() == {1: 0xFF << 16}
+
+    def test_what_ails_a_lease_is_what_ails_its_own_cards(self, site: Site) -> None:
+        site.join(1, document(*CARDS), 4)
+        site.lease(1, 1, 0x06FF)
+        heat = Ailment("heat", "95 °C")
+        site.facts.ill = {HASHES[2]: heat, HASHES[3]: SILENT}
+        assert site.facts.ailments(site.leases[1]) == {HASHES[2]: heat}
+        site.lose(CARDS[1])
+        assert site.facts.ailments(site.leases[1]) == {HASHES[1]: SILENT, HASHES[2]: heat}
 
     def test_the_order_in_which_the_driver_counts_means_nothing(self, site: Site) -> None:
         site.join(1, document(*CARDS), 4)

@@ -14,7 +14,7 @@ from leasehold.errors import ContractError
 from leasehold_agent.chain import ChainSnapshot, Sale, Withholdings
 from leasehold_agent.documents import canonical
 from leasehold_agent.host import Card
-from leasehold_agent.reconciling._lost_cells import WELL_SECONDS, LostCells
+from leasehold_agent.reconciling._lost_cells import FORGIVEN_SECONDS, WELL_SECONDS, LostCells
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -57,6 +57,28 @@ def test_a_card_that_comes_and_goes_stays_out_of_sale(world: World) -> None:
     for _ in range(20):
         assert world.pass_by(0xFF, WELL_SECONDS - 60) == 0xFF
         assert world.pass_by(0, 60) == 0xFF
+
+
+def test_what_a_card_that_flaps_costs_is_bounded(world: World) -> None:
+    """It falls ill the moment it is for sale again, for a day: each change of what is to be out of sale is a word."""
+    words, before, hours = 0, 0, list[int]()
+    for second in range(0, 24 * 3_600, 60):
+        now = world.pass_by(0 if before else 0xFF, 60)
+        words, before = words + (now != before), now
+        if second % 3_600 == 3_540:
+            hours.append(words)
+            words = 0
+    assert hours[0] == 5
+    assert max(hours[1:]) <= 2
+    assert sum(hours) <= 18
+
+
+def test_a_card_that_was_well_for_long_is_forgiven(world: World) -> None:
+    for _ in range(2):
+        world.pass_by(0xFF, FORGIVEN_SECONDS + 1)
+        world.pass_by(0, 60)
+        assert world.pass_by(0, WELL_SECONDS - 1) == 0xFF
+        assert world.pass_by(0, 1) == 0
 
 
 def test_one_card_heals_while_another_is_gone(world: World) -> None:

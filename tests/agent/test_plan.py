@@ -159,6 +159,12 @@ WHILE_LIVE = {
         None,
     ),
     "given notice": (NOTICED, Actual(LAUNCHED, container("running")), Tell(LEASE)),
+    "a card is ill": (ACTIVE, Actual(LAUNCHED, container("running"), ailing=True), Tell(LEASE)),
+    "a card is ill, and nothing runs": (
+        ACTIVE,
+        Actual(LAUNCHED, container("paused"), ailing=True),
+        BringUp(LEASE),
+    ),
     "given notice and told": (NOTICED, Actual(LAUNCHED, container("running"), told=TOLD), None),
     "told of another end": (
         NOTICED,

@@ -57,10 +57,10 @@ def test_a_file_that_cannot_be_read(text: str, monkeypatch: pytest.MonkeyPatch, 
 def test_a_setting_that_there_is_none_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What an older agent took, or a slip of the pen: nobody should think that it does anything."""
     file = tmp_path / "agent.toml"
-    file.write_text("metrics_port = 9100\n")
+    file.write_text("heartbeat_port = 9100\n")
     monkeypatch.setenv("LEASEHOLD_AGENT_CONFIG", str(file))
     with pytest.raises(
-        SettingsError, match=rf"metrics_port: there is no such setting; take it out of {file}\."
+        SettingsError, match=rf"heartbeat_port: there is no such setting; take it out of {file}\."
     ):
         load_settings()
 

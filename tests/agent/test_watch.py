@@ -66,3 +66,33 @@ async def test_an_index_that_fails_again_and_again_is_built_anew() -> None:
     with capture_logs(), pytest.raises(Enough):
         await _chain_gate.follow(nothing, None, nothing, index, lambda: None, sleep=_sleeping(10))
     assert len(cleared) == 2
+
+
+async def test_what_is_noted_is_sent_before_the_next_turn() -> None:
+    """A card that has fallen ill does not wait for a provider's long turns."""
+    noted, looks = asyncio.Event(), list[None]()
+
+    async def look(_: object) -> None:
+        looks.append(None)
+        if len(looks) == 1:
+            asyncio.get_running_loop().call_soon(noted.set)
+        else:
+            raise Enough
+
+    facts = SimpleNamespace(settings=SimpleNamespace(tick_seconds=1e9))
+    host: Any = SimpleNamespace(facts=facts, snapshot=None)
+    with pytest.raises(Enough):
+        await _serve._sell(host, cast(Any, SimpleNamespace(look=look)), noted)
+    assert len(looks) == 2
+
+
+async def test_a_driver_that_hangs_is_not_asked_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each inventory would leave a thread behind for good, until the agent may have no more."""
+    asked: list[None] = []
+    monkeypatch.setattr(_serve, "take_inventory", lambda: asked.append(None))
+    host: Any = SimpleNamespace(
+        estranged="not here", snapshot=None, sleep=_sleeping(5), facts=SimpleNamespace()
+    )
+    with pytest.raises(Enough):
+        await _serve.watch_cards(host, cast(Any, None), lambda: None, lambda: True)
+    assert asked == []

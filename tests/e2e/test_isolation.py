@@ -29,6 +29,7 @@ CALLS = {
     "lease.status": ("GET", "/v1/leases/{}"),
     "lease.logs": ("GET", "/v1/leases/{}/logs"),
     "lease.results": ("GET", "/v1/leases/{}/results"),
+    "lease.metrics": ("GET", "/v1/leases/{}/metrics"),
     "lease.exec": ("GET", "/v1/leases/{}/exec"),
     "lease.ssh": ("PUT", "/v1/leases/{}/ssh/" + "01" * 32),
     "workload.put": ("PUT", "/v1/workloads/" + hashlib.sha256(SEALED).hexdigest()),

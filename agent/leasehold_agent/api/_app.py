@@ -41,7 +41,9 @@ from leasehold.market.wire import (
     Health,
     Heartbeat,
     Kept,
+    LeaseMetrics,
     LeaseNotice,
+    LeaseReading,
     LeaseStanding,
     LeaseStatus,
     MachineInfo,
@@ -361,6 +363,15 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         )
         _log.info("ssh.certificate", lease=format_lease(handle.lease), until=until)
         return SshCertificate(certificate=certificate, valid_until=until)
+
+    @app.get("/v1/leases/{lease}/metrics", operation_id="lease_metrics")
+    async def metrics(request: Request, lease: LeaseText) -> LeaseMetrics:
+        """What the lease has used while it was its tenant's."""
+        _no_body(request)
+        _, handle = await api.grant(request, lease, "lease.metrics")
+        samples = await api.context.runtime.usage(handle.lease, handle.tenant)
+        readings = [LeaseReading(**asdict(sample)) for sample in samples]
+        return LeaseMetrics(lease=format_lease(handle.lease), readings=readings)
 
 
 def _order_route(app: FastAPI, api: Api) -> None:

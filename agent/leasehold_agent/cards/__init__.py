@@ -22,6 +22,7 @@ from leasehold_agent.cards._allocation import (
     LeasePlace,
     Part,
     allocate,
+    cells_of,
 )
 from leasehold_agent.cards._described import Described, HardwareFiles
 from leasehold_agent.cards._devices import Devices
@@ -51,6 +52,7 @@ __all__ = [
     "Part",
     "ToolFailed",
     "allocate",
+    "cells_of",
     "choose_part",
     "fences_of",
     "share_of",

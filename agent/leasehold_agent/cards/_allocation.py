@@ -31,12 +31,15 @@ class Holding:
 
 @dataclass(frozen=True)
 class LeasePlace:
-    """A lease's place on its machine, as the machine was described when the lease was sold."""
+    """A lease's place on its machine, as the machine was described when the lease was sold. `begun`: it is billed, and
+    keeps a card that has fallen ill since.
+    """
 
     lease: int
     machine: int
     placement: int
     described: Described | None
+    begun: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,12 @@ class Allocation:
 
 
 def allocate(
-    machines: Iterable[Holding], places: Iterable[LeasePlace], present: Collection[str]
+    machines: Iterable[Holding],
+    places: Iterable[LeasePlace],
+    present: Collection[str],
+    ill: Collection[str] = frozenset(),
 ) -> Allocation:
-    """Cells for each lease. `present`: the cards that are here and well.
+    """Cells for each lease. `present`: the cards that are here; those of them that are `ill` are given to nobody new.
 
     A card belongs to one machine: of several that name it, to that of the lowest number. Of places to the same cells,
     that of the older description holds: its lease was there before the machine was described anew.
@@ -77,14 +83,15 @@ def allocate(
     held: dict[str, int] = {}
     given: dict[int, Given] = {}
     for place in sorted(places, key=lambda place: (_is_current(place, holdings), place.machine, place.lease)):
-        given[place.lease] = share = _give(place, owners, taken, present)
+        given[place.lease] = share = _give(place, owners, taken, present, () if place.begun else ill)
         for (gpu, _), part in zip(cells_of(place.placement), share.parts, strict=False):
             taken[part.card] = taken.get(part.card, 0) | part.cells
             if not _stands_at(
                 part.card, gpu, holdings.get(place.machine)
             ):  # the chain counts its cells elsewhere
                 held[part.card] = held.get(part.card, 0) | part.cells
-    withheld = {h.machine: _out_of_sale(h, owners, present, held) for h in holdings.values()}
+    well = set(present) - set(ill)
+    withheld = {h.machine: _out_of_sale(h, owners, well, held) for h in holdings.values()}
     return Allocation(given, withheld)
 
 
@@ -113,7 +120,11 @@ def _owners(holdings: Iterable[Holding]) -> dict[str, int]:
 
 
 def _give(
-    place: LeasePlace, owners: dict[str, int], taken: dict[str, int], present: Collection[str]
+    place: LeasePlace,
+    owners: dict[str, int],
+    taken: dict[str, int],
+    present: Collection[str],
+    ill: Collection[str],
 ) -> Given:
     described = place.described
     if described is None:
@@ -127,6 +138,8 @@ def _give(
             return Given(problem=f"GPU {gpu} is none that the machine was described with.")
         if card not in present:
             return Given(problem=f"GPU {gpu} does not answer, or is not in this host any more.")
+        if card in ill:
+            return Given(problem=f"GPU {gpu} is ill, and given to nobody before it is well again.")
         if owners.get(card, place.machine) != place.machine:
             return Given(problem=f"GPU {gpu} belongs to machine {owners[card]} of this host.")
         if taken.get(card, 0) & cells:
@@ -145,7 +158,7 @@ def cells_of(placement: int) -> Iterator[tuple[int, int]]:
 
 
 def _out_of_sale(
-    holding: Holding, owners: dict[str, int], present: Collection[str], held: dict[str, int]
+    holding: Holding, owners: dict[str, int], well: Collection[str], held: dict[str, int]
 ) -> int:
     """Cells that nobody could be given. A machine that is not known here has none to sell."""
     described, cells = holding.described, 0
@@ -156,6 +169,6 @@ def _out_of_sale(
         elif described is not None and gpu < len(described.cards):
             card = described.cards[gpu]
             mine = owners[card] == holding.machine and described.cards.index(card) == gpu
-            lost = held.get(card, 0) if mine and card in present else WHOLE
+            lost = held.get(card, 0) if mine and card in well else WHOLE
         cells |= lost << CELLS_PER_GPU * gpu
     return cells

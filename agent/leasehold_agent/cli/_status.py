@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from leasehold.chain import Deployment
@@ -18,6 +19,7 @@ from leasehold_agent.cli._pool import because
 from leasehold_agent.documents import read_status
 
 _STALE_SECONDS = 60
+_GIB = 1 << 30
 
 
 def status(as_json: Json = False) -> None:
@@ -48,6 +50,7 @@ def status(as_json: Json = False) -> None:
         )
     for sentence in seen.get("lacks", ()):
         console.print(sentence, style="yellow", markup=False)
+    _show_cards(console, seen.get("cards", []))
     _show_leases(console, seen["leases"])
     if seen["gas"] and seen["gas"]["warning"]:
         console.print(seen["gas"]["warning"], style="yellow", markup=False)
@@ -81,6 +84,30 @@ def _show_sale(console: Console, settings: AgentSettings, machines: list[dict[st
         when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(change))
         sold = "are the owner's own" if settings.sale_hours.at(change - 1) else "are sold"
         console.print(f"From {when} on, `{settings.hours_cells}` {sold} (`hours`).", markup=False)
+
+
+def _show_cards(console: Console, cards: list[dict[str, Any]]) -> None:
+    table = Table("card", "at", "busy", "memory", "°C", "watts", "health")
+    for card in cards:
+        ailment = card["ailment"]
+        health = f"{ailment['cause']}: {ailment['detail']}" if ailment else "well"
+        used, whole = card["memory_used"], card["memory_bytes"]
+        row = (
+            card["model"],
+            card["pci"],
+            _said(card["busy"], "%"),
+            _said(None if used is None else f"{used / _GIB:.1f} of {whole / _GIB:.0f}", " GiB"),
+            _said(card["temperature"]),
+            _said(None if card["power_watts"] is None else round(card["power_watts"])),
+            health,
+        )
+        table.add_row(*map(escape, row), style="red" if ailment else None)
+    if cards:
+        console.print(table)
+
+
+def _said(value: object, unit: str = "") -> str:
+    return "" if value is None else f"{value}{unit}"
 
 
 def _show_leases(console: Console, leases: list[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ Each file stands on none but those before it:
     _machine       hardware, contact and endpoint
     _introduction  the contact as it stands
     _status        what the agent that runs sees
+    _metrics       and what Prometheus reads of it
 """
 
 from leasehold_agent.documents._footing import lacks
@@ -20,6 +21,7 @@ from leasehold_agent.documents._machine import (
     hardware_document,
 )
 from leasehold_agent.documents._measured import Measurements, Pace, keep_measured, last_measured
+from leasehold_agent.documents._metrics import metrics
 from leasehold_agent.documents._reach import reach_of
 from leasehold_agent.documents._status import read_status, write_status
 from leasehold_agent.documents._versions import concerns
@@ -36,6 +38,7 @@ __all__ = [
     "keep_measured",
     "lacks",
     "last_measured",
+    "metrics",
     "reach_of",
     "read_status",
     "write_status",

@@ -14,6 +14,7 @@ from leasehold.files import replace_file
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.chain import PROVE_TIME, ChainSnapshot, GasState
 from leasehold_agent.documents._footing import lacks_at_work
+from leasehold_agent.host import Card, CardReading
 from leasehold_agent.reconciling import DockerRuntime, Host
 
 NAME = "status.json"
@@ -44,6 +45,7 @@ async def write_status(
             }
             for machine in host.snapshot.machines.values()
         ],
+        "cards": [_card(host, card) for card in host.facts.inventory.gpus],
         "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
         "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts.engine)],
@@ -68,6 +70,23 @@ def read_status(state_dir: Path) -> dict[str, Any] | None:
         return dict(json.loads((state_dir / NAME).read_text()))
     except FileNotFoundError:
         return None
+
+
+def _card(host: Host, card: Card) -> dict[str, object]:
+    """A card that is here, what it said last, and what ails it."""
+    reading = host.facts.readings.get(card.uuid_hash, CardReading())
+    ailment = host.facts.ill.get(card.uuid_hash)
+    return {
+        "model": card.model,
+        "pci": card.pci,
+        "uuid_hash": card.uuid_hash,
+        "temperature": reading.temperature,
+        "busy": reading.busy,
+        "memory_used": reading.memory_used,
+        "memory_bytes": card.memory_bytes,
+        "power_watts": reading.power_watts,
+        "ailment": asdict(ailment) if ailment else None,
+    }
 
 
 def _shown(handle: LeaseHandle) -> dict[str, object]:

@@ -312,6 +312,10 @@ class Engine:
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))
 
+    async def signal(self, name: str, signal: str) -> None:
+        """Send the container's first process a signal that ends no program; one that does not run gets none."""
+        await self._call(lambda client: client.kill(name, signal=signal), ignore=(_NOT_FOUND, _CONFLICT))
+
     async def unpause(self, name: str) -> None:
         """Let a paused container go on."""
         await self._call(lambda client: client.unpause(name), ignore=(_NOT_FOUND, _CONFLICT, _NOT_PAUSED))

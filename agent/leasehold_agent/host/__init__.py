@@ -20,6 +20,9 @@ Each file stands on none but those before it:
     _identity       the host's own keys
     _hours          hours of the week in which cells are sold
     _maintenance    windows in which no lease is to be here
+    _readings       what cards do now
+    _health         which of them are ill
+    _lease_usage    what a container uses
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -35,6 +38,7 @@ from leasehold_agent.host._firewall import (
     LeasePolicy,
     parse_rule,
 )
+from leasehold_agent.host._health import SILENT, Ailment, CardWard
 from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
@@ -44,9 +48,11 @@ from leasehold_agent.host._inventory import (
     runtimes,
     take_inventory,
 )
+from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_of
 from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
+from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
 from leasehold_agent.host._slices import mig_devices, processes_on
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -59,8 +65,14 @@ __all__ = [
     "MAX_GPUS",
     "PRIVATE_V4",
     "PRIVATE_V6",
+    "SILENT",
     "AddressBlocks",
+    "Ailment",
     "Card",
+    "CardLook",
+    "CardReading",
+    "CardWard",
+    "CardWatch",
     "DiskLimits",
     "DiskReserve",
     "Firewall",
@@ -69,11 +81,14 @@ __all__ = [
     "Identity",
     "Inventory",
     "LeasePolicy",
+    "LeaseUsage",
     "MaintenanceWindow",
+    "Silence",
     "SilentCard",
     "bounded",
     "busy_ports",
     "connect",
+    "containers_of",
     "default_address",
     "end_process_of",
     "hash_of",
@@ -87,4 +102,5 @@ __all__ = [
     "runtimes",
     "take_inventory",
     "tree_size",
+    "usage_of",
 ]

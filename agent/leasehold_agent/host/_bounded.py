@@ -36,3 +36,42 @@ def bounded(call: Callable[[], T], seconds: float) -> T:
     if asked.error is not None:
         raise asked.error
     return asked.answer[0]
+
+
+class OneCall(Generic[T]):
+    """Bounded calls one after the other: what hangs holds one thread, however often it is asked. For one asker."""
+
+    def __init__(self) -> None:
+        self._asked: _Asked[T] | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the last call has not come back yet."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def unheard(self) -> bool:
+        """Whether there is a call of which nobody has heard the answer."""
+        return self._asked is not None
+
+    def begin(self, call: Callable[[], T]) -> None:
+        """Make the call, unless the one before has not come back, or nobody has heard its answer yet."""
+        if self._asked is None:
+            self._asked = _Asked(call)
+            self._thread = threading.Thread(target=self._asked.run, daemon=True, name="leasehold-bounded")
+            self._thread.start()
+
+    def answer(self, seconds: float) -> T:
+        """What the call gives, or raises, in so many seconds from now. Raises TimeoutError where it does not: what
+        it gives later is heard by whoever asks then.
+        """
+        assert self._asked is not None, "begin it first"
+        assert self._thread is not None, "begin it first"
+        self._thread.join(max(0.0, seconds))
+        if self.hangs:
+            raise TimeoutError(f"no answer in {seconds:g} s")
+        asked, self._asked = self._asked, None
+        if asked.error is not None:
+            raise asked.error
+        return asked.answer[0]

@@ -22,11 +22,14 @@ Each file stands on none but those before it:
     _closing           closed for its tenant, who has ordered that
     _ending            stopped, cleared away, deleted
     _lost_cells        cells that nobody could be given, out of sale
+    _card_health       which cards are ill, seen and said
     _reconciler        the one loop
+    _usage             what each lease uses
     _phases            how far a lease is
     _docker_runtime    leases as the API and SSH see them
 """
 
+from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
@@ -36,8 +39,11 @@ from leasehold_agent.reconciling._lost_cells import LostCells
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
+from leasehold_agent.reconciling._usage import UsageWatch
 
 __all__ = [
+    "SECONDS_TO_SAY",
+    "CardHealth",
     "Containers",
     "DockerRuntime",
     "Host",
@@ -47,6 +53,7 @@ __all__ = [
     "Names",
     "Reconciler",
     "Supplies",
+    "UsageWatch",
     "boot_id",
     "log_step",
 ]

@@ -6,6 +6,7 @@ not be forgotten is noted before it too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -14,12 +15,22 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
-from leasehold_agent.host import MaintenanceWindow
+from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._results import Publishing
-from leasehold_agent.store import Notes, notice_of, write_notice, write_warning
+from leasehold_agent.store import (
+    CARD_SIGNAL,
+    Notes,
+    note_told_of_cards,
+    notice_of,
+    told_of_cards,
+    words_on,
+    write_card_notice,
+    write_notice,
+    write_warning,
+)
 
 _log = structlog.get_logger("leasehold_agent")
 
@@ -74,9 +85,12 @@ class Changes:
         notes.tenant = desired.tenant
         folder.save(notes)
 
-    async def tell(self, desired: Desired, window: MaintenanceWindow | None) -> None:
-        """Let the container hear that its lease ends early, and when; or that it does not after all. And when its host
-        will be worked on.
+    async def tell(
+        self, desired: Desired, window: MaintenanceWindow | None, ailments: Mapping[str, Ailment]
+    ) -> None:
+        """Let the container hear that its lease ends early, and when; or that it does not after all. When its host
+        will be worked on. And what ails its cards: the file first, then the signal, and then the note that both are
+        done.
         """
         notice = notice_of(desired)
         log_step(desired.lease, "tell")
@@ -85,6 +99,14 @@ class Changes:
         ends_at = None if notice is None else notice.ends_at
         maintenance = None if window is None else window.begins_at
         _log.info("notice", lease=format_lease(desired.lease), ends_at=ends_at, maintenance=maintenance)
+        folder, words = self.leases.folder(desired.lease), words_on(ailments)
+        if told_of_cards(folder) == words:
+            return
+        write_card_notice(folder, words)
+        await self.containers.engine.signal(self.containers.names.container(desired.lease), CARD_SIGNAL)
+        note_told_of_cards(folder, words)
+        causes = sorted(ailment.cause for ailment in ailments.values())
+        _log.info("cards", lease=format_lease(desired.lease), ailments=causes)
 
     async def resize(self, desired: Desired, before: LeaseShare, now: LeaseShare) -> None:
         """Give the container what the lease holds now: limits at once, other GPUs by making it anew

@@ -20,9 +20,11 @@ from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.reconciling._plan import Actual, ended_with, kept_until
 from leasehold_agent.reconciling._reconciler import Reconciler
+from leasehold_agent.reconciling._usage import UsageWatch
 from leasehold_agent.store import (
     HELPER_MOUNT,
     KeptOrder,
+    LeaseSample,
     Notes,
     UploadedWorkloads,
     keep_order,
@@ -38,9 +40,10 @@ _ROTATED = b"leasehold: the log keeps its last 16 to 32 MiB; lines from before t
 class DockerRuntime:
     """Answers from the reconciler's last look; what it runs in a container goes to the engine directly."""
 
-    def __init__(self, host: Host, reconciler: Reconciler) -> None:
+    def __init__(self, host: Host, reconciler: Reconciler, usage: UsageWatch | None = None) -> None:
         self._host = host
         self._reconciler = reconciler
+        self._usage = usage
 
     @property
     def workloads(self) -> UploadedWorkloads:
@@ -174,6 +177,9 @@ class DockerRuntime:
             raise NoContainer("The container has no address.")
         netns = self._host.facts.settings.engine_netns
         return await connect(container.address, port, netns=netns, seconds=_CONNECT_SECONDS)
+
+    async def usage(self, lease: int, tenant: str) -> Sequence[LeaseSample]:
+        return [] if self._usage is None else await self._usage.of(lease, tenant)
 
     async def _connect_inside(
         self, container: ContainerFacts, port: int

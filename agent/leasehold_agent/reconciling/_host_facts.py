@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from leasehold.chain import MachineStatus
+from leasehold.chain import LeaseState, MachineStatus
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import (
     Allocation,
@@ -17,19 +18,21 @@ from leasehold_agent.cards import (
     LeasePlace,
     LeaseShare,
     allocate,
+    cells_of,
     share_of,
     units_of,
 )
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Inventory
+from leasehold_agent.host import SILENT, Ailment, CardReading, Inventory
 from leasehold_agent.reconciling._plan import DiskRoom
 
 
 @dataclass
 class HostFacts:
     """`disk_bytes` are those that are sold. `boot_id` changes when the host reboots. `hardware` is what its machines
-    were described as; `ill` are cards that answer and may not be given, by the SHA-256 of their UUIDs.
+    were described as; `ill` is what ails cards, by the SHA-256 of their UUIDs, and `readings` what they said last;
+    `xids` how often each had which.
     """
 
     settings: AgentSettings
@@ -38,7 +41,9 @@ class HostFacts:
     disk_bytes: int
     boot_id: str
     hardware: HardwareFiles
-    ill: Collection[str] = frozenset()
+    ill: Mapping[str, Ailment] = field(default_factory=dict)
+    readings: Mapping[str, CardReading] = field(default_factory=dict)
+    xids: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     @property
     def boot(self) -> str:
@@ -49,8 +54,21 @@ class HostFacts:
         """Which cells each live lease has, and `others` beside them; and what of each machine is to be withheld."""
         live = {lease: desired for lease, desired in chain.leases.items() if desired.live_at(chain.now)}
         placed = live | {desired.lease: desired for desired in others}
-        present = {card.uuid_hash for card in self.inventory.gpus} - set(self.ill)
-        return allocate(self._holdings(chain), map(self._place, placed.values()), present)
+        return allocate(
+            self._holdings(chain), map(self._place, placed.values()), self._answering(), self.ill.keys()
+        )
+
+    def ailments(self, desired: Desired) -> dict[str, Ailment]:
+        """What ails the lease's cards, by the SHA-256 of their UUIDs."""
+        described, answering = self.hardware.of(desired.hardware), self._answering()
+        cards = described.cards if described is not None else ()
+        mine = [cards[gpu] for gpu, _ in cells_of(desired.placement) if gpu < len(cards)]
+        silent = {card: SILENT for card in mine if card not in answering}
+        return silent | {card: self.ill[card] for card in mine if card in self.ill}
+
+    def _answering(self) -> set[str]:
+        here = {card.uuid_hash for card in self.inventory.gpus}
+        return here - {card for card, ailment in self.ill.items() if ailment.cause == "silent"}
 
     def share(self, desired: Desired, chain: ChainSnapshot) -> LeaseShare:
         """What the lease's cells come to. Machines that have retired have no part in it."""
@@ -75,7 +93,11 @@ class HostFacts:
 
     def _place(self, desired: Desired) -> LeasePlace:
         return LeasePlace(
-            desired.lease, desired.machine, desired.placement, self.hardware.of(desired.hardware)
+            desired.lease,
+            desired.machine,
+            desired.placement,
+            self.hardware.of(desired.hardware),
+            begun=desired.state is not LeaseState.OPENED,
         )
 
     def room(self, wanted: int = 0) -> DiskRoom:

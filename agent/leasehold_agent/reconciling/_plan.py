@@ -70,8 +70,8 @@ class FitContainer(Action):
 
 @dataclass(frozen=True)
 class Tell(Action):
-    """The provider has given notice, or it was reorganised away: the container hears of it. And of maintenance that is
-    to come before its lease ends.
+    """The provider has given notice, or it was reorganised away; a card is ill, or well again: the container hears of
+    it. And of maintenance that is to come before its lease ends.
     """
 
     window: MaintenanceWindow | None = None
@@ -111,7 +111,8 @@ class Actual:
     be declined for. `killed`: somebody on the host ended its container. `restart` is the workload's word on a command
     that has ended, and `resting` says that it is too early to start that again. `networked`: its network is here.
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
-    it runs. `overdue`: its results had their time to be published.
+    it runs. `overdue`: its results had their time to be published. `ailing`: what there is to tell of its
+    cards has not been told.
     """
 
     notes: Notes
@@ -127,6 +128,7 @@ class Actual:
     roomier: bool = False
     ordered: bool = False
     overdue: bool = False
+    ailing: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -280,9 +282,8 @@ def _while_billed(desired: Desired, actual: Actual, chain: ChainSnapshot, rules:
     if actual.notes.placement not in (0, desired.placement):
         return FitContainer(desired.lease)
     window = next((window for window in rules.windows if window.meets(chain.now, desired.end)), None)
-    return (
-        None if (actual.told, actual.warned) == (notice_of(desired), window) else Tell(desired.lease, window)
-    )
+    told = (actual.told, actual.warned) == (notice_of(desired), window) and not actual.ailing
+    return None if told else Tell(desired.lease, window)
 
 
 def _former_workload(actual: Actual) -> str:

@@ -50,7 +50,7 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import Hand, count_end, read_notice, read_warning
+from leasehold_agent.store import Hand, count_end, read_notice, read_warning, told_of_cards, words_on
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -263,6 +263,7 @@ class Reconciler:
                 networked=self.host.containers.names.network(lease) in self.networks,
                 ordered=desired is not None and self._ordered(desired),
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
+                ailing=self._ailing(lease),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:
@@ -275,6 +276,14 @@ class Reconciler:
         """Whether the lease is to be closed for its tenant when its job is done."""
         closes = self.host.facts.settings.close_for_tenant
         return closes and standing_order(self.host.leases, desired) is not None
+
+    def _ailing(self, lease: int) -> bool:
+        """Whether there is something to tell of the lease's cards."""
+        desired = self.host.snapshot.leases.get(lease)
+        if desired is None or desired.state is not LeaseState.ACTIVE:
+            return False
+        words = words_on(self.host.facts.ailments(desired))
+        return words != told_of_cards(self.host.leases.folder(lease))
 
     def rules(self) -> Rules:
         """The host's part of the decision, where it has room enough."""
@@ -418,7 +427,7 @@ class Reconciler:
                 made_for = replace(desired, placement=host.leases.folder(lease).load().placement)
                 await self._changes.resize(desired, host.share(made_for), host.share(desired))
             case Tell():
-                await self._changes.tell(desired, action.window)
+                await self._changes.tell(desired, action.window, host.facts.ailments(desired))
 
     def _used(self, lease: int) -> None:
         """What it ran on is what others of its tenant may want next: it is the last to make room."""

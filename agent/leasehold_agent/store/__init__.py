@@ -7,18 +7,28 @@ Each file stands on none but those before it:
     _reading        for how long its files have been read since it was over
     _closing_order  its tenant's order to close it when its job is done
     _notice         what its container hears of an early end
+    _card_notice    and of its ill cards
     _etc            the files by which its container knows its name and resolvers
     _helper         a shell for containers that have none
     _uploads        sealed workloads that wait for their lease
     _datasets       datasets, shared between leases and kept after them
     _outputs        what a command leaves, on its way out of the container
+    _history        what each lease used
 """
 
+from leasehold_agent.store._card_notice import (
+    CARD_SIGNAL,
+    note_told_of_cards,
+    told_of_cards,
+    words_on,
+    write_card_notice,
+)
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
 from leasehold_agent.store._helper import HELPER_MOUNT, lend_helper
+from leasehold_agent.store._history import History, LeaseSample
 from leasehold_agent.store._lease_dir import LeaseDir, Notes, lease_dirs
 from leasehold_agent.store._notice import (
     NOTICE_MOUNT,
@@ -35,14 +45,17 @@ from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
 
 __all__ = [
+    "CARD_SIGNAL",
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
     "DatasetCache",
     "EarlyEnd",
     "Ends",
     "Hand",
+    "History",
     "KeptOrder",
     "LeaseDir",
+    "LeaseSample",
     "Notes",
     "PackOutputs",
     "ReadingTime",
@@ -52,6 +65,7 @@ __all__ = [
     "keep_order",
     "lease_dirs",
     "lend_helper",
+    "note_told_of_cards",
     "notice_of",
     "packer",
     "read_ends",
@@ -59,6 +73,9 @@ __all__ = [
     "read_order",
     "read_warning",
     "readable_folder",
+    "told_of_cards",
+    "words_on",
+    "write_card_notice",
     "write_etc",
     "write_notice",
     "write_warning",

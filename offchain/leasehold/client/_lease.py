@@ -14,7 +14,7 @@ from leasehold.client._closing_order import CLOSING_PATIENCE, Finish, finish_of
 from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
 from leasehold.client._tenancy import Close, Ended, Extend, Extended
 from leasehold.errors import AgentError
-from leasehold.market.wire import LeaseStatus
+from leasehold.market.wire import LeaseMetrics, LeaseStatus
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -54,6 +54,11 @@ class TenantLease:
                 over = record is not None and not record.lease.state.live
                 return replace(finish, cost=record.paid + record.fee if record and over else None)
             await asyncio.sleep(STATUS_EVERY)
+
+    async def metrics(self) -> LeaseMetrics:
+        """What it has used so far, for a day at most. Raises AgentError, MarketError."""
+        async with self.client.agent_of(self.id) as agent:
+            return await agent.metrics(self.id)
 
     async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
         """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.

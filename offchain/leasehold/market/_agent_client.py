@@ -60,6 +60,7 @@ from leasehold.market.wire import (
     ClosingOrderDocument,
     EngineUnavailable,
     Health,
+    LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
     MachineInfo,
@@ -225,6 +226,10 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
         return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
+
+    async def metrics(self, lease: int) -> LeaseMetrics:
+        """What the lease has used so far, for a day at most."""
+        return await self._of_lease(LeaseMetrics, lease, "/metrics", "lease.metrics")
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False

@@ -16,7 +16,7 @@ from leasehold_agent._errors import EngineDown
 from leasehold_agent._runtime import PublishedPort
 from leasehold_agent.access import Slots
 from leasehold_agent.api import NonceStore, openapi
-from leasehold_agent.store import EarlyEnd
+from leasehold_agent.store import EarlyEnd, LeaseSample
 
 from .conftest import LEASE, World
 from .test_auth import refused
@@ -94,6 +94,19 @@ async def test_results(world: World) -> None:
     world.leases.change(LEASE, phase="ended", result_cid="bafy", outputs=("/out",))
     response = await get(world, STATUS + "/results", "lease.results")
     assert response.json() == {"cid": "bafy", "files": ["/out"]}
+
+
+async def test_metrics(world: World) -> None:
+    """Those of the time in which the lease was the caller's, and nobody else's."""
+    mine, before = world.tenant.wallet.address, LeaseSample(1, cpu_seconds=9.0)
+    world.leases.samples[LEASE] = [
+        ("0xBefore", before),
+        (mine, LeaseSample(60, 1.5, 2, 3, 4, 5, 6, 7, 8, 9.5, 10)),
+    ]
+    answer = (await get(world, STATUS + "/metrics", "lease.metrics")).json()
+    reading = {"at": 60, "cpu_seconds": 1.5, "memory": 2, "processes": 3, "read": 4, "written": 5, "received": 6,
+               "sent": 7, "card_memory": 8, "card_busy": 9.5, "card_temperature": 10}  # fmt: skip
+    assert answer == {"lease": "12", "readings": [reading]}
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v2", 404), ("POST", "/v1/health", 405)])

@@ -38,6 +38,7 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._errors import EngineDown as EngineDown
 from leasehold_agent.api import ApiServer
+from leasehold_agent.store import LeaseSample
 
 from .conftest import DOMAIN, LEASE, World
 
@@ -58,6 +59,20 @@ async def test_status_and_results(world: World) -> None:
             await client.results(LEASE)
         world.leases.change(LEASE, result_cid="bafy", outputs=("/out",))
         assert (await client.results(LEASE)).cid == "bafy"
+
+
+async def test_metrics(world: World) -> None:
+    async with world.client() as client:
+        tenant = (await client.status(LEASE)).tenant
+        world.leases.samples[LEASE] = [
+            (tenant, LeaseSample(60, cpu_seconds=1.5)),
+            ("0xElse", LeaseSample(70)),
+        ]
+        answer = await client.metrics(LEASE)
+    assert (answer.lease, [(r.at, r.cpu_seconds, r.memory) for r in answer.readings]) == (
+        "12.1",
+        [(60, 1.5, None)],
+    )
 
 
 async def test_refusals_are_the_agent_s_own(world: World) -> None:

@@ -45,6 +45,7 @@ from leasehold.market import canonical
 from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
+from leasehold_agent.store import LeaseSample
 
 from .conftest import Cli, Host, Pool
 from .people import add_wallets
@@ -364,6 +365,26 @@ def test_whoever_follows_leaves_with_the_jobs_exit_code(
     assert served("show", "2", "--json", wallet=RENTER).json["state"] == "ended"
     for wrong in (("--json",), ("--no-wait",), ("--gang", "2")):
         assert "--follow" in served(*BATCH, "--follow", *wrong, wallet=RENTER, ok=False).err
+
+
+def test_what_a_lease_uses_is_shown(served: Cli, agent: Agent, pool: Pool) -> None:
+    assert (
+        served("metrics", "1", wallet=RENTER).out
+        == "Its machine's agent has read nothing of this lease yet.\n"
+    )
+    renter = pool.anvil.accounts[1].address
+    agent.leases.samples[1 << 16] = [
+        (renter, LeaseSample(60, cpu_seconds=10.0, memory=1 << 30)),
+        (renter, LeaseSample(120, cpu_seconds=100.0, memory=2 << 30, processes=12, card_busy=97.4)),
+        (renter, LeaseSample(180, cpu_seconds=1.0)),  # its container was started again
+    ]
+    lines = served("metrics", "1", wallet=RENTER).out.splitlines()
+    assert lines[0].split()[:3] == ["UTC", "cores", "memory"]
+    assert lines[2].split()[:6] == ["1970-01-01", "00:02:00", "1.50", "2.1", "GB", "12"]
+    assert "97%" in lines[2]
+    assert lines[3].split() == ["1970-01-01", "00:03:00", "/", "/"]
+    answer = json.loads(served("metrics", "1", "--json", wallet=RENTER).out)
+    assert [reading["at"] for reading in answer["readings"]] == [60, 120, 180]
 
 
 def test_commands_run_with_their_input_output_and_exit_code(served: Cli) -> None:

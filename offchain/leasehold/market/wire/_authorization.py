@@ -27,6 +27,7 @@ OPS: Final = (
     "lease.results",
     "lease.closing-order",
     "lease.ssh",
+    "lease.metrics",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"

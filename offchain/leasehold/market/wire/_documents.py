@@ -168,6 +168,32 @@ class SshCertificate(WireDocument):
     valid_until: int
 
 
+class LeaseReading(WireDocument):
+    """What a lease had used by unix second `at`: seconds on processors, bytes, a number of processes; what grows counts
+    from the container's start. Of cards: memory that the lease uses, and how busy (0 to 100) and hot (°C) those are
+    that it has alone. Null is what the host does not know.
+    """
+
+    at: Whole
+    cpu_seconds: float | None = None
+    memory: int | None = None
+    processes: int | None = None
+    read: int | None = None
+    written: int | None = None
+    received: int | None = None
+    sent: int | None = None
+    card_memory: int | None = None
+    card_busy: float | None = None
+    card_temperature: int | None = None
+
+
+class LeaseMetrics(WireDocument):
+    """The last hour by the minute, and up to a day by the quarter of an hour, oldest first. The last is the newest."""
+
+    lease: str
+    readings: list[LeaseReading]
+
+
 class AgentResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 

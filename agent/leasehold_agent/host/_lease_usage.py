@@ -1,0 +1,148 @@
+"""What a container uses, by the kernel's own counters: its control group (version 1 or 2), and its network interfaces.
+
+The engine's own statistics take a second for each container. What a tenant's processes are called, or say of
+themselves, is not read: a process belongs to the container in whose group the kernel has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MOST_PROCESSES: Final = 4_096
+"""No more are looked up at once."""
+_PROC, _GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_MOST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class LeaseUsage:
+    """Bytes, but for `processes` and `cpu_seconds`; None is what this kernel does not count. `memory` is what counts
+    against the limit, and the rest is since the container was started.
+    """
+
+    cpu_seconds: float | None = None
+    memory: int | None = None
+    processes: int | None = None
+    read: int | None = None
+    written: int | None = None
+    received: int | None = None
+    sent: int | None = None
+
+
+def usage_of(container: str, pid: int, proc: Path = _PROC, groups: Path = _GROUPS) -> LeaseUsage | None:
+    """What the container of that full id uses, whose first process is `pid`; None where it has just ended."""
+    folders = _folders(container, pid, proc, groups)
+    if folders is None:
+        return None
+    read, written = _disk(folders)
+    received, sent = _network(proc / str(pid) / "net/dev")
+    if _folders(container, pid, proc, groups) is None:  # the number may be another's by now
+        return None
+    return LeaseUsage(
+        cpu_seconds=_cpu(folders),
+        memory=_number(folders, ("memory", "memory.current"), ("memory", "memory.usage_in_bytes")),
+        processes=_number(folders, ("pids", "pids.current")),
+        read=read,
+        written=written,
+        received=received,
+        sent=sent,
+    )
+
+
+def containers_of(pids: Iterable[int], containers: Collection[str], proc: Path = _PROC) -> dict[int, str]:
+    """Which of these containers, by their full ids, each process is in. Others are left out."""
+    found = {}
+    for pid, _ in zip(pids, range(MOST_PROCESSES), strict=False):
+        for _, path in _lines(proc / str(pid) / "cgroup"):
+            if (container := _container_in(path, containers)) is not None:
+                found[pid] = container
+                break
+    return found
+
+
+def _container_in(path: str, containers: Collection[str]) -> str | None:
+    """The outermost: within its own group a tenant may make others, and call them as he likes."""
+    names = (part.removeprefix("docker-").removesuffix(".scope") for part in path.split("/"))
+    return next((name for name in names if name in containers), None)
+
+
+def _folders(container: str, pid: int, proc: Path, groups: Path) -> Mapping[str, Path] | None:
+    """The container's group, by controller; "" is that of version 2."""
+    found = {}
+    for controllers, path in _lines(proc / str(pid) / "cgroup"):
+        if ".." in path.split("/") or _container_in(path, (container,)) is None:
+            continue
+        for controller in controllers.split(","):
+            found[controller] = groups / controller / path.lstrip("/")
+    return found or None
+
+
+def _lines(file: Path) -> list[tuple[str, str]]:
+    """Controllers and path of each line of a process's `cgroup`."""
+    parts = (line.split(":", 2) for line in _text(file).splitlines())
+    return [(part[1].removeprefix("name="), part[2]) for part in parts if len(part) == 3]
+
+
+def _text(file: Path) -> str:
+    """What there is, and nothing of what has just gone."""
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        return opened.read(_MOST_BYTES).decode(errors="replace")
+    return ""
+
+
+def _number(folders: Mapping[str, Path], *places: tuple[str, str]) -> int | None:
+    """The first of these files that is there: (controller of version 1, name)."""
+    for controller, name in places:
+        for folder in (folders.get(controller), folders.get("")):
+            if (number := _count(_text(folder / name) if folder is not None else "")) is not None:
+                return number
+    return None
+
+
+def _count(text: str) -> int | None:
+    """A counter of 64 bits, or nothing."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 20 else None
+
+
+def _cpu(folders: Mapping[str, Path]) -> float | None:
+    if (nanoseconds := _number(folders, ("cpuacct", "cpuacct.usage"))) is not None:
+        return nanoseconds / 1e9
+    for line in _text(folders[""] / "cpu.stat").splitlines() if "" in folders else ():
+        name, _, value = line.partition(" ")
+        if name == "usage_usec" and (microseconds := _count(value)) is not None:
+            return microseconds / 1e6
+    return None
+
+
+def _disk(folders: Mapping[str, Path]) -> tuple[int | None, int | None]:
+    """Bytes read and written: `8:0 rbytes=1 wbytes=2 …`, or in version 1 `8:0 Read 1`."""
+    if "" in folders:
+        fields = [part.split("=", 1) for part in _text(folders[""] / "io.stat").split() if "=" in part]
+        if fields:
+            return _sum(fields, "rbytes"), _sum(fields, "wbytes")
+    if "blkio" in folders:
+        lines = _text(folders["blkio"] / "blkio.throttle.io_service_bytes").splitlines()
+        parts = [line.split()[1:] for line in lines if len(line.split()) == 3]
+        if lines:
+            return _sum(parts, "Read"), _sum(parts, "Write")
+    return None, None
+
+
+def _sum(fields: Iterable[list[str]], wanted: str) -> int:
+    return sum(_count(value) or 0 for name, value in fields if name == wanted)
+
+
+def _network(file: Path) -> tuple[int | None, int | None]:
+    """Bytes received and sent, over all interfaces but the loopback: columns 1 and 9 of each."""
+    received = sent = None
+    for line in _text(file).splitlines()[2:]:
+        name, _, rest = line.rpartition(":")
+        numbers = [_count(number) or 0 for number in rest.split()]
+        if name.strip() != "lo" and len(numbers) >= 9:
+            received, sent = (received or 0) + numbers[0], (sent or 0) + numbers[8]
+    return received, sent
