@@ -71,10 +71,10 @@ def judged(before: Patient, said: CardReading | Silence, xids: tuple[int, ...], 
     seen = _counted(before, said)
     if broken := [number for number in xids if number in BROKEN_XIDS]:
         seen = replace(seen, xid=broken[-1], broken_until=now + XID_SECONDS)
-    found = _found(seen, said, now)
-    if found is not None:
-        same = before.ailment is not None and before.ailment.cause == found.cause
-        return replace(seen, calm_from=now + CALM_SECONDS, ailment=before.ailment if same else found)
+    ailment = _found(seen, said, now)
+    if ailment is not None:
+        same = before.ailment is not None and before.ailment.cause == ailment.cause
+        return replace(seen, calm_from=now + CALM_SECONDS, ailment=before.ailment if same else ailment)
     return replace(seen, ailment=before.ailment if now < before.calm_from else None)
 
 

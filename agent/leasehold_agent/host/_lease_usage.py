@@ -55,13 +55,13 @@ def usage_of(container: str, pid: int, proc: Path = _PROC, groups: Path = _GROUP
 
 def containers_of(pids: Iterable[int], containers: Collection[str], proc: Path = _PROC) -> dict[int, str]:
     """Which of these containers, by their full ids, each process is in. Others are left out."""
-    found = {}
+    places = {}
     for pid, _ in zip(pids, range(MOST_PROCESSES), strict=False):
         for _, path in _lines(proc / str(pid) / "cgroup"):
             if (container := _container_in(path, containers)) is not None:
-                found[pid] = container
+                places[pid] = container
                 break
-    return found
+    return places
 
 
 def _container_in(path: str, containers: Collection[str]) -> str | None:
@@ -72,13 +72,13 @@ def _container_in(path: str, containers: Collection[str]) -> str | None:
 
 def _folders(container: str, pid: int, proc: Path, groups: Path) -> Mapping[str, Path] | None:
     """The container's group, by controller; "" is that of version 2."""
-    found = {}
+    folders = {}
     for controllers, path in _lines(proc / str(pid) / "cgroup"):
         if ".." in path.split("/") or _container_in(path, (container,)) is None:
             continue
         for controller in controllers.split(","):
-            found[controller] = groups / controller / path.lstrip("/")
-    return found or None
+            folders[controller] = groups / controller / path.lstrip("/")
+    return folders or None
 
 
 def _lines(file: Path) -> list[tuple[str, str]]:

@@ -84,13 +84,13 @@ class CardWatch:
         self._events.begin(lambda: session.events(cards))
         for card, asked in self._cards.items():
             asked.begin(lambda card=card: read_card(card))  # type: ignore[misc]
-        found = {card: self._answer(asked, ends) for card, asked in self._cards.items()}
+        answers = {card: self._answer(asked, ends) for card, asked in self._cards.items()}
         xids: Mapping[str, tuple[int, ...]] = {}
         with contextlib.suppress(TimeoutError, pynvml.NVMLError):
             xids = self._events.answer(ends - time.monotonic())
-        if any(isinstance(said, Silence) for said in found.values()):
+        if any(isinstance(said, Silence) for said in answers.values()):
             self._renew()
-        return CardLook(found, xids)
+        return CardLook(answers, xids)
 
     @property
     def hangs(self) -> bool:
@@ -152,7 +152,7 @@ class _Session:
                 handle = pynvml.nvmlDeviceGetHandleByUUID(card)
                 pynvml.nvmlDeviceRegisterEvents(handle, pynvml.nvmlEventTypeXidCriticalError, self._queue)
                 self._heard.add(card)
-        found: dict[str, tuple[int, ...]] = {}
+        numbers: dict[str, tuple[int, ...]] = {}
         for _ in range(MOST_EVENTS if self._heard else 0):
             try:
                 event = pynvml.nvmlEventSetWait(self._queue, 0)
@@ -162,8 +162,8 @@ class _Session:
                 pynvml.NVMLError
             ):  # a card that is lost has no name; its silence is seen
                 card = str(pynvml.nvmlDeviceGetUUID(event.device))
-                found[card] = (*found.get(card, ()), int(event.eventData))
-        return found
+                numbers[card] = (*numbers.get(card, ()), int(event.eventData))
+        return numbers
 
 
 def read_card(card: str) -> CardReading:
@@ -198,8 +198,8 @@ def _errors(handle: Any, kind: int) -> int | None:
 
 
 def _processes(handle: Any) -> dict[int, int]:
-    found = _fact(pynvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-    return {process.pid: int(process.usedGpuMemory or 0) for process in found}
+    processes = _fact(pynvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+    return {process.pid: int(process.usedGpuMemory or 0) for process in processes}
 
 
 def _fact(ask: Callable[..., T], *arguments: object) -> T | None:

@@ -54,8 +54,8 @@ class CardHealth:
         self._known |= {card.uuid for card in host.facts.inventory.gpus if card.vendor == "nvidia"}
         loop = asyncio.get_running_loop()
         self.last = await loop.run_in_executor(self.thread, self.watch.look, sorted(self._known))
-        found = self.health.see(self.last, host.clock())
-        ill, before = {hash_of(card): ailment for card, ailment in found.items()}, host.facts.ill
+        ailments = self.health.see(self.last, host.clock())
+        ill, before = {hash_of(card): ailment for card, ailment in ailments.items()}, host.facts.ill
         host.facts.ill = ill
         host.facts.xids.update(
             (hash_of(card), number) for card, numbers in self.last.xids.items() for number in numbers

@@ -53,7 +53,7 @@ class UsageWatch:
 
     def _samples(self) -> dict[tuple[int, str], LeaseSample]:
         """By lease and tenant: of a card that others have cells of, no more than what the lease itself does there."""
-        host, found = self.reconciler.host, dict[tuple[int, str], LeaseSample]()
+        host, samples = self.reconciler.host, dict[tuple[int, str], LeaseSample]()
         given = host.facts.allocation(host.snapshot).given
         for lease, usage in self.leases.items():
             desired = host.snapshot.leases.get(lease)
@@ -63,14 +63,14 @@ class UsageWatch:
             own = [host.facts.readings[card] for card in cards if card in host.facts.readings]
             memory = [used for (of, _), used in self.card_memory.items() if of == lease]
             busy = [reading.busy for reading in own if reading.busy is not None]
-            found[lease, desired.tenant] = LeaseSample(
+            samples[lease, desired.tenant] = LeaseSample(
                 at=int(self.now()),
                 **asdict(usage),
                 card_memory=sum(memory) if given[lease].parts else None,
                 card_busy=sum(busy) / len(busy) if busy else None,
                 card_temperature=max((r.temperature for r in own if r.temperature is not None), default=None),
             )
-        return found
+        return samples
 
 
 def _read(
