@@ -30,7 +30,13 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._containers import DEVICES_LABEL, ContainerFacts, ContainerSpec, Limits
+from leasehold_agent.engine._containers import (
+    DEVICES_LABEL,
+    SHARING_LABEL,
+    ContainerFacts,
+    ContainerSpec,
+    Limits,
+)
 from leasehold_agent.engine._engine import Engine
 from leasehold_agent.engine._exits import ended_again, ended_for_good, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
@@ -42,6 +48,7 @@ from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
     "DEVICES_LABEL",
+    "SHARING_LABEL",
     "Claimant",
     "ContainerFacts",
     "ContainerSpec",
