@@ -10,7 +10,16 @@ from tests.agent.nvml.standin import RTX_4090, Card, StandIn
 
 from devnet.cell_book import CellBook, NoRoom
 from leasehold.errors import SettingsError
-from leasehold_agent.cards import CardBusy, Devices, Fences, Held, LeaseShare, MachinePart, Mig, fences_of
+from leasehold_agent.cards import (
+    CardBusy,
+    Devices,
+    Fences,
+    HeldDevices,
+    LeaseShare,
+    MachinePart,
+    Mig,
+    fences_of,
+)
 from leasehold_agent.host import take_inventory, takes_many
 
 WHOLE = 0xFF
@@ -25,9 +34,9 @@ class TestGiving:
     async def test_several_are_on_it_at_once(self, nvml: StandIn) -> None:
         card = nvml.add()
         devices, share = Devices(), share_of(card.uuid, 0x03)
-        assert await devices.give(1, share, mine=(), held=Held(), timed=True) == {card.uuid: card.uuid}
+        assert await devices.give(1, share, mine=(), held=HeldDevices(), timed=True) == {card.uuid: card.uuid}
         card.run((4_711, 1 << 30))  # the first computes
-        beside = Held(shared={card.uuid})
+        beside = HeldDevices(shared={card.uuid})
         assert await devices.give(2, share, mine=(), held=beside, timed=True) == {card.uuid: card.uuid}
 
     @pytest.mark.parametrize("timed", [True, False])
@@ -35,13 +44,13 @@ class TestGiving:
         card = nvml.add()
         with pytest.raises(CardBusy, match="another lease's"):
             await Devices().give(
-                1, share_of(card.uuid, 0x03), mine=(), held=Held(alone={card.uuid}), timed=timed
+                1, share_of(card.uuid, 0x03), mine=(), held=HeldDevices(alone={card.uuid}), timed=timed
             )
 
     async def test_a_whole_card_waits_for_all_who_were_on_it(self, nvml: StandIn) -> None:
         card = nvml.add()
         with pytest.raises(CardBusy, match="another lease's"):
-            await Devices().give(1, share_of(card.uuid, WHOLE), mine=(), held=Held(shared={card.uuid}))
+            await Devices().give(1, share_of(card.uuid, WHOLE), mine=(), held=HeldDevices(shared={card.uuid}))
 
     async def test_the_first_waits_for_what_the_one_before_left(self, nvml: StandIn) -> None:
         """No container is on it any more, a process of one is: its memory is not wiped yet."""
@@ -49,9 +58,9 @@ class TestGiving:
         card.run((4_711, 1 << 30))
         share = share_of(card.uuid, 0x03)
         with pytest.raises(CardBusy, match="process"):
-            await Devices().give(1, share, mine=(), held=Held(), timed=True)
+            await Devices().give(1, share, mine=(), held=HeldDevices(), timed=True)
         card.run()
-        assert await Devices().give(1, share, mine=(), held=Held(), timed=True)
+        assert await Devices().give(1, share, mine=(), held=HeldDevices(), timed=True)
 
     async def test_nothing_of_it_is_taken_back(self, nvml: StandIn) -> None:
         """The card is its neighbours' as well; there is no slice to destroy."""
@@ -77,9 +86,9 @@ class Crowd:
         default_factory=dict
     )  # by lease its container's card, and if it is shared
 
-    def held(self, but: int) -> Held:
+    def held(self, but: int) -> HeldDevices:
         others = [container for lease, container in self.on.items() if lease != but]
-        return Held(
+        return HeldDevices(
             frozenset(card for card, shared in others if not shared),
             frozenset(card for card, shared in others if shared),
         )

@@ -24,7 +24,7 @@ from leasehold_agent.cards._allocation import (
     allocate,
 )
 from leasehold_agent.cards._described import Described, HardwareFiles
-from leasehold_agent.cards._devices import Devices, Held
+from leasehold_agent.cards._devices import Devices, HeldDevices
 from leasehold_agent.cards._mig import CardBusy, Mig
 from leasehold_agent.cards._modes import Fences, fences_of
 from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
@@ -42,7 +42,7 @@ __all__ = [
     "Fences",
     "Given",
     "HardwareFiles",
-    "Held",
+    "HeldDevices",
     "Holding",
     "InService",
     "LeasePlace",

@@ -20,7 +20,7 @@ _log = structlog.get_logger("leasehold_agent")
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldDevices:
     """What containers of other leases have, by the UUIDs of cards and slices: `alone`, or `shared` with whoever takes
     time on the card as well.
     """
@@ -37,7 +37,7 @@ class Devices:
     processes: Callable[[str], Collection[int]] = processes_on
 
     async def give(
-        self, lease: int, share: LeaseShare, *, mine: Collection[str], held: Held, timed: bool = False
+        self, lease: int, share: LeaseShare, *, mine: Collection[str], held: HeldDevices, timed: bool = False
     ) -> dict[str, str]:
         """By the UUID of each device that the lease's container gets, that of its card. `mine` are slices that it has
         had already. timed: of a card that is not cut it gets time, beside others that do.
@@ -64,7 +64,7 @@ class Devices:
                 except (ToolFailed, OSError) as error:
                     _log.warning("mig", problem=str(error))
 
-    async def _card(self, card: str, held: Held, *, timed: bool, watched: bool) -> None:
+    async def _card(self, card: str, held: HeldDevices, *, timed: bool, watched: bool) -> None:
         """Whoever had the card has left it: its driver wipes what a process had, once that is gone. With time on it
         others may compute there, but nobody whose card it is alone.
         """
