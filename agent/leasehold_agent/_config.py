@@ -128,9 +128,10 @@ class AgentSettings(BaseSettings):
 
     cpu_units: Annotated[int | None, Field(ge=1, le=8, examples=[4])] = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
-    isolation: Literal["auto", "whole", "mig"] = "auto"
+    isolation: Literal["auto", "whole", "mig", "time-slice"] = "auto"
     """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
-    where all cards of the machine have it.
+    where all cards of the machine have it. `time-slice`: tenants who ask for it by name compute on a card in turns, and
+    nothing limits how much of its memory each takes.
     """
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""

@@ -28,7 +28,7 @@ from devnet.pool import PoolChain
 from leasehold.chain import LeaseRequest, LeaseState, Machine, MachineStatus, Terms
 from leasehold.errors import ContractError, SettingsError
 from leasehold_agent._config import AgentSettings
-from leasehold_agent.cards import Asked, HardwareFiles, InService, Part, choose_part
+from leasehold_agent.cards import WHOLE, Asked, HardwareFiles, InService, Part, choose_part
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import Card, Inventory, SilentCard
@@ -276,6 +276,16 @@ class Play:
             part.card in other or given_to.get(part.card, 0) & part.cells for part in self._wanted(lease)
         )
 
+    def check_who_is_on_a_card(self) -> None:
+        """Parts of a card may be many leases' at once, eight cells in all; a whole one is nobody else's."""
+        for host in self.hosts:
+            chain = self.chain(host)
+            shares = [host.facts.share(desired, chain) for desired in chain.leases.values()]
+            for card in host.inventory.gpus:
+                cells = [share.cells for share in shares if card.uuid in share.gpu_uuids]
+                assert sum(part.bit_count() for part in cells) <= 8
+                assert len(cells) < 2 or WHOLE not in cells
+
     def check_host_is_not_oversold(self) -> None:
         for host in self.hosts:
             chain = self.chain(host)
@@ -307,6 +317,7 @@ def played(folder: Path, seed: int, steps: int) -> None:
             play.check()
             if number % 50 == 0:
                 play.check_host_is_not_oversold()
+                play.check_who_is_on_a_card()
         except AssertionError as error:
             raise AssertionError(f"seed {seed}, step {number}, after {done[-8:]}: {error}") from error
 

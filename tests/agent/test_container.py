@@ -17,13 +17,14 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts
+from leasehold_agent.engine import DEVICES_LABEL, SHARING_LABEL, ContainerSpec, EngineFacts
 from leasehold_agent.engine._containers import device_request, facts_of, options_of
 from leasehold_agent.engine._facts import cdi_folders
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
 from leasehold_agent.reconciling._container_spec import (
+    check_apart,
     check_fits,
     check_tenant,
     choose_ports,
@@ -130,6 +131,40 @@ class TestFit:
         unsold = SETTINGS.model_copy(update={"isolation": "whole"})
         with pytest.raises(Declined, match="whole GPUs"):
             check_fits(workload(), 0x010F, cut, FACTS, unsold)
+
+    def test_time_on_a_card_only_by_name_and_where_its_owner_offers_it(self) -> None:
+        offered = SETTINGS.model_copy(update={"isolation": "time-slice"})
+        part, asked = replace(SHARE, cells=0x0F), workload(share="time-slice")
+        check_fits(asked, 0x010F, part, FACTS, offered)
+        for share in (None, "cells", "mig", "whole"):
+            with pytest.raises(Declined, match="ask for `time-slice` by name") as refused:
+                check_fits(workload(share=share), 0x010F, part, FACTS, offered)
+            assert refused.value.reason == "unsupported"
+        for isolation in ("auto", "whole", "mig"):
+            with pytest.raises(Declined, match="whole GPUs"):
+                check_fits(asked, 0x010F, part, FACTS, SETTINGS.model_copy(update={"isolation": isolation}))
+        with pytest.raises(Declined, match="whole GPUs"):  # its driver says not who computes
+            check_fits(asked, 0x010F, replace(part, watched=False), FACTS, offered)
+
+    def test_time_is_asked_for_where_there_is_none(self) -> None:
+        """Of a whole card, of a slice that the hardware keeps apart, of a machine without cards."""
+        offered, asked = SETTINGS.model_copy(update={"isolation": "time-slice"}), workload(share="time-slice")
+        for placement, share in (
+            (0x01FF, SHARE),
+            (0x010F, replace(SHARE, cells=0x0F, cut=True)),
+            (0x010F, replace(SHARE, cells=0x0F, gpu_uuids=())),
+        ):
+            with pytest.raises(Declined, match="not `time-slice`"):
+                check_fits(asked, placement, share, FACTS, offered)
+        check_fits(workload(), 0x01FF, SHARE, FACTS, offered)
+
+    def test_a_lease_that_has_become_a_part_of_a_card(self) -> None:
+        """Whoever has a whole card and resizes it would have all of it still, at an eighth of its price."""
+        with pytest.raises(Declined, match="by name"):
+            check_apart(workload(), replace(SHARE, cells=0x01))
+        check_apart(workload(share="time-slice"), replace(SHARE, cells=0x01))
+        check_apart(workload(), replace(SHARE, cells=0x01, cut=True))
+        check_apart(workload(), SHARE)
 
     def test_a_workload_for_other_leases(self) -> None:
         check_tenant(workload(), DESIRED)
@@ -283,6 +318,12 @@ class TestDevices:
         if devices:
             spec = TestSpec().make(workload(), share=replace(SHARE, gpu_uuids=devices))
             assert spec.labels[DEVICES_LABEL] == ",".join(devices)
+
+    def test_whether_it_has_them_alone(self) -> None:
+        """The label is there in any case: an image that has one of its own would have it said of the container."""
+        part, asked = replace(SHARE, cells=0x0F), workload(share="time-slice")
+        specs = [TestSpec().make(w, share=s) for w, s in ((asked, part), (workload(), SHARE), (asked, SHARE))]
+        assert [spec.labels[SHARING_LABEL] for spec in specs] == ["time-slice", "", ""]
 
     def test_where_the_engine_knows_all_of_them(self, tmp_path: Path) -> None:
         """A slice that was made since its toolkit wrote them down is not among them."""

@@ -195,3 +195,40 @@ async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: 
     lease = await fleet.open(await fleet.join(card), 4)
     await fleet.rig.reaches(lease, LeaseState.CANCELLED)
     assert "rent whole GPUs" in fleet.rig.host.leases.folder(lease).load().failure_detail
+
+
+async def test_time_on_a_card_for_those_who_ask_for_it(nvml: StandIn, fleet: Fleet) -> None:
+    """Two are on the card together, who grow without a new container; whoever does not say so is not let in beside
+    them, nor left alone with all of it for the price of a part.
+    """
+    card, rig = nvml.add(), fleet.rig
+    rig.host.facts.settings = rig.host.facts.settings.model_copy(update={"isolation": "time-slice"})
+    look(fleet)
+    machine = await fleet.join(card)
+    leases = [await fleet.open(machine, cells, share="time-slice") for cells in (1, 2)]
+    assert [await fleet.has(lease) for lease in leases] == [card.uuid, card.uuid]
+    unsaid = await fleet.open(machine, 1)
+    await rig.reaches(unsaid, LeaseState.CANCELLED)
+    assert "`time-slice` by name" in rig.host.leases.folder(unsaid).load().failure_detail
+
+    before = await rig.container(leases[0])
+    await rig.chain.pool(TENANT).resize(leases[0], 4)
+    await rig.until(lambda: rig.host.leases.folder(leases[0]).load().placement == 0x01F0)
+    after = await rig.container(leases[0])
+    assert before is not None
+    assert after is not None
+    assert (after.id, after.running, after.sharing) == (before.id, True, "time-slice")
+
+    for lease in leases:
+        await fleet.close(lease)
+    whole = await fleet.open(machine, 8)
+    assert await fleet.has(whole) == card.uuid
+    await rig.chain.pool(TENANT).resize(whole, 1)
+
+    async def told() -> bool:
+        handle = await rig.runtime.lookup(whole)
+        return handle is not None and "`time-slice` by name" in (handle.reason or "")
+
+    await rig.until(told)
+    container = await rig.container(whole)
+    assert container is None or not container.running

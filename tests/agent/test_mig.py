@@ -18,6 +18,7 @@ from leasehold_agent.cards import (
     CardBusy,
     Devices,
     Fences,
+    HeldDevices,
     LeaseShare,
     MachinePart,
     Mig,
@@ -257,28 +258,30 @@ class TestGiving:
         first, second = nvml.add(), nvml.add()
         devices = Devices()
         share = self.share(first, second)
-        assert await devices.give(1, share, mine=(), held=()) == {c.uuid: c.uuid for c in (first, second)}
+        assert await devices.give(1, share, mine=(), held=HeldDevices()) == {
+            c.uuid: c.uuid for c in (first, second)
+        }
         with pytest.raises(CardBusy, match="another lease's"):
-            await devices.give(1, share, mine=(), held=(second.uuid,))
+            await devices.give(1, share, mine=(), held=HeldDevices({second.uuid}))
         second.run((4_711, 1 << 20))
         with pytest.raises(CardBusy, match="process"):
-            await devices.give(1, share, mine=(), held=())
+            await devices.give(1, share, mine=(), held=HeldDevices())
 
     async def test_whole_cards_whose_driver_does_not_say(self, nvml: StandIn) -> None:
         share = replace(self.share(), gpu_uuids=("AMD-1",), watched=False)
-        assert await Devices().give(1, share, mine=(), held=()) == {"AMD-1": "AMD-1"}
+        assert await Devices().give(1, share, mine=(), held=HeldDevices()) == {"AMD-1": "AMD-1"}
         with pytest.raises(CardBusy):
-            await Devices().give(1, share, mine=(), held=("AMD-1",))
+            await Devices().give(1, share, mine=(), held=HeldDevices({"AMD-1"}))
 
     async def test_a_card_that_does_not_answer_is_not_given(self, nvml: StandIn) -> None:
         card = nvml.add()
         card.lose()
         with pytest.raises(OSError, match="does not answer"):
-            await Devices().give(1, self.share(card), mine=(), held=())
+            await Devices().give(1, self.share(card), mine=(), held=HeldDevices())
 
     async def test_a_slice_of_a_card_that_is_cut(self, card: Card, asked: Path) -> None:
         devices = Devices()
-        given = await devices.give(1, self.share(card, cells=0x03, cut=True), mine=(), held=())
+        given = await devices.give(1, self.share(card, cells=0x03, cut=True), mine=(), held=HeldDevices())
         assert list(given.values()) == [card.uuid]
         assert set(mig_devices(card.uuid).values()) == set(given)
         await devices.take_back(1, given)
@@ -287,7 +290,7 @@ class TestGiving:
 
     async def test_what_cannot_be_taken_back_holds_up_nobody(self, card: Card, asked: Path) -> None:
         devices = Devices()
-        given = await devices.give(1, self.share(card, cells=0x03, cut=True), mine=(), held=())
+        given = await devices.give(1, self.share(card, cells=0x03, cut=True), mine=(), held=HeldDevices())
         card.run((4_711, 1 << 20, 1, 0))
         await devices.take_back(1, given)
         card.lose()

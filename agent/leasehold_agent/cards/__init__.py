@@ -25,7 +25,7 @@ from leasehold_agent.cards._allocation import (
     cells_of,
 )
 from leasehold_agent.cards._described import Described, HardwareFiles
-from leasehold_agent.cards._devices import Devices
+from leasehold_agent.cards._devices import Devices, HeldDevices
 from leasehold_agent.cards._mig import CardBusy, Mig
 from leasehold_agent.cards._modes import Fences, fences_of
 from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
@@ -43,6 +43,7 @@ __all__ = [
     "Fences",
     "Given",
     "HardwareFiles",
+    "HeldDevices",
     "Holding",
     "InService",
     "LeasePlace",

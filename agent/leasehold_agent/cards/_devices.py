@@ -1,4 +1,6 @@
-"""What a container is given of cards: each as a whole, or a slice of it. Never what is still in somebody's hands."""
+"""What a container is given of cards: each as a whole, a slice of it, or time on it beside others who take that too.
+Never what is still in somebody else's hands.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,16 @@ from leasehold_agent.host import processes_on
 _log = structlog.get_logger("leasehold_agent")
 
 
+@dataclass(frozen=True)
+class HeldDevices:
+    """What containers of other leases have, by the UUIDs of cards and slices: `alone`, or `shared` with whoever takes
+    time on the card as well.
+    """
+
+    alone: Collection[str] = frozenset()
+    shared: Collection[str] = frozenset()
+
+
 @dataclass
 class Devices:
     """`processes` gives those that compute on a card, by its UUID; it raises OSError."""
@@ -25,19 +37,19 @@ class Devices:
     processes: Callable[[str], Collection[int]] = processes_on
 
     async def give(
-        self, lease: int, share: LeaseShare, *, mine: Collection[str], held: Collection[str]
+        self, lease: int, share: LeaseShare, *, mine: Collection[str], held: HeldDevices, timed: bool = False
     ) -> dict[str, str]:
         """By the UUID of each device that the lease's container gets, that of its card. `mine` are slices that it has
-        had already, `held` what other containers have.
+        had already. timed: of a card that is not cut it gets time, beside others that do.
 
         Raises CardBusy: what it is to get is not free yet. ToolFailed, OSError.
         """
         given = {}
         for card in share.gpu_uuids:
             if share.cut:
-                given[await self.mig.give(lease, card, share.cells, mine=mine, held=held)] = card
+                given[await self.mig.give(lease, card, share.cells, mine=mine, held=held.alone)] = card
             else:
-                await self._whole(card, held, watched=share.watched)
+                await self._card(card, held, timed=timed, watched=share.watched)
                 given[card] = card
         return given
 
@@ -52,10 +64,14 @@ class Devices:
                 except (ToolFailed, OSError) as error:
                     _log.warning("mig", problem=str(error))
 
-    async def _whole(self, card: str, held: Collection[str], *, watched: bool) -> None:
-        """Whoever had the card has left it: its driver wipes what a process had, once that is gone."""
-        if card in held:
+    async def _card(self, card: str, held: HeldDevices, *, timed: bool, watched: bool) -> None:
+        """Whoever had the card has left it: its driver wipes what a process had, once that is gone. With time on it
+        others may compute there, but nobody whose card it is alone.
+        """
+        if card in held.alone or (card in held.shared and not timed):
             raise CardBusy("The card is still another lease's.")
+        if card in held.shared:
+            return
         computing = await asyncio.to_thread(self.processes, card) if watched else ()
         if computing:
             raise CardBusy("A process still computes on the card.")

@@ -2,16 +2,26 @@
 
 - whole: a card has one tenant.
 - mig: the hardware keeps slices apart, in memory, caches and compute.
+- time-slice: processes of several tenants take turns. Each has its own memory, which no other can read, and nothing
+  limits how much; so it is sold only where the owner says so, to those who ask for it by name.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from leasehold.errors import SettingsError
 from leasehold_agent.cards._mig import Mig
 from leasehold_agent.cards._selection import MachinePart
 from leasehold_agent.cards._tools import ToolFailed
+from leasehold_agent.host import Card, takes_many
+
+_NO_LIMIT = (
+    "Time slices have no limit of memory: a tenant can take all of a card's, and what his neighbours ask for next "
+    "fails. Only those who ask for them by name get one."
+)
 
 
 @dataclass(frozen=True)
@@ -25,10 +35,18 @@ class Fences:
     cautions: tuple[str, ...] = ()
 
 
-async def fences_of(part: MachinePart, isolation: str, mig: Mig) -> Fences:
-    """`isolation` is the setting. Raises SettingsError: it asks for what the cards cannot do."""
+async def fences_of(
+    part: MachinePart, isolation: str, mig: Mig, takes_many: Callable[[str], bool] = takes_many
+) -> Fences:
+    """`isolation` is the setting. takes_many: whether several processes can compute on a card, by its UUID. Raises
+    SettingsError: it asks for what the cards cannot do.
+    """
     if not part.cards:
         return Fences((), 1)
+    if isolation == "time-slice":
+        for card in part.cards:
+            await _check_turns(card, takes_many)
+        return Fences(("time-slice",), 1, (_NO_LIMIT,))
     uncut = [card for card in part.cards if not card.mig]
     if isolation == "mig" and uncut:
         raise SettingsError(
@@ -42,6 +60,30 @@ async def fences_of(part: MachinePart, isolation: str, mig: Mig) -> Fences:
     except ToolFailed as error:
         raise SettingsError(f"isolation: how the cards can be cut cannot be seen ({error}).") from error
     return Fences(("mig",), least, _of_several(part))
+
+
+async def _check_turns(card: Card, takes_many: Callable[[str], bool]) -> None:
+    """Raises SettingsError: nobody could take turns on the card, or be seen to have left it."""
+    if card.vendor != "nvidia":
+        raise SettingsError(
+            "isolation: time slices are sold of NVIDIA's cards only: others say not who computes."
+        )
+    if card.mig:
+        raise SettingsError(
+            f"isolation: MIG is enabled on {card.uuid}: set `isolation` to `mig`, or switch it off where nothing runs "
+            f"on it (`nvidia-smi -i {card.uuid} -mig 0`)."
+        )
+    try:
+        alone = not await asyncio.to_thread(takes_many, card.uuid)
+    except OSError as error:
+        raise SettingsError(
+            f"isolation: whether several can compute on it cannot be seen ({error})."
+        ) from error
+    if alone:
+        raise SettingsError(
+            f"isolation: the compute mode of {card.uuid} lets one process in; `nvidia-smi -i {card.uuid} -c DEFAULT` "
+            "lets several."
+        )
 
 
 def _of_some(part: MachinePart, uncut: int) -> tuple[str, ...]:

@@ -29,8 +29,11 @@ class LeaseShare:
 
     @property
     def devices(self) -> tuple[tuple[str, ...], int] | None:
-        """What a container is made with and no change of limits gives it: none for one without cards."""
-        return (self.gpu_uuids, self.cells) if self.gpu_uuids else None
+        """What a container is made with and no change of limits gives it: none for one without cards. Parts of a card
+        that is not cut are all alike: time on it.
+        """
+        part = self.cells if self.cut or self.cells == WHOLE else 0
+        return (self.gpu_uuids, part) if self.gpu_uuids else None
 
 
 def share_of(

@@ -31,7 +31,13 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._containers import DEVICES_LABEL, ContainerFacts, ContainerSpec, Limits
+from leasehold_agent.engine._containers import (
+    DEVICES_LABEL,
+    SHARING_LABEL,
+    ContainerFacts,
+    ContainerSpec,
+    Limits,
+)
 from leasehold_agent.engine._engine import Engine
 from leasehold_agent.engine._exits import ended_again, ended_for_good, how_it_ended
 from leasehold_agent.engine._facts import EngineFacts
@@ -43,6 +49,7 @@ from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
     "DEVICES_LABEL",
+    "SHARING_LABEL",
     "Claimant",
     "ContainerFacts",
     "ContainerSpec",

@@ -17,6 +17,10 @@ from leasehold_agent.engine._kept import as_before
 
 DEVICES_LABEL = "leasehold.devices"
 """The cards, or slices of cards, that a container was made with, by their UUIDs: each vendor's are added otherwise."""
+SHARING_LABEL = "leasehold.sharing"
+"""By what a container's cards are shared with others, or empty where they are its own. It is always set: a label of its
+image would stand there instead.
+"""
 _CDI_KIND = "nvidia.com/gpu="
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?Z$")
 
@@ -38,6 +42,11 @@ class ContainerFacts:
     finished_at: float = 0.0
     mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
     devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
+
+    @property
+    def sharing(self) -> str:
+        """By what its cards are shared with other containers; empty where they are its own."""
+        return self.labels.get(SHARING_LABEL, "")
 
     @property
     def running(self) -> bool:

@@ -53,7 +53,7 @@ from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
-from leasehold_agent.host._slices import mig_devices, processes_on
+from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -101,6 +101,7 @@ __all__ = [
     "remove_tree",
     "runtimes",
     "take_inventory",
+    "takes_many",
     "tree_size",
     "usage_of",
 ]

@@ -27,6 +27,15 @@ def processes_on(card: str) -> frozenset[int]:
     return _asked(card, lambda handle: frozenset(_processes(handle)))
 
 
+def takes_many(card: str) -> bool:
+    """Whether processes beside each other can compute on the card. Raises OSError."""
+    return _asked(card, _takes_many)
+
+
+def _takes_many(handle: Any) -> bool:
+    return bool(pynvml.nvmlDeviceGetComputeMode(handle) == pynvml.NVML_COMPUTEMODE_DEFAULT)
+
+
 def _slices(handle: Any) -> Iterator[tuple[int, str]]:
     for number in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
         with contextlib.suppress(pynvml.NVMLError_NotFound):

@@ -9,9 +9,9 @@ from leasehold.chain import format_lease
 from leasehold.workload import Runtime, Share, Ulimits, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
-from leasehold_agent.cards import LeaseShare
+from leasehold_agent.cards import WHOLE, LeaseShare
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import DEVICES_LABEL, ContainerSpec, EngineFacts, Limits
+from leasehold_agent.engine import DEVICES_LABEL, SHARING_LABEL, ContainerSpec, EngineFacts, Limits
 from leasehold_agent.host import LeasePolicy, parse_rule
 from leasehold_agent.reconciling._names import Names
 from leasehold_agent.reconciling._plan import WORKLOAD_LABEL
@@ -58,11 +58,13 @@ def check_fits(
 
 
 def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings: AgentSettings) -> None:
-    """What cannot be kept apart is not given, whatever was sold."""
+    """What cannot be kept apart is not given, whatever was sold, but to those who want it so."""
     whole = placement & 0xFF == 0xFF
-    fenced = share.cut and settings.isolation != "whole"
-    if share.gpu_uuids and not whole and not fenced:
+    timed = share.watched and settings.isolation == "time-slice"
+    offered = settings.isolation != "whole" if share.cut else timed
+    if share.gpu_uuids and not whole and not offered:
         raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
+    check_apart(workload, share)
     if share.cut and len(share.gpu_uuids) > 1:
         raise Declined(
             "unsupported",
@@ -70,8 +72,34 @@ def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings
         )
     held = Share.WHOLE if whole else Share.CELLS
     served = (None, held, Share.MIG) if share.cut else (None, held)
-    if workload.share not in served:
+    if workload.share not in served and not takes_turns(workload, share):
         raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
+
+
+def takes_turns(workload: Workload, share: LeaseShare) -> bool:
+    """Whether others may compute on the lease's card too, in parts of it that nothing keeps apart."""
+    return _unfenced(share) and workload.share is Share.TIME_SLICE
+
+
+def check_apart(workload: Workload, share: LeaseShare) -> None:
+    """Raises Declined("unsupported") for a part of a card that nothing keeps apart, but by its tenant's own wish. A
+    lease that has run may have become one: it was a whole card, or the card was cut.
+    """
+    if _unfenced(share) and not takes_turns(workload, share):
+        raise Declined(
+            "unsupported",
+            "share: parts of this card are time on it, without a limit of memory; ask for `time-slice` by name, or "
+            "rent whole GPUs.",
+        )
+
+
+def _unfenced(share: LeaseShare) -> bool:
+    return bool(share.gpu_uuids) and share.cells != WHOLE and not share.cut
+
+
+def sharing_of(workload: Workload, share: LeaseShare) -> str:
+    """By what the lease's card is shared with others, as its container is labelled; empty where it has it alone."""
+    return Share.TIME_SLICE.value if takes_turns(workload, share) else ""
 
 
 def choose_ports(
@@ -132,6 +160,7 @@ def spec_of(
             **names.labels(desired.lease, desired.machine),
             WORKLOAD_LABEL: desired.workload.hex(),
             DEVICES_LABEL: ",".join(devices),
+            SHARING_LABEL: sharing_of(workload, share),
         },
         command=workload.command,
         environment={

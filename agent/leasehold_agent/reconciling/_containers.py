@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from leasehold_agent.cards import HeldDevices
 from leasehold_agent.engine import ContainerFacts, Engine
 from leasehold_agent.host import DiskLimits, Firewall
 from leasehold_agent.reconciling._names import READER_LABEL, Names
@@ -48,12 +49,14 @@ class Containers:
         """The host has so many networks, and no more."""
         await self.engine.remove_network(self.names.network(lease))
 
-    async def devices_held(self, *, but: int) -> set[str]:
+    async def devices_held(self, *, but: int) -> HeldDevices:
         """Cards and slices of cards that containers of other leases have and have not let go of."""
-        others = await self.engine.containers(self.names.filter)
-        mine = self.names.container(but)
-        held = (c.devices for c in others if c.name != mine and (c.running or c.paused))
-        return {device for devices in held for device in devices}
+        others, mine = await self.engine.containers(self.names.filter), self.names.container(but)
+        holding = [c for c in others if c.name != mine and (c.running or c.paused)]
+        return HeldDevices(
+            alone=frozenset(device for c in holding if not c.sharing for device in c.devices),
+            shared=frozenset(device for c in holding if c.sharing for device in c.devices),
+        )
 
     async def ports_taken(self) -> set[int]:
         """The host's ports that leases have."""

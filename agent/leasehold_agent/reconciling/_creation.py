@@ -16,7 +16,13 @@ from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoCo
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
-from leasehold_agent.reconciling._container_spec import check_fits, choose_ports, spec_of
+from leasehold_agent.reconciling._container_spec import (
+    check_apart,
+    check_fits,
+    choose_ports,
+    sharing_of,
+    spec_of,
+)
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
@@ -78,7 +84,7 @@ class Creation:
             facts, share = self.host.facts, self.host.share(self.desired)
             check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
         devices = await self._devices()
-        if existing is not None and set(existing.devices) != set(devices):
+        if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
         if existing is None:
@@ -99,15 +105,26 @@ class Creation:
             raise Declined("no-card", f"cards: {share.problem}")
         if not share.gpu_uuids:
             return ()
+        check_apart(self.workload, share)
         self.record.waiting, self.record.progress = "no-card", "waiting for its cards"
         held = await self.host.containers.devices_held(but=self.desired.lease)
-        given = await self.host.devices.give(self.desired.lease, share, mine=self.notes.devices, held=held)
+        given = await self.host.devices.give(
+            self.desired.lease, share, mine=self.notes.devices, held=held, timed=bool(self._sharing)
+        )
         if (before := self.notes.devices) != given:
             self.notes.devices = given
             self.folder.save(self.notes)
             left = {device: card for device, card in before.items() if device not in given}
             await self.host.devices.take_back(self.desired.lease, left)
         return tuple(given)
+
+    @property
+    def _sharing(self) -> str:
+        return sharing_of(self.workload, self.host.share(self.desired))
+
+    @staticmethod
+    def _made_with(container: ContainerFacts) -> tuple[set[str], str]:
+        return set(container.devices), container.sharing
 
     async def _keep(self) -> None:
         """A container that was made with other devices is made anew, out of what it had written."""

@@ -12,17 +12,16 @@ from leasehold.chain import CELLS_PER_GPU
 from leasehold.market._errors import MachineUnavailable
 from leasehold.market._listing import Listing, sort
 from leasehold.market._units import format_size
-from leasehold.workload import Workload
+from leasehold.workload import Share, Workload
 
 MAX_UNITS = 8
 
 
 def lacking(listing: Listing, workload: Workload, cells: int) -> str | None:
     """What of the workload's wishes the machine cannot serve in a lease of so many cells, or `None`."""
-    held = "whole" if cells % CELLS_PER_GPU == 0 else "cells"
-    if workload.share not in (None, held):
-        return f"share: the lease would hold its GPUs as `{held}`, not `{workload.share}`"
-    return _hardware(listing, workload, cells) or _ports(listing, workload)
+    return (
+        _share(listing, workload, cells) or _hardware(listing, workload, cells) or _ports(listing, workload)
+    )
 
 
 def lists_image(listing: Listing, workload: Workload) -> bool:
@@ -30,6 +29,22 @@ def lists_image(listing: Listing, workload: Workload) -> bool:
     if not workload.image.startswith("sha256:"):
         return True
     return listing.contact is not None and workload.image in {image.id for image in listing.contact.images}
+
+
+def _share(listing: Listing, workload: Workload, cells: int) -> str | None:
+    """Slices by name only where the machine says that it has them. No part of a card whose tenant has not said that he
+    takes it without a limit of memory, where that is all there is.
+    """
+    hardware = listing.hardware
+    held = Share.CELLS if cells % CELLS_PER_GPU else Share.WHOLE
+    offered = set(hardware.isolation) if hardware is not None else {Share.MIG, Share.TIME_SLICE}
+    sliced = held is Share.CELLS and Share.TIME_SLICE in offered
+    served = {None, held, Share.MIG} if Share.MIG in offered else {None, held}
+    if workload.share not in (served | {Share.TIME_SLICE} if sliced else served):
+        return f"share: the lease would hold its GPUs as `{held}`, not `{workload.share}`"
+    if sliced and Share.MIG not in offered and workload.share is not Share.TIME_SLICE:
+        return "share: parts of its GPUs are time on them, without a limit of memory: ask for `time-slice` by name"
+    return None
 
 
 def _hardware(listing: Listing, workload: Workload, cells: int) -> str | None:

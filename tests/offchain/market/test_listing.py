@@ -21,10 +21,12 @@ from leasehold.market import (
     cells_of,
     choose,
     declined,
+    lacking,
     parse_search,
     settleable,
     sort,
 )
+from leasehold.workload import load_workload
 
 NOW = 1_800_000_000
 MONEY = Money("USDT", 6)
@@ -168,6 +170,41 @@ GAMING = host(
 def test_a_search_finds_hosts_by_what_they_say_of_their_cards(text: str, ids: list[int]) -> None:
     query = parse_search(text)
     assert [listing.id for listing in (FULL, SERVER, GAMING) if query.matches(listing)] == ids
+
+
+PARTS_ARE_TIME = "ask for `time-slice` by name"
+
+
+@pytest.mark.parametrize(
+    ("isolation", "share", "cells", "missing"),
+    [
+        (["mig"], "mig", 4, None),
+        (["mig"], "mig", 8, None),
+        (["mig"], None, 1, None),
+        (["mig"], "time-slice", 4, "`cells`, not `time-slice`"),
+        (["time-slice"], "time-slice", 4, None),
+        (["time-slice"], None, 4, PARTS_ARE_TIME),
+        (["time-slice"], "cells", 4, PARTS_ARE_TIME),
+        (["time-slice"], "mig", 4, "`cells`, not `mig`"),
+        (["time-slice"], "time-slice", 8, "`whole`, not `time-slice`"),
+        (["time-slice"], None, 8, None),
+        (["whole"], "mig", 8, "`whole`, not `mig`"),
+        ([], "time-slice", 4, "`cells`, not `time-slice`"),
+        (None, "mig", 4, None),
+        (None, "time-slice", 4, None),
+        (None, "time-slice", 8, "`whole`, not `time-slice`"),
+        (None, "whole", 4, "`cells`, not `whole`"),
+    ],
+)
+def test_a_share_is_refused_before_it_is_paid_for(
+    isolation: list[str] | None, share: str | None, cells: int, missing: str | None
+) -> None:
+    """Without a hardware document the agent decides; what no agent would take is refused all the same."""
+    machine = BARE if isolation is None else host([gpu("a")], isolation=isolation)
+    asked = load_workload({"version": 1, "image": "sha256:" + "1" * 64, "share": share})
+    found = lacking(machine, asked, cells)
+    assert (found is None) == (missing is None)
+    assert (missing or "") in (found or "")
 
 
 def test_cards_of_several_classes_are_of_none() -> None:
