@@ -221,10 +221,10 @@ def _named_layers(config: bytes) -> list[Any]:
 
 def _only(pairs: Any, name: str) -> Any:
     """What stands under a name. The engine heeds no letter's case, and of several takes the last."""
-    found = [value for key, value in pairs or () if key.casefold() == name]
-    if len(found) > 1:
+    values = [value for key, value in pairs or () if key.casefold() == name]
+    if len(values) > 1:
         raise EngineRefused(f"its configuration says `{name}` of its layers more than once")
-    return found[0] if found else None
+    return values[0] if values else None
 
 
 def _layer(source: _Unpacked, count: _Count) -> tuple[int | None, int]:
