@@ -39,7 +39,7 @@ from leasehold.workload import Workload, digest, seal
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import GasKept, NoContainer, OrderVoid
 from leasehold_agent.chain import PoolGate
-from leasehold_agent.chain._gas import GAS_PER_CLOSING, GAS_PER_JUDGE, closing_gas
+from leasehold_agent.chain._gas import GAS_PER_CLOSING, GAS_PER_JUDGE, GasState, closing_gas
 from leasehold_agent.reconciling import _reconciler
 
 from .conftest import TERMS
@@ -356,6 +356,44 @@ async def test_the_operators_own_duties_come_first(rig: Rig) -> None:
     assert (await rig.lease(lease)).state is LeaseState.ACTIVE
     rig.chain.anvil.request("anvil_setBalance", operator, hex(rich))
     await rig.reaches(lease, LeaseState.ENDED)
+
+
+async def test_many_at_once_spend_no_more_than_one_by_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would find the same balance. Two that end at once, by groups of contracts that burn what they may, would
+    take all that is kept for answers; and so would as many leases that begin at once.
+    """
+    lease = await rig.open(job(rig))
+    await finished(rig, lease)
+    order, gate = await order_of(rig, lease), rig.host.chain
+    assert isinstance(gate, PoolGate)
+    gas, begun = await gate.gas(), asyncio.Event()
+    needs, sent, most = closing_gas(order.proof) + 5 * 154_000, list[None](), 1
+
+    async def told() -> GasState:
+        return replace(gas, balance=gas.kept + needs * gas.gas_price)
+
+    async def sends(*_: object) -> None:
+        sent.append(None)
+        assert len(sent) <= most, "there was no gas for it"
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(gate, "gas", told)
+    monkeypatch.setattr(PoolGate, "_take_off", sends)
+    first = asyncio.ensure_future(gate.close(order, 10**18))
+    await begun.wait()
+    with pytest.raises(GasKept):
+        await gate.close(order, 10**18)
+    most += 5  # for which it is kept free
+    monkeypatch.setattr(gate._pool, "publish_result", sends)
+    others = [asyncio.ensure_future(gate.publish(lease, b"cid")) for _ in range(6)]
+    done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_EXCEPTION)
+    assert [type(one.exception()) for one in done] == [GasKept]
+    for task in (first, *others):
+        task.cancel()
+    await asyncio.gather(first, *others, return_exceptions=True)
+    monkeypatch.undo()
+    assert await gate.close(order, 10**18)  # what has ended is counted no more
 
 
 @pytest.mark.parametrize(

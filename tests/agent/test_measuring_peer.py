@@ -286,6 +286,7 @@ async def test_odd_ports_are_refused(docker_engine: Engine, ports: object) -> No
         (b"GET /v1/down?bytes=" + "²".encode() + b" HTTP/1.1\r\n\r\n", b"400"),
         (b"GET /etc/passwd HTTP/1.1\r\n\r\n", b"404"),
         (b"nonsense\r\n\r\n", b"400"),
+        (b"GET //[ HTTP/1.1\r\n\r\n", b"400"),
         (b"POST /v1/up HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"POST /v1/up HTTP/1.1\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
         (b"POST /v1/up HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"411"),

@@ -39,9 +39,13 @@ class GasState:
         return self.machines * ANSWERS_KEPT * GAS_PER_ANSWER * self.gas_price
 
     @property
+    def spare(self) -> int:
+        """Wei beside that."""
+        return max(0, self.balance - self.kept)
+
+    @property
     def leases(self) -> int:
-        spare = max(0, self.balance - self.kept)
-        return spare // (GAS_PER_LEASE * self.gas_price) if self.gas_price else WARN_BELOW
+        return self.spare // (GAS_PER_LEASE * self.gas_price) if self.gas_price else WARN_BELOW
 
     @property
     def warning(self) -> str | None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import replace
 
 import structlog
@@ -89,6 +99,7 @@ class PoolGate:
         self._seen_time = 0
         self._wall, self._ahead = wall, 0
         self._problem: str | None = None
+        self._under_way = 0
 
     async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
         """What the index says, at the chain's time. While no node answers, the last of it, the time going on."""
@@ -186,19 +197,19 @@ class PoolGate:
 
     async def start(self, lease: int, endpoint: bytes) -> None:
         if await self._state(lease) is LeaseState.OPENED:
-            await self._spare()
-            await self._pool.start(lease, endpoint)
+            async with self._sparing():
+                await self._pool.start(lease, endpoint)
 
     async def decline(self, lease: int, reason: DeclineReason) -> None:
         if await self._state(lease) is LeaseState.OPENED:
-            await self._spare()
-            await self._pool.decline(lease, reason)
+            async with self._sparing():
+                await self._pool.decline(lease, reason)
 
     async def publish(self, lease: int, cid: bytes) -> int:
         if await self._state(lease) not in (LeaseState.ACTIVE, LeaseState.ENDED):
             return 0
-        await self._spare()
-        return (await self._pool.publish_result(lease, cid)).block_number
+        async with self._sparing():
+            return (await self._pool.publish_result(lease, cid)).block_number
 
     async def stands(self, order: ClosingOrder) -> bool:
         with contextlib.suppress(UnknownLease):
@@ -215,12 +226,15 @@ class PoolGate:
         if not await self._is_good(order, lease):  # a node that is behind, or a contract that says no for now
             raise OrderVoid("The order does not pass now.")
         gas, burns = await self.gas(), closing_gas(order.proof)
-        if gas.balance - gas.kept < (burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
+        if gas.spare < (self._under_way + burns + ALARM_BELOW * GAS_PER_LEASE) * gas.gas_price:
             raise GasKept("What gas the operator has left is for leases that begin, and for signs of life.")
         if burns * gas.gas_price > most:
             raise ClosingTooDear(f"Closing the lease may cost more than {most} wei (`close_cost`): it waits.")
-        await self._take_off(lease)
-        await self._pool.acting.execute(order.account, order.calls, order.nonce, order.deadline, order.proof)
+        with self._counted(burns):
+            await self._take_off(lease)
+            await self._pool.acting.execute(
+                order.account, order.calls, order.nonce, order.deadline, order.proof
+            )
         return True
 
     async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
@@ -256,8 +270,8 @@ class PoolGate:
 
     async def recover(self, machine: int) -> None:
         if (await self._pool.machine_of(machine)).stalled:
-            await self._spare()
-            await self._pool.recover(machine)
+            async with self._sparing():
+                await self._pool.recover(machine)
 
     async def withhold(self, kept: Withholdings, machine: int, confirmations: int) -> None:
         """Have the chain withhold what is kept, and nothing where it does. Raises ChainError, GasKept, OSError."""
@@ -296,8 +310,24 @@ class PoolGate:
     async def _spare(self) -> None:
         """Raises GasKept where what is left is kept for answers: nothing that a tenant brings about may spend that."""
         gas = await self.gas()
-        if not gas.leases:
-            raise GasKept(gas.warning or "")
+        if gas.spare < (self._under_way + GAS_PER_LEASE) * gas.gas_price:
+            raise GasKept(gas.warning or "What gas the operator has left is spent by what is under way.")
+
+    @contextlib.asynccontextmanager
+    async def _sparing(self) -> AsyncIterator[None]:
+        """Around a transaction that a tenant brings about. Raises GasKept."""
+        await self._spare()
+        with self._counted(GAS_PER_LEASE):
+            yield
+
+    @contextlib.contextmanager
+    def _counted(self, gas: int) -> Iterator[None]:
+        """Gas that is about to be spent: many who ask at once would each find the same balance."""
+        self._under_way += gas
+        try:
+            yield
+        finally:
+            self._under_way -= gas
 
     async def _state(self, lease: int) -> LeaseState:
         with contextlib.suppress(UnknownLease):

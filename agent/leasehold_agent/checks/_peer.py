@@ -147,7 +147,11 @@ class MeasuringPeer:
 
     async def _answer(self, call: _Call) -> None:
         method, target, *_ = call.line.split(" ")
-        match method, urlsplit(target).path:
+        try:
+            path = urlsplit(target).path
+        except ValueError:
+            raise _Refused(HTTPStatus.BAD_REQUEST, "That is no address.") from None
+        match method, path:
             case "GET", "/v1/down":
                 await self._down(call)
             case "POST", "/v1/up":
