@@ -54,12 +54,13 @@ class Scene:
 @dataclass(frozen=True)
 class Fault:
     """part: what it strikes. says: what the agent's log says of its end, or None where the agent has nothing to recover
-    from.
+    from. surely: each time; a block that is replaced may hold nothing that the agent knew, or would know.
     """
 
     part: str
     strike: Callable[[Scene, int], contextlib.AbstractContextManager[None]]
     says: Callable[[Line], bool] | None = None
+    surely: bool = True
 
 
 def event(name: str, **fields: Any) -> Callable[[Line], bool]:
@@ -278,8 +279,8 @@ FAULTS = {
     "disk full": Fault("disk", disk_full, event("disk", problem=None)),
     "RPC cut": Fault("road", rpc_cut, event("chain", problem=None)),
     "WebSocket cut": Fault("road", ws_cut),
-    "clock stepped": Fault("chain", clock_stepped, event("clock")),
-    "past replaced": Fault("chain", past_replaced, event("reorganisation")),
-    "past forgotten": Fault("chain", past_forgotten, event("reorganisation")),
+    "clock stepped": Fault("chain", clock_stepped, event("clock"), surely=False),
+    "past replaced": Fault("chain", past_replaced, event("reorganisation"), surely=False),
+    "past forgotten": Fault("chain", past_forgotten, event("reorganisation"), surely=False),
 }
 PARTS = {name: fault.part for name, fault in FAULTS.items()}
