@@ -47,7 +47,7 @@ async def give_notice(rig: Rig, lease: int) -> None:
 
 
 def seen(rig: Rig, **changes: Any) -> None:
-    """From now on the agent sees every live lease with `changes`."""
+    """From now on the agent sees every live lease with `changes`, and its node says the same."""
     real = rig.host.chain.snapshot
 
     async def snapshot(known: Collection[int]) -> ChainSnapshot:
@@ -58,7 +58,12 @@ def seen(rig: Rig, **changes: Any) -> None:
         }
         return replace(found, leases=leases)
 
+    async def so(lease: int, said: Any) -> bool:
+        return True
+
     rig.host.chain.snapshot = snapshot  # type: ignore[method-assign]  # played
+    rig.host.chain.is_tenant = so  # type: ignore[method-assign]
+    rig.host.chain.has_workload = so  # type: ignore[method-assign]
     rig.reconciler.wake()
 
 

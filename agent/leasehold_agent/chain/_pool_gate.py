@@ -124,8 +124,8 @@ class PoolGate:
             self._tell_problem(str(error))
             return self._as_of_before()
         self._tell_problem(None)
-        self._tell_ahead(head.timestamp)
         if head.timestamp > self._seen_time:
+            self._tell_ahead(head.timestamp)
             self._seen_at, self._seen_time = self._clock(), head.timestamp
         self._last = ChainSnapshot(
             current=abs(head.number - indexed.number) <= BEHIND,
