@@ -523,6 +523,21 @@ def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
     assert done.stdout == b"from a file\n"
 
 
+def test_a_log_that_nobody_reads_any_more_ends_without_a_word(
+    served: Cli, agent: Agent, tmp_path: Path
+) -> None:
+    agent.do(agent.leases.say(1 << 16, b"first line\n"))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    command = [str(Path(sys.executable).with_name("leasehold")), "logs", "1"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, env=environment, timeout=patient(60), check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Path) -> None:
     agent.do(agent.leases.say(1 << 16, b"first line\n"))
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
