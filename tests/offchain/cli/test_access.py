@@ -423,7 +423,8 @@ def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> 
     assert "No certificate was offered: The lease belongs to another account" in refused.err
     agent.leases.change(1 << 16, phase="stopping")
     refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
-    assert "nobody can enter it any more" in refused.err
+    assert "lets no new key in" in refused.err
+    assert "use a key of its workload, or run commands" in refused.err
 
 
 def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, tmp_path: Path) -> None:
