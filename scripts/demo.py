@@ -97,6 +97,7 @@ class Demo:
     def join(self) -> None:
         with self.story.step("The provider describes a host, stakes and registers it"):
             owner = self.addresses[self.provider.name]
+            self.image = images.load(self.world.engine.url, images.base())  # what is there is described
             self.story.typed("host", f"leasehold-agent describe --owner {owner} > machine.json")
             machine_file = self.host.describe(owner)
             hardware = json.loads(machine_file.read_text())["hardware"]
@@ -113,7 +114,6 @@ class Demo:
             )
             self.story.typed("host", "leasehold-agent run")
             self.host.start()
-            self.image = images.load(self.world.engine.url, images.base())
 
     def add_dataset(self) -> None:
         with self.story.step("The renter adds a dataset to IPFS: 1,797 handwritten digits (UCI)"):

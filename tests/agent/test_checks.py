@@ -96,7 +96,7 @@ def well(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_engine_that_is_well(well: None) -> None:
-    assert states(parts.look_at_engine(FACTS, BARE)) == [("engine", "ok")]
+    assert states(parts.look_at_engine(FACTS, BARE)) == [("engine", "ok"), ("quota", "ok")]
 
 
 def test_an_engine_without_quota(well: None) -> None:

@@ -335,6 +335,16 @@ async def test_run_serves_and_the_other_commands_see_it(
         costs = json.loads((await invoke(values, "pause", "--json")).output.splitlines()[-1])
         assert costs["leases"][0]["penalty"] > 0
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
+        dry = await invoke(values, "pause", "--undo", "--dry-run")
+        assert "takes new leases again" in dry.output
+        assert "Nothing was sent" in dry.output
+        shown = (await invoke(values, "pause", "--undo", "--dry-run", "--json")).output.splitlines()[-1]
+        assert json.loads(shown) == {
+            "machines": [rig.machine],
+            "still": {str(rig.machine): []},
+            "sent": False,
+        }
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF
 
         await rig.chain.pool(2).close(lease)
         assert (await invoke(values, "drain", "--wait")).exit_code == 0
@@ -460,3 +470,11 @@ def test_a_copy_of_a_host_with_another_engine_is_told(tmp_path: Path) -> None:
     assert said is not None
     assert "copy of a host" in said
     assert other_engine(tmp_path, here) is None
+
+
+def test_help_is_asked_in_either_way() -> None:
+    """As of `leasehold`, of every verb."""
+    for words in (["-h"], ["pause", "-h"]):
+        asked = CliRunner().invoke(cli.app, words)
+        assert asked.exit_code == 0, asked.output
+        assert asked.output == CliRunner().invoke(cli.app, [*words[:-1], "--help"]).output

@@ -357,7 +357,10 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         _no_body(request)
         grant, handle = await api.grant(request, lease, "lease.ssh")
         if is_over(handle, api.context.now()):
-            raise NotRunning(f"The lease is {handle.phase}; nobody can enter it any more.")
+            raise NotRunning(
+                f"The lease is {handle.phase} and lets no new key in: while its files are kept, use a key of its "
+                "workload, or run commands in it without SSH."
+            )
         certificate, until = api.certificates.mint(
             bytes.fromhex(key), handle.lease, api.tenure(grant).holds, ends_at=grant.ends_at
         )

@@ -64,7 +64,9 @@ def look_at_engine(facts: EngineFacts, inventory: Inventory) -> list[Finding]:
             "and restart the engine."
         )
         findings.append(Finding("engine", "bad", text))
-    if not facts.quota:
+    if facts.quota:
+        findings.append(Finding("quota", "ok", "Leases are held to their part of the disk."))
+    else:
         text = "No lease is held to its part of the disk: keep the engine's data on btrfs, or xfs mounted with pquota."
         findings.append(Finding("quota", "warning", text))
     if not any(finding.name == "engine" for finding in findings):

@@ -24,6 +24,7 @@ from leasehold_agent.cli._status import status
 app = typer.Typer(
     help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )
 for verb in (describe, check, run, status, settings, drain, pause, report, peer):

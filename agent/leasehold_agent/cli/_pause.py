@@ -16,7 +16,14 @@ from leasehold.chain import Lease, LeaseState, Machine, Pool, cost, format_lease
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent.chain import owner_of
 from leasehold_agent.cli._console import Json, terminal
-from leasehold_agent.cli._pool import back_on_sale, in_service, leases_here, opened_pool, set_aside
+from leasehold_agent.cli._pool import (
+    back_on_sale,
+    in_service,
+    leases_here,
+    opened_pool,
+    set_aside,
+    would_be_set_aside,
+)
 from leasehold_agent.host import load_identity
 
 
@@ -29,7 +36,8 @@ def pause(
     ] = False,
 ) -> None:
     """Give me my card back: sell nothing more, and show what ending the leases that run would cost."""
-    asyncio.run(_undo(load_settings()) if undo else _pause(load_settings(), as_json, dry_run=dry_run))
+    do = _undo if undo else _pause
+    asyncio.run(do(load_settings(), as_json, dry_run=dry_run))
 
 
 @dataclass(frozen=True)
@@ -57,12 +65,22 @@ async def _pause(settings: AgentSettings, as_json: bool, *, dry_run: bool) -> No
     _show(terminal(), pool, machines, endings, dry_run=dry_run)
 
 
-async def _undo(settings: AgentSettings) -> None:
+async def _undo(settings: AgentSettings, as_json: bool, *, dry_run: bool) -> None:
     identity = load_identity(settings.state_dir)
     async with opened_pool(settings, identity) as pool:
-        for machine in await in_service(pool, identity.operator.address, owner_of(settings)):
-            left = await set_aside(pool, settings, machine, "paused", undo=True)
-            terminal().print(f"Machine {machine.id} {back_on_sale(left)}", markup=False)
+        machines = await in_service(pool, identity.operator.address, owner_of(settings))
+        undoing = would_be_set_aside if dry_run else set_aside
+        left = {
+            machine.id: await undoing(pool, settings, machine, "paused", undo=True) for machine in machines
+        }
+    if as_json:
+        still = {str(machine): list(out.reasons) for machine, out in left.items()}
+        print(json.dumps({"machines": list(left), "still": still, "sent": not dry_run}))
+        return
+    for machine, out in left.items():
+        terminal().print(f"Machine {machine} {back_on_sale(out)}", markup=False)
+    if dry_run:
+        terminal().print("That is how it would be. Nothing was sent.")
 
 
 def _show(

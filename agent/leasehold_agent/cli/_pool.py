@@ -117,6 +117,15 @@ async def set_aside(
     return kept.known(machine.id)
 
 
+async def would_be_set_aside(
+    pool: Pool, settings: AgentSettings, machine: Machine, reason: Reason, *, undo: bool
+) -> OutOfSale:
+    """What `set_aside` would give. Nothing is sent or noted."""
+    known = Withholdings.of(settings.state_dir, pool.deployment).known(machine.id)
+    heard = known.heard(machine.withheld, await pool.block_number(), settings.confirmations)
+    return heard.put(reason, 0 if undo else all_cells(machine))
+
+
 _BECAUSE: dict[Reason, str] = {
     "paused": "you paused it (`leasehold-agent pause --undo`)",
     "drained": "you drained it (`leasehold-agent drain --undo`)",

@@ -41,6 +41,7 @@ def ask_password(prompt: str, *, twice: bool = False) -> str:
         except getpass.GetPassWarning:
             line = sys.stdin.readline()
     if not line:
+        typer.echo(err=True)  # what is said of it stands on a line of its own
         raise NobodyThere
     return line.rstrip("\r\n")
 

@@ -96,6 +96,7 @@ HINTS: Final[dict[str, str]] = {
     "duration-missing": "Say --for 2h.",
     "not-live": "see `leasehold show {lease:lease}`.",
     "still-live": "`leasehold extend {lease:lease} DURATION` keeps it longer.",
+    "rented-since": "rent that one again, see `leasehold show {later:lease}`.",
     "was-elsewhere": "leave --machine away, or --again.",
     "workload-of-another": "name a workload with --file or --image.",
     "offer-elsewhere": "leave --machine away.",

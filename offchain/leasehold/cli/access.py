@@ -7,8 +7,8 @@ import codecs
 import shlex
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final
@@ -50,12 +50,13 @@ async def logs(
         return say_finish(call, await finish_of(client, lease, patience=SETTLING)) if follow else 0
 
 
-async def print_log(log: AsyncIterator[bytes]) -> None:
-    """A log as it comes: to a file or a pipe as it is, to a terminal without what steers that."""
+async def print_log(log: AsyncGenerator[bytes, None]) -> None:
+    """A log as it comes: to a file or a pipe as it is, to a terminal without what steers that. It is closed."""
     harmless = Harmless() if sys.stdout.isatty() else None
-    async for data in log:
-        sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
-        sys.stdout.buffer.flush()
+    async with aclosing(log):  # when nobody reads the output any more
+        async for data in log:
+            sys.stdout.buffer.write(harmless.feed(data) if harmless else data)
+            sys.stdout.buffer.flush()
 
 
 @shared(WALLET | PASSWORD_FILE | OF_GROUP, "exec")

@@ -56,7 +56,7 @@ async def results(
             empty="The workload declared no outputs.",
         )
         call.out.say(f"Fetched {fetched.cid} into {folder}.")
-        if (await client.lease(lease)).state.live:  # else nobody need answer any more
+        if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
             say_finish(call, await finish_of(client, lease))
 
 

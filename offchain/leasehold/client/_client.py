@@ -350,6 +350,14 @@ class PoolClient:
                 raise
             return record.lease
 
+    async def newest_in_slot(self, number: int) -> int:
+        """The last lease that was opened in the slot of this one, as the index has it: this one where there is none."""
+        slot = number >> 16
+        return max(
+            (r.lease.id for r in await (await self.index()).leases() if r.lease.id >> 16 == slot),
+            default=number,
+        )
+
     async def fault(self, number: int) -> Fault:
         """A fault at the head of the chain. Raises UnknownFault."""
         fault = await (await self.pool.faults()).fault_of(number)

@@ -4,6 +4,7 @@ InvalidInput
 ├── DurationMissing
 ├── NotLive
 ├── StillLive
+├── RentedSince
 ├── WasElsewhere
 ├── WorkloadOfAnother
 ├── OfferElsewhere
@@ -69,6 +70,18 @@ class StillLive(InvalidInput):
 
     lease: int
     state: str
+
+
+@error_type(
+    "rented-since",
+    problem="The slot of lease {lease:lease} has lease {later:lease} by now",
+    advice="rent that one again.",
+)
+class RentedSince(InvalidInput):
+    """It is to be rented again, and a later lease has been opened in its slot."""
+
+    lease: int
+    later: int
 
 
 @error_type(

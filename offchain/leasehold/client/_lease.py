@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,8 +68,11 @@ class TenantLease:
             AgentError, MarketError: the agent does not answer, or cannot be found.
         """
         decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
-        async with self.client.agent_of(self.id) as agent:
-            async for data in agent.logs(self.id, tail=tail, follow=follow):
+        async with (
+            self.client.agent_of(self.id) as agent,
+            aclosing(agent.logs(self.id, tail=tail, follow=follow)) as log,
+        ):
+            async for data in log:
                 *lines, rest = (rest + decoder.decode(data)).split("\n")
                 for line in lines:
                     yield line

@@ -23,6 +23,7 @@ from leasehold.client._errors import (
     DurationMissing,
     NoSuchMachine,
     OfferElsewhere,
+    RentedSince,
     StandbyForItself,
     StillLive,
     WasElsewhere,
@@ -305,11 +306,13 @@ async def _as_before(client: PoolClient, asked: Rent) -> tuple[Rent, bytes | Non
     if not asked.again:
         return asked, None
     record = await (await client.index()).lease(asked.again)
-    lease, shown = await client.lease(asked.again), format_lease(asked.again)
+    lease, shown = await client.known_lease(asked.again), format_lease(asked.again)
     if lease.tenant != client.account or record is None:
         raise InvalidInput(f"Lease {shown} was {lease.tenant}'s: only its tenant rents it again.")
     if lease.state.live:
         raise StillLive(lease.id, lease.state.word)
+    if (later := await client.newest_in_slot(lease.id)) != lease.id:
+        raise RentedSince(lease.id, later)
     if asked.machines not in ((), (lease.machine,)):
         raise WasElsewhere(lease.id, lease.machine)
     if asked.workload is None and record.author != client.account:

@@ -12,7 +12,7 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -233,7 +233,7 @@ class AgentClient:
 
     async def logs(
         self, lease: int, *, tail: int | None = None, follow: bool = False
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The lease's log, or its last `tail` lines; with `follow`, until its container ends.
 
         A connection that breaks off is taken up again at the same byte, for five minutes of silence at most.

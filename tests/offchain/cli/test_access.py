@@ -444,7 +444,8 @@ def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> 
     assert "No certificate was offered: The lease belongs to another account" in refused.err
     agent.leases.change(1 << 16, phase="stopping")
     refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
-    assert "nobody can enter it any more" in refused.err
+    assert "lets no new key in" in refused.err
+    assert "use a key of its workload, or run commands" in refused.err
 
 
 def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, tmp_path: Path) -> None:
@@ -542,6 +543,21 @@ def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
             command, stdin=source, capture_output=True, env=environment, timeout=patient(60), check=True
         )
     assert done.stdout == b"from a file\n"
+
+
+def test_a_log_that_nobody_reads_any_more_ends_without_a_word(
+    served: Cli, agent: Agent, tmp_path: Path
+) -> None:
+    agent.do(agent.leases.say(1 << 16, b"first line\n"))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
+    command = [str(Path(sys.executable).with_name("leasehold")), "logs", "1"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, env=environment, timeout=patient(60), check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Path) -> None:

@@ -212,6 +212,10 @@ def test_results_are_fetched_opened_and_remembered(
     key.write_text(f"# made by hand\n{identity}\n")
     shown = market("results", lease, str(tmp_path / "out2"), "--identity", str(key), wallet=RENTER)
     assert "/out" in shown.out
+    again = ("rent", "--for", "2h", "--again", lease, "--allow-unverified", "--no-wait", "--yes")
+    market(*again, wallet=RENTER)
+    renewed = market("results", lease, str(tmp_path / "out4"), "--identity", str(key), wallet=RENTER)
+    assert "/out" in renewed.out, "its slot serves a later lease by now"
     key.write_text(new_identity())
     wrong = market("results", lease, str(tmp_path / "out3"), "--identity", str(key), wallet=RENTER, ok=False)
     assert wrong.code == 6

@@ -77,6 +77,9 @@ def test_an_earlier_lease_is_rented_again_in_its_slot(market: Cli, host: Host, p
     (mine,) = market("leases", "--json", wallet="renter").json
     assert mine["id"] == "1.1"
     assert len(list((market.home / "workloads").iterdir())) == 1  # the same bytes
+    rented = market(*again, wallet="renter", ok=False)
+    assert "has lease 1.1 by now" in rented.err
+    assert "leasehold show 1.1" in rented.err
     assert "only its tenant" in market(*again[:4], "1.1", *again[5:], wallet="provider", ok=False).err
     elsewhere = market(*again[:4], "1.1", *again[5:], "--machine", "2", wallet="renter", ok=False)
     assert elsewhere.code == 2

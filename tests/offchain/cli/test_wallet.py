@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyrage
 import pytest
 
 from devnet.anvil import Anvil
+from devnet.patience import patient
 
 from .conftest import PASSWORD, Cli, Pool
 
@@ -146,6 +150,23 @@ def test_a_password_can_be_typed(cli: Cli, tmp_path: Path) -> None:
         ok=False,
     )
     assert missing.code == 5
+
+
+def test_where_nobody_types_the_prompts_line_is_ended_first(cli: Cli, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **cli.environment("renter")}
+    del environment["LEASEHOLD_PASSWORD"]
+    command = [str(Path(sys.executable).with_name("leasehold")), "wallet", "new", "another"]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment,
+        timeout=patient(60),
+        check=False,
+        start_new_session=True,  # without a terminal of the tests' own
+    )
+    assert done.returncode == 5
+    assert b"\nThere is nobody to ask" in done.stderr
 
 
 def test_another_chain_is_refused_before_any_password(cli: Cli, pool: Pool) -> None:
