@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from tests.agent.nvml.standin import StandIn, environment, load
 
 from devnet import images
@@ -44,6 +45,13 @@ TERMS = Terms(
     available_until_day=60_000,
 )
 GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def log_as_it_was() -> Iterator[None]:
+    """Commands that a test runs in this process set up a log of their own, whose file ends with the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

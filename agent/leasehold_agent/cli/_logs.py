@@ -12,18 +12,20 @@ import structlog
 
 
 class _Unfailing:
-    """A file for log lines: one that cannot be written, for a full disk or a reader that left, is lost."""
+    """A file for log lines: one that cannot be written, for a full disk, a reader that left, or a file that is closed,
+    is lost.
+    """
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self._file.write(text)
         return len(text)
 
     def flush(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self._file.flush()
 
 
@@ -41,6 +43,5 @@ def configure_logs(to: TextIO | None = None) -> None:
             renderer,
         ],
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(file))),
-        cache_logger_on_first_use=True,
     )
     logging.getLogger("asyncssh").setLevel(logging.WARNING)
