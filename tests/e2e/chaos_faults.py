@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,22 @@ from devnet.site import Site
 from devnet.world import Host, free_port
 
 Line = Mapping[str, Any]
+REFUSED = "Another agent"
 
 
 @dataclass
 class Scene:
-    """A site whose parts can be struck. `rpc` and `ws` lead its agent to the chain, `disk` is its state folder's."""
+    """A site whose parts can be struck. `rpc` and `ws` lead its agent to the chain, `disk` is its state folder's.
+
+    later: what is to be looked at once all parts are back.
+    """
 
     site: Site
     rpc: Relay
     ws: Relay
     disk: Path
     frozen: bool = False
+    later: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
     def listens(self) -> bool:
@@ -110,22 +115,29 @@ def agent_stands_still(scene: Scene, _: int) -> Iterator[None]:
 @contextlib.contextmanager
 def second_agent(scene: Scene, _: int) -> Iterator[None]:
     """With the same state folder."""
-    refused(scene.site.host)
+    done = scene.site.host.run("run", timeout=patient(20))
+    assert done.returncode != 0
+    assert REFUSED in done.stdout + done.stderr
     yield
 
 
 @contextlib.contextmanager
 def copied_agent(scene: Scene, _: int) -> Iterator[None]:
-    """With the same key, in a copy of the state folder, at ports of its own."""
-    with copy_of(scene.site.host) as host:
-        refused(host)
-        yield
+    """With the same key, in a copy of the state folder, at ports of its own. Where there is no chain or no engine now,
+    it waits for them first: so it is looked at when all is whole.
+    """
+    copy = scene.later.enter_context(copy_of(scene.site.host))
+    copy.start()
+    scene.later.callback(is_refused, copy)
+    yield
 
 
-def refused(host: Host) -> None:
-    done = host.run("run", timeout=patient(20))
-    assert done.returncode != 0
-    assert "Another agent" in done.stdout + done.stderr
+def is_refused(host: Host) -> None:
+    """Waits until an agent has ended because there is another."""
+    with contextlib.closing(host):
+        assert host.process is not None
+        assert host.process.wait(patient(20)) != 0
+    assert REFUSED in host.tail()
 
 
 @contextlib.contextmanager

@@ -112,6 +112,7 @@ def endure(scene: Scene, crowd: Crowd, spell: Spell) -> None:
             faults.enter_context(FAULTS[blow.fault].strike(scene, blow.size))
         for deed in spell.deeds:
             crowd.act(deed)
+    scene.later.close()
     becomes_whole(crowd)
     explains(scene.site, spell, since)
 
