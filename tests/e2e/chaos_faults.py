@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from devnet.engine import Engine, EngineError
 from devnet.kubo import Kubo
 from devnet.moments import standing_still
 from devnet.patience import patient
@@ -25,6 +26,7 @@ from devnet.world import Host, free_port
 
 Line = Mapping[str, Any]
 REFUSED = "Another agent"
+_STARTS = 3
 
 
 @dataclass
@@ -170,7 +172,15 @@ def engine_away(scene: Scene, number: signal.Signals) -> Iterator[None]:
         scene.says(trouble("engine"), since)
         yield
     finally:
-        engine.start()
+        comes_up(engine)
+
+
+def comes_up(engine: Engine) -> None:
+    """Begun again where it ends at once, as systemd does: Docker 20.10 may panic over what a kill left half written."""
+    for _ in range(_STARTS - 1):
+        with contextlib.suppress(EngineError):
+            return engine.start()
+    return engine.start()
 
 
 @contextlib.contextmanager
