@@ -206,10 +206,12 @@ class TestALook:
             watch.look([card.uuid])
         watch.close()
 
+    @pytest.mark.slow
     def test_a_host_without_cards_asks_nobody(self, nvml: StandIn, watch: CardWatch) -> None:
         nvml.set(init=999)
         assert watch.look([]) == CardLook({})
 
+    @pytest.mark.slow
     def test_a_session_that_is_closed_is_opened_again(self, nvml: StandIn, watch: CardWatch) -> None:
         card = nvml.add()
         watch.look([card.uuid])
@@ -219,6 +221,7 @@ class TestALook:
         assert isinstance(watch.look([card.uuid]).cards[card.uuid], CardReading)
 
 
+@pytest.mark.slow
 def test_it_is_said_within_ten_seconds() -> None:
     """Two looks, their answers and the pauses before them; then a word is sent at once."""
     assert SECONDS_TO_SAY < 10
@@ -297,6 +300,7 @@ FAULTS: dict[str, Callable[[Card], None]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.slow
 async def test_a_card_falls_ill_and_its_cells_are_withheld(watched: Watched, fault: str) -> None:
     """Within two looks, whatever it is."""
     await watched.look()
@@ -306,6 +310,7 @@ async def test_a_card_falls_ill_and_its_cells_are_withheld(watched: Watched, fau
     await watched.withholds(0xFF)
 
 
+@pytest.mark.slow
 async def test_status_shows_each_card(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,6 +335,7 @@ async def test_status_shows_each_card(
     assert "silent: it does not answer" in await shown()
 
 
+@pytest.mark.slow
 async def test_a_card_that_flaps_sends_two_words_and_is_given_back_once(watched: Watched) -> None:
     await watched.look()
     before = await watched.words()
@@ -348,6 +354,7 @@ async def test_a_card_that_flaps_sends_two_words_and_is_given_back_once(watched:
     assert await watched.words() == before + 2
 
 
+@pytest.mark.slow
 async def test_a_lease_is_told_by_file_and_signal(watched: Watched) -> None:
     """A shell that knows the signal writes a line for each; another program, which does not, runs on."""
     rig = watched.rig
@@ -384,6 +391,7 @@ async def test_a_lease_is_told_by_file_and_signal(watched: Watched) -> None:
     assert not await rig.host.containers.engine.killed_from_outside(container), "a word is no fault"
 
 
+@pytest.mark.slow
 async def test_a_signal_that_may_not_have_been_sent_is_sent_again(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,6 +421,7 @@ async def test_a_signal_that_may_not_have_been_sent_is_sent_again(
     assert sent == ["SIGURG"] * 2
 
 
+@pytest.mark.slow
 async def test_a_lease_that_opens_on_an_ill_card_is_declined_with_a_sentence(watched: Watched) -> None:
     """It was opened before the word reached the chain."""
     rig = watched.rig

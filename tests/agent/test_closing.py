@@ -190,6 +190,7 @@ async def test_before_it_is_taken_on_and_where_the_host_does_not_want_it(rig_of:
 
 
 @pytest.mark.parametrize("where", ["before it is sent", "as it is sent"])
+@pytest.mark.slow
 async def test_an_agent_that_dies_on_the_way_sends_it_the_next_time(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -213,6 +214,7 @@ async def test_an_agent_that_dies_on_the_way_sends_it_the_next_time(
     assert len([event for event in await on_chain(rig, lease) if isinstance(event, LeaseClosed)]) == 1
 
 
+@pytest.mark.slow
 async def test_two_who_send_it_at_once_close_it_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is refused and costs nobody anything but its gas; what is left is not asked for again."""
     lease = await rig.open(job(rig))
@@ -239,6 +241,7 @@ async def test_two_who_send_it_at_once_close_it_once(rig: Rig, monkeypatch: pyte
         )
 
 
+@pytest.mark.slow
 async def test_a_job_that_replaces_it_is_not_closed_by_the_old_word(rig: Rig) -> None:
     """Its own order may come before the agent has seen that it was set."""
     lease = await rig.open(rig.workload(kind="batch", command=["sleep", "600"], grace=0))
@@ -259,6 +262,7 @@ async def test_a_job_that_replaces_it_is_not_closed_by_the_old_word(rig: Rig) ->
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.slow
 async def test_the_former_tenants_word_closes_nothing(rig: Rig) -> None:
     lease = await rig.open(rig.workload(kind="batch", command=["sleep", "600"], grace=0))
     order = await order_of(rig, lease)
@@ -284,6 +288,7 @@ async def test_the_former_tenants_word_closes_nothing(rig: Rig) -> None:
     assert (await rig.lease(lease)).state is LeaseState.ACTIVE
 
 
+@pytest.mark.slow
 async def test_it_is_taken_back_by_its_nonce_and_waits_for_no_other(rig: Rig) -> None:
     """Other signatures of the account come and go; one in its row ends it, and the next is as good as the first."""
     lease = await rig.open(job(rig, command=FAILS))
@@ -311,6 +316,7 @@ async def test_it_is_taken_back_by_its_nonce_and_waits_for_no_other(rig: Rig) ->
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.slow
 async def test_it_is_as_good_for_a_lease_that_is_longer_and_smaller(rig: Rig) -> None:
     lease = await rig.open(job(rig, command=FAILS))
     await give(rig, lease)
@@ -323,6 +329,7 @@ async def test_it_is_as_good_for_a_lease_that_is_longer_and_smaller(rig: Rig) ->
     assert (await rig.handle(lease)).ended_with == 3
 
 
+@pytest.mark.slow
 async def test_a_reorganisation_that_takes_the_end_away_is_closed_again(rig: Rig) -> None:
     lease = await rig.open(job(rig))
     await finished(rig, lease)
@@ -335,6 +342,7 @@ async def test_a_reorganisation_that_takes_the_end_away_is_closed_again(rig: Rig
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.slow
 async def test_the_operators_own_duties_come_first(rig: Rig) -> None:
     """Neither the last of its gas nor a dear block is spent on a tenant's close: it waits, and is made up for."""
     lease, operator = await rig.open(job(rig)), rig.identity.operator.address
@@ -358,6 +366,7 @@ async def test_the_operators_own_duties_come_first(rig: Rig) -> None:
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.slow
 async def test_many_at_once_spend_no_more_than_one_by_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would find the same balance. Two that end at once, by groups of contracts that burn what they may, would
     take all that is kept for answers; and so would as many leases that begin at once.
@@ -401,11 +410,13 @@ async def test_many_at_once_spend_no_more_than_one_by_one(rig: Rig, monkeypatch:
     [(b"\1" + bytes(65), 0), (b"\2" + bytes(9), 1)],
     ids=["a key", "a contract"],
 )
+@pytest.mark.slow
 def test_what_closing_can_burn_is_known_before(proof: bytes, judges: int) -> None:
     """A contract that judges a signature may burn a million, and another amount in the next block."""
     assert closing_gas(proof) == GAS_PER_CLOSING + judges * GAS_PER_JUDGE
 
 
+@pytest.mark.slow
 def test_what_a_group_of_contracts_can_burn_is_known_before() -> None:
     signers = tuple("0x" + f"{number:040x}" for number in range(1, 17))
     group = Group(16, signers)
@@ -416,6 +427,7 @@ def test_what_a_group_of_contracts_can_burn_is_known_before() -> None:
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["it fails", "it never comes back"])
+@pytest.mark.slow
 async def test_results_that_never_get_out_do_not_hold_the_bill(rig: Rig, hangs: bool) -> None:
     """It is closed when they had their time, and they are published out of what is kept."""
     stuck, real = asyncio.Event(), rig.host.supplies.pack
@@ -442,6 +454,7 @@ async def test_results_that_never_get_out_do_not_hold_the_bill(rig: Rig, hangs: 
     assert (await rig.handle(lease)).result_cid is not None
 
 
+@pytest.mark.slow
 async def test_an_outage_is_taken_off_the_bill_before_it_is_paid(rig: Rig) -> None:
     """As the tenant's own close does it: what is paid at the end is paid. One that runs stops the bill by itself."""
     lease = await rig.open(job(rig))
@@ -467,6 +480,7 @@ async def test_an_outage_is_taken_off_the_bill_before_it_is_paid(rig: Rig) -> No
     assert end.end - end.start - 620 <= billed <= end.end - end.start - 595
 
 
+@pytest.mark.slow
 async def test_an_outage_that_runs_stops_the_bill_and_not_the_close(rig: Rig) -> None:
     lease = await rig.open(job(rig))
     await finished(rig, lease)
@@ -482,6 +496,7 @@ async def test_an_outage_that_runs_stops_the_bill_and_not_the_close(rig: Rig) ->
     assert closed.paid + closed.fee == TERMS.price * (down - start) // 3_600
 
 
+@pytest.mark.slow
 async def test_who_has_been_refused_too_often_gives_no_other(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -510,6 +525,7 @@ async def test_who_has_been_refused_too_often_gives_no_other(
     assert not rig.host.leases.folder(lease).order.exists()
 
 
+@pytest.mark.slow
 async def test_what_it_costs_the_operator(rig: Rig) -> None:
     """Within what is kept free for it: a wallet's order, and a first balance for either side."""
     lease = await rig.open(job(rig))

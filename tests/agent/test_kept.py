@@ -148,6 +148,7 @@ class TestFiles:
         assert await rig.inside(lease, "cat /state") == (0, "kept\n")
         assert (await rig.inside(lease, "echo other > /state"))[0] != 0
 
+    @pytest.mark.slow
     async def test_a_lease_that_runs_has_none(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0))
         await rig.reaches(lease, LeaseState.ACTIVE)
@@ -167,6 +168,7 @@ class TestBounds:
         assert [data async for data in rig.runtime.logs(lease, None, False)] == [b"first\n"]
         assert left_of_readers(rig) == (0, 0)
 
+    @pytest.mark.slow
     async def test_a_lease_has_its_time_and_no_more(self, rig: Rig) -> None:
         """It ends what runs in it, and stays used up when the agent begins anew."""
         lease = await over(rig)
@@ -184,6 +186,7 @@ class TestBounds:
         await rig.until(lambda: rig.reconciler.containers)
         assert (await rig.handle(lease)).read_seconds == 0
 
+    @pytest.mark.slow
     async def test_it_goes_when_nobody_looks(self, rig: Rig) -> None:
         lease = await over(rig, "echo kept > /state")
         clock = rig.host.readers.clock
@@ -198,6 +201,7 @@ class TestBounds:
         await rig.until(lambda: left_of_readers(rig) == (0, 0))
         assert await rig.inside(lease, "cat /state") == (0, "kept\n")
 
+    @pytest.mark.slow
     async def test_too_much_to_be_copied(self, rig_of: Callable[..., Any]) -> None:
         rig = await rig_of(reading_limit=MIB)
         lease = await over(rig, "head -c 2000000 /dev/urandom > /large")
@@ -205,6 +209,7 @@ class TestBounds:
             await rig.inside(lease, "true")
         assert left_of_readers(rig) == (0, 0)
 
+    @pytest.mark.slow
     async def test_no_room_for_a_copy(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
         lease = await over(rig)
         monkeypatch.setattr(
@@ -213,6 +218,7 @@ class TestBounds:
         with pytest.raises(NotRead, match="no room now"):
             await rig.host.readers.exec(lease, ["true"], tty=False, env={}, size=None)
 
+    @pytest.mark.slow
     async def test_few_at_once_and_idle_ones_give_way(
         self, rig: Rig, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -225,6 +231,7 @@ class TestBounds:
         assert await rig.inside(two, "echo mine") == (0, "mine\n")
         assert left_of_readers(rig) == (1, 1)
 
+    @pytest.mark.slow
     async def test_who_goes_away_while_it_is_copied_has_it_copied_once(self, rig: Rig) -> None:
         """Coming and going costs no second copy, and none stays that nobody knows of."""
         lease = await over(rig, "echo kept > /state")
@@ -247,6 +254,7 @@ class TestBounds:
         assert len(copies) == 1
         assert left_of_readers(rig) == (1, 1)
 
+    @pytest.mark.slow
     async def test_an_image_that_nobody_waits_for_goes(self, rig: Rig) -> None:
         """The engine makes it to the end; whoever wanted it was cut off."""
         lease = await over(rig)
@@ -257,6 +265,7 @@ class TestBounds:
         await asyncio.gather(keeping, return_exceptions=True)
         await rig.until(lambda: left_of_readers(rig) == (0, 0))
 
+    @pytest.mark.slow
     async def test_a_copy_costs_by_what_is_copied(self, rig: Rig) -> None:
         lease = await over(rig, "head -c 20000000 /dev/urandom > /large")
         with pytest.MonkeyPatch.context() as patch:
@@ -264,6 +273,7 @@ class TestBounds:
             await rig.inside(lease, "true")
         assert rig.host.readers.left(lease) < rig.settings.reading_seconds - 1_000
 
+    @pytest.mark.slow
     async def test_its_memory_ends_it_and_it_begins_without_a_copy(self, rig: Rig) -> None:
         lease = await over(rig)
         await rig.inside(lease, "true")
@@ -274,6 +284,7 @@ class TestBounds:
         after = engine(rig).inspect_container(reader)
         assert (after["Image"], after["Id"] != before["Id"]) == (before["Image"], True)
 
+    @pytest.mark.slow
     async def test_an_engine_that_is_away_as_it_ends_is_asked_again(self, rig: Rig) -> None:
         lease = await over(rig)
         await rig.inside(lease, "true")
@@ -289,6 +300,7 @@ class TestBounds:
             await rig.host.readers.close(lease)
         await rig.until(lambda: left_of_readers(rig) == (0, 0))
 
+    @pytest.mark.slow
     async def test_an_agent_that_died_leaves_none_for_long(self, rig: Rig) -> None:
         """SIGKILL while somebody looks: the next run removes container and image, and counts the time."""
         lease = await over(rig)
@@ -305,6 +317,7 @@ class TestBounds:
         await rig.until(lambda: left_of_readers(rig) == (0, 0))
         assert 0 < rig.host.readers.left(lease) <= rig.settings.reading_seconds - 110
 
+    @pytest.mark.slow
     async def test_a_copy_that_comes_when_nobody_waits_any_more(self, rig: Rig) -> None:
         """The engine goes on with what an agent began that died, and is done after the next one has looked."""
         lease = await over(rig)
@@ -316,6 +329,7 @@ class TestBounds:
         rig.host.readers.clock = lambda: clock() + 60
         await rig.until(lambda: left_of_readers(rig) == (0, 0))
 
+    @pytest.mark.slow
     async def test_an_agent_that_ends_leaves_none(self, rig: Rig) -> None:
         lease = await over(rig)
         await rig.inside(lease, "true")
@@ -324,6 +338,7 @@ class TestBounds:
         await rig.start()
         assert ReadingTime.load(rig.host.leases.folder(lease).read).since is None
 
+    @pytest.mark.slow
     async def test_an_image_without_a_shell(self, rig: Rig) -> None:
         """Where the host lends none it is said, and the copy does not stay."""
         lease = await over(rig, "rm /bin/sh /bin/busybox", command=["sleep", "600"])
@@ -334,6 +349,7 @@ class TestBounds:
             await readers.exec(lease, ["/bin/ls"], tty=False, env={}, size=None)
         assert left_of_readers(rig) == (0, 0)
 
+    @pytest.mark.slow
     async def test_an_image_without_a_shell_is_lent_one(self, rig: Rig) -> None:
         """A host may have one to lend: it is what waits in there, and is not the lease's."""
         lease = await over(rig, "echo kept > /state; rm -r /bin")
@@ -373,6 +389,7 @@ class TestVolumes:
         client.remove_image(image, force=True)
         client.close()
 
+    @pytest.mark.slow
     async def test_its_own_are_read_and_nothing_can_be_written(self, rig: Rig, kept: tuple[Any, str]) -> None:
         client, name = kept
         real = rig.host.containers.engine
@@ -393,6 +410,7 @@ class TestVolumes:
         assert client.inspect_volume(spec.volumes[0][0])  # it is still the container's
         await real.forget("leasehold.test=1")
 
+    @pytest.mark.slow
     async def test_one_that_could_be_written_to_is_not_started(self, rig: Rig, kept: tuple[Any, str]) -> None:
         _, name = kept
         real = rig.host.containers.engine
@@ -417,6 +435,7 @@ async def test_under_gvisor_if_it_ran_there(rig: Rig) -> None:
 
 
 class TestPurge:
+    @pytest.mark.slow
     async def test_it_takes_the_reader_along(self, rig_of: Callable[..., Any]) -> None:
         """In the middle of a look: the stream ends, and nobody is let in any more."""
         rig = await rig_of(retention_min=3, retention_max=3)
@@ -431,6 +450,7 @@ class TestPurge:
         with pytest.raises(NoContainer):
             await rig.inside(lease, "true")
 
+    @pytest.mark.slow
     async def test_one_that_opens_meanwhile_does_not_stay(self, rig: Rig) -> None:
         """The container goes while its files are being copied: the copy goes too, and nobody reads it."""
         lease = await over(rig)
@@ -449,6 +469,7 @@ class TestPurge:
 
 
 class TestWhose:
+    @pytest.mark.slow
     async def test_a_lease_that_was_transferred(self, rig: Rig) -> None:
         """Who has it at its end reads it, by requests; the former tenant's keys open nothing any more."""
         lease = await over(rig, ssh_keys=[KEY])
@@ -462,6 +483,7 @@ class TestWhose:
         handle = await rig.handle(lease)
         assert (handle.tenant, handle.ssh_keys) == (other, ())
 
+    @pytest.mark.slow
     async def test_a_lease_that_is_another_s_by_now(self, rig: Rig) -> None:
         """A reorganisation has given the id to somebody else: he finds nothing, and neither do the keys."""
         lease = await over(rig, ssh_keys=[KEY])

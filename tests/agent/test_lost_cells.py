@@ -81,12 +81,14 @@ def test_a_card_that_was_well_for_long_is_forgiven(world: World) -> None:
         assert world.pass_by(0, 1) == 0
 
 
+@pytest.mark.slow
 def test_one_card_heals_while_another_is_gone(world: World) -> None:
     world.pass_by(0xFFFF)
     world.pass_by(0xFF00, 1)
     assert world.pass_by(0xFF00, WELL_SECONDS) == 0xFF00
 
 
+@pytest.mark.slow
 def test_other_reasons_are_left_alone(world: World) -> None:
     world.kept.put(1, "paused", 0x0F)
     assert world.pass_by(0xFF00) == 0xFF0F
@@ -94,6 +96,7 @@ def test_other_reasons_are_left_alone(world: World) -> None:
     assert world.pass_by(0, WELL_SECONDS) == 0x0F
 
 
+@pytest.mark.slow
 def test_a_restart_forgets_nothing(world: World) -> None:
     world.pass_by(0xFF)
     world.restart()
@@ -101,10 +104,12 @@ def test_a_restart_forgets_nothing(world: World) -> None:
     assert world.pass_by(0, WELL_SECONDS) == 0
 
 
+@pytest.mark.slow
 def test_a_machine_that_retired_is_nobodys_concern(world: World) -> None:
     assert world.pass_by(0xFF, machine=replace(MACHINE, status=MachineStatus.RETIRED)) == 0
 
 
+@pytest.mark.slow
 async def test_a_lease_whose_card_is_gone_is_declined_and_the_card_is_out_of_sale(
     rig_of: Callable[..., Any],
 ) -> None:

@@ -183,6 +183,7 @@ async def test_a_restarted_agent_knows_whose_it_is(
         assert PASSWORD not in note.read_text()
 
 
+@pytest.mark.slow
 async def test_a_private_image_that_lost_its_name_is_private_still(
     registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path
 ) -> None:
@@ -201,6 +202,7 @@ async def test_a_private_image_that_lost_its_name_is_private_still(
                 client.containers.get("lht-private").remove(force=True)
 
 
+@pytest.mark.slow
 async def test_it_makes_room_as_others_do_and_takes_its_contents_along(
     registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path
 ) -> None:
@@ -213,6 +215,7 @@ async def test_it_makes_room_as_others_do_and_takes_its_contents_along(
             await images.ensure(secret, Claimant(BOB))
 
 
+@pytest.mark.slow
 async def test_the_owners_own_login_is_no_tenants(
     registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +235,7 @@ async def test_the_owners_own_login_is_no_tenants(
         assert await images.ensure(secret, Claimant(BOB)) == secret  # for every tenant, as its owner said
 
 
+@pytest.mark.slow
 async def test_how_far_it_is_is_told(registry: Registry, docker_engine: DevEngine, tmp_path: Path) -> None:
     noise = hashlib.shake_128(b"noise").digest(24 * MIB)
     large = _pushed(registry, docker_engine, tmp_path, noise)
@@ -309,6 +313,7 @@ def bearer(engine: DevEngine, heard: Path, realm: str) -> Iterator[tuple[str, st
             process.kill()
 
 
+@pytest.mark.slow
 async def test_a_password_goes_to_no_other_place(docker_engine: DevEngine, tmp_path: Path) -> None:
     theirs, elsewhere = tmp_path / "theirs", tmp_path / "elsewhere"
     with (
@@ -324,6 +329,7 @@ async def test_a_password_goes_to_no_other_place(docker_engine: DevEngine, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["password", "identity token"])
+@pytest.mark.slow
 async def test_a_token_of_the_registrys_own(docker_engine: DevEngine, tmp_path: Path, kind: str) -> None:
     heard = tmp_path / "heard"
     with bearer(docker_engine, heard, "http://127.0.0.1:?/token") as (server, reference):
@@ -348,6 +354,7 @@ async def test_a_token_of_the_registrys_own(docker_engine: DevEngine, tmp_path: 
         ("127.0.0.1:5000", "http://127.0.0.1:5000/auth"),
     ],
 )
+@pytest.mark.slow
 def test_where_passwords_may_go(registry_name: str, realm: str) -> None:
     check_realm(registry_name, realm)
 
@@ -366,11 +373,13 @@ def test_where_passwords_may_go(registry_name: str, realm: str) -> None:
         ("ghcr.io", ""),
     ],
 )
+@pytest.mark.slow
 def test_where_none_goes(registry_name: str, realm: str) -> None:
     with pytest.raises(Declined, match="to the registry alone"):
         check_realm(registry_name, realm)
 
 
+@pytest.mark.slow
 def test_in_clear_only_on_the_hosts_own_loopback() -> None:
     assert base_url("docker.io") == "https://registry-1.docker.io"
     assert base_url("10.0.0.1:5000") == "https://10.0.0.1:5000"
@@ -380,6 +389,7 @@ def test_in_clear_only_on_the_hosts_own_loopback() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_engine_is_told_either_kind_of_login() -> None:
     import base64
 
@@ -425,6 +435,7 @@ def flaky(engine: DevEngine, server: str, *, breaks: int, after: int) -> Iterato
             process.kill()
 
 
+@pytest.mark.slow
 async def test_a_connection_that_breaks_off_declines_nothing(
     registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path
 ) -> None:
@@ -445,6 +456,7 @@ async def test_a_connection_that_breaks_off_declines_nothing(
 # --------------------------------------------------------------------------------------------- a whole lease
 
 
+@pytest.mark.slow
 async def test_a_lease_of_a_private_image_shows_its_password_nowhere(
     rig_of: Any, registry: Registry, secret: str, docker_engine: DevEngine
 ) -> None:
@@ -463,6 +475,7 @@ async def test_a_lease_of_a_private_image_shows_its_password_nowhere(
     assert PASSWORD.encode() not in kept
 
 
+@pytest.mark.slow
 async def test_a_lease_says_how_far_its_image_is(rig_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rig: Rig = await rig_of()
     told, go_on, ensure = asyncio.Event(), asyncio.Event(), rig.host.supplies.images.ensure

@@ -133,6 +133,7 @@ def kept_images(rig: Rig) -> int:
 
 
 class TestData:
+    @pytest.mark.slow
     async def test_it_goes_on_and_the_rest_is_the_new_lease_s(self, rig: Rig) -> None:
         """Files stay; command, environment, secrets, name and limits are the new workload's."""
         before = rig.workload(
@@ -200,6 +201,7 @@ class TestData:
         client.remove_image("other:1", force=True)
         client.close()
 
+    @pytest.mark.slow
     async def test_another_s_slot_gives_nothing(self, rig: Rig) -> None:
         """The contract gives a slot to its tenant alone; were it not so, his data would stay where it is."""
         first = await started(rig)
@@ -265,6 +267,7 @@ class TestRoom:
         assert (await rig.inside(fourth, "test -s /large"))[0] == 0
         assert (await rig.handle(fourth)).renews == second
 
+    @pytest.mark.slow
     async def test_a_full_host_declines(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
         first = await started(rig)
         await rig.inside(first, "head -c 2000000 /dev/urandom > /state")
@@ -295,6 +298,7 @@ class TestDeath:
         assert await rig.inside(second, "cat /state") == (0, "kept\n")
         assert kept_images(rig) == 1
 
+    @pytest.mark.slow
     async def test_a_restart_makes_it_once(self, rig: Rig) -> None:
         first = await started(rig)
         await rig.inside(first, "echo kept > /state")
@@ -305,6 +309,7 @@ class TestDeath:
         await rig.until(lambda: rig.reconciler.containers)
         assert await rig.inside(second, "cat /state") == (0, "kept\nmore\n")
 
+    @pytest.mark.slow
     async def test_it_waits_until_the_one_before_has_stopped(self, rig: Rig) -> None:
         """Closed and renewed at once, while its command takes its grace."""
         command = ["sh", "-c", "trap 'sleep 1; echo last > /state; exit' TERM; while :; do sleep 0.1; done"]
@@ -313,6 +318,7 @@ class TestDeath:
         second = await started(rig, reuse=first)
         assert await rig.inside(second, "cat /state") == (0, "last\n")
 
+    @pytest.mark.slow
     async def test_a_renewal_that_is_reorganised_away_costs_nothing(self, rig_of: Callable[..., Any]) -> None:
         """The lease before runs again, with its own data: it was copied, and not moved."""
         rig = await rig_of(confirmations=12)

@@ -68,6 +68,7 @@ async def test_no_command_makes_its_end_look_like_anothers(rig: Rig) -> None:
         assert (said.exit_code, said.kills) == (code, 0), command
 
 
+@pytest.mark.slow
 async def test_what_the_kernel_kills_of_it_looks_like_its_own_end(rig: Rig) -> None:
     """Evidence for docs/decisions/0194: whoever is root on the host and uses no engine leaves no trace in it."""
     lease = await rig.open(rig.workload(command=["sleep", "600"], grace=0))
@@ -79,6 +80,7 @@ async def test_what_the_kernel_kills_of_it_looks_like_its_own_end(rig: Rig) -> N
     assert (said.ended_by, said.exit_code, said.kills) == ("command", 137, 0)
 
 
+@pytest.mark.slow
 async def test_what_the_agent_stops_itself_is_nobodys_end(rig: Rig) -> None:
     lease = await rig.open(rig.workload(grace=0))
     await rig.reaches(lease, LeaseState.ACTIVE)
@@ -89,12 +91,14 @@ async def test_what_the_agent_stops_itself_is_nobodys_end(rig: Rig) -> None:
     assert none == Standing("", "none", 0, 0, "", None, 0, 0)
 
 
+@pytest.mark.slow
 def test_an_end_counts_once() -> None:
     once = Ends().with_one("a:1", "hand")
     assert once.with_one("a:1", "command") == once
     assert once.with_one("a:2", "command") == Ends("a:2", "command", 2, 1)
 
 
+@pytest.mark.slow
 async def test_a_heartbeat_says_that_it_serves_only_where_it_has_looked(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
