@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pynvml
 import pytest
 import structlog
 from tests.agent.nvml.standin import StandIn, environment, load
@@ -88,6 +89,9 @@ def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     for name, value in environment(host.file).items():
         monkeypatch.setenv(name, value)
     load()
+    with contextlib.suppress(pynvml.NVMLError):
+        while True:  # what a test before has left open
+            pynvml.nvmlShutdown()
     return host
 
 

@@ -57,6 +57,7 @@ async def test_a_hand_on_the_host_is_owned_up_to(rig: Rig, docker_engine: Engine
     await stands(rig, lease, state="running", ends=2, kills=2)
 
 
+@pytest.mark.slow
 async def test_no_command_makes_its_end_look_like_anothers(rig: Rig) -> None:
     """A tenant who could would have the host slashed."""
     ends = {"kill -9 $$": 137, "kill -TERM $$": 143, "exit 3": 3, "exit 0": 0}

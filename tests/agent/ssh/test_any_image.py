@@ -89,7 +89,7 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "a signal of its own": (ENTRY | {"StopSignal": "SIGUSR1"}, {}, "arguments wait"),
     "limits": (ENTRY, {"ulimits": {"nofile": 4096, "memlock": "64KiB"}}, "arguments wait"),
 }
-_QUICK = ("nothing but a program", "a user by name", "volumes")
+_QUICK = ("nothing but a program",)
 """The others show the same of another line of the image."""
 
 
