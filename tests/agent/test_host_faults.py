@@ -141,7 +141,7 @@ async def test_what_its_own_program_kills_has_ended_by_itself(rig: Rig) -> None:
     await running(rig, lease)
     await rig.inside(lease, "touch /go")
     await rig.until(lambda: rig.host.leases.folder(lease).load().published)
-    assert (await rig.handle(lease)).reason == "The command ended with 137 (SIGKILL)."
+    assert (await rig.handle(lease)).reason == "The command has ended with 137 (SIGKILL)."
 
 
 async def test_paused_it_goes_on(rig: Rig, docker_engine: Engine) -> None:
