@@ -317,6 +317,7 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
+@pytest.mark.slow
 def test_a_machine_that_will_be_worked_on_is_passed_over(market: Cli, host: Host, pool: Pool) -> None:
     """For leases that would reach into that; alone, it says when, and a shorter one is taken."""
     begin = pool.anvil.timestamp + 5_400
