@@ -20,8 +20,9 @@ import structlog
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
+from leasehold.images import registry_of
 from leasehold.market import format_size
-from leasehold.workload import RegistryLogin, registry_of
+from leasehold.workload import RegistryLogin
 from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
 from leasehold_agent.engine._engine import OURS, Engine
 from leasehold_agent.engine._image_notes import ImageNote, ImageNotes

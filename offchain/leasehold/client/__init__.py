@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         DescribesAnother,
         FleetUnreadable,
         LedgerNotCovered,
+        LoginStaysHere,
         NoDelegate,
         NoPrice,
         NoSuchContract,
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
+    from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
     )
@@ -598,6 +600,7 @@ __all__ = [
     "LeaveSeatPlan",
     "LedgerNotCovered",
     "LockedWallet",
+    "LoginStaysHere",
     "LookFailed",
     "Looked",
     "MachineChallenged",
@@ -642,6 +645,7 @@ __all__ = [
     "PaidToLedger",
     "Password",
     "Pinned",
+    "PinnedWorkload",
     "Plan",
     "PlanStale",
     "PlanUsed",
@@ -845,9 +849,9 @@ _PARTS = {
     ),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
-        "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
-        "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
-        "StakeStillLocked",
+        "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
+        "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed",
+        "ShareNotKeptApart", "StakeStillLocked",
     ),
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
     "_fleet": ("Fleet", "FleetHost"),
@@ -857,6 +861,7 @@ _PARTS = {
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (
         "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",

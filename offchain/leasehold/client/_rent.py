@@ -29,6 +29,7 @@ from leasehold.client._errors import (
     WasElsewhere,
     WorkloadOfAnother,
 )
+from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
@@ -126,11 +127,13 @@ class Rent(Request["Rented"]):
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
         renter, (closes, cannot) = client.renter(), _closes(client, self)
-        asked, digest = await _as_before(client, self)
+        pinned = None if self.workload is None else await client.pin(self.workload)
+        wanted = self if pinned is None else replace(self, workload=pinned.workload)
+        asked, digest = await _as_before(client, wanted)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
         listings, cautions = await _choose(client, asked, wish)
-        cautions = (*cautions, *cannot)
+        cautions = (*cautions, *cannot, *(pinned.cautions if pinned is not None else ()))
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -145,14 +148,15 @@ class Rent(Request["Rented"]):
             )
         await renter.check_funds(payment)
         return RentPlan(
-            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes, pinned
         )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
     """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
-    will be signed that the leases close when their jobs are done.
+    will be signed that the leases close when their jobs are done. pinned: the workload, with what its image's tag
+    stands for; `None` where it is there already.
     """
 
     client: PoolClient
@@ -165,6 +169,7 @@ class RentPlan(Plan["Rented"]):
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
     closes: bool = False
+    pinned: PinnedWorkload | None = None
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -176,7 +181,7 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
-        return document
+        return document | (self.pinned.to_json() if self.pinned is not None else {})
 
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""

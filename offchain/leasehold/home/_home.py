@@ -69,6 +69,11 @@ class Home:
         return home.DatasetKeys(self.path)
 
     @cached_property
+    def registry_logins(self) -> home.RegistryLogins:
+        """What goes with workloads to fetch private images."""
+        return home.RegistryLogins(self.path)
+
+    @cached_property
     def groups(self) -> home.Groups:
         """The groups that are known here by name."""
         return home.Groups(self.path)

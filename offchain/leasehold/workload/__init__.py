@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.workload._image import RegistryLogin, Ulimits, registry_of, repository_of
+    from leasehold.workload._image import RegistryLogin, Ulimits
     from leasehold.workload._model import (
         UNSERVED_FIELDS,
         DatasetMount,
@@ -54,14 +54,12 @@ __all__ = [
     "fetch_results",
     "load_workload",
     "pack_outputs",
-    "registry_of",
-    "repository_of",
     "seal",
     "unseal",
 ]
 
 _PARTS = {
-    "_image": ("RegistryLogin", "Ulimits", "registry_of", "repository_of"),
+    "_image": ("RegistryLogin", "Ulimits"),
     "_model": (
         "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
         "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
