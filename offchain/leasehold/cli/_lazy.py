@@ -58,6 +58,7 @@ GROUPS = {
         "See who has which power over a pool; make one, and own it.",
         _of("pool", "trust params create owner licences rulings fees"),
     ),
+    "registry": GroupHelp("Logins that machines show to registries, to fetch your private images.", ("registry",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",
