@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold.cli._command import Invocation
+from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
 from leasehold.client import PinnedWorkload
@@ -16,6 +17,9 @@ from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
+Template = Annotated[
+    str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
+]
 WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
 Image = Annotated[
     str | None,
@@ -73,6 +77,7 @@ class WorkloadFlags:
     """All that a workload is made of on the command line, but for what it runs."""
 
     file: WorkloadFile = None
+    template: Template = None
     image: Image = None
     env: Env = None
     env_file: EnvFile = None
@@ -99,6 +104,11 @@ class WorkloadFlags:
     ready: Ready = None
     grace: Grace = None
 
+    @property
+    def names_a_workload(self) -> bool:
+        """Whether it is said what should run."""
+        return any(named is not None for named in (self.file, self.template, self.image))
+
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
     """The workload that is meant, with the keys that this computer has: of the wallet, of datasets, for SSH.
@@ -108,12 +118,17 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     """
     recipient, keys = call.home.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
     data: dict[str, object] = {"version": 1}
+    secrets = dict(map(read_secret, flags.secrets or ()))
+    if flags.file is not None and flags.template is not None:
+        raise InvalidInput("A file and a template are two workloads: name one of them.")
     if flags.file is not None:
         data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(
             mode="json", exclude_unset=True, exclude_none=True
         )
+    elif flags.template is not None:
+        data = from_template(call, flags.template, secrets, command)
     elif flags.image is None:
-        raise InvalidInput("What should run? Name a file with --file, or an image with --image.")
+        raise InvalidInput("What should run? Name an image with --image, a --template, or a --file.")
     given: dict[str, object | None] = {
         "image": flags.image,
         "command": list(command or ()) or None,
@@ -143,7 +158,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     data.update({name: value for name, value in given.items() if value is not None})
     for field, added in (
         ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
-        ("secrets", dict(map(read_secret, flags.secrets or ()))),
+        ("secrets", secrets),
     ):
         if added:
             present = data.get(field)

@@ -95,7 +95,7 @@ async def rent(
     A batch job's lease closes when the job is done, and the rest comes back: the wallet signs that once more, and the
     machine's agent sends it. The provider could send it sooner.
     """
-    machines, as_before = tuple(machine or ()), bool(again and flags.file is None and flags.image is None)
+    machines, as_before = tuple(machine or ()), bool(again and not flags.names_a_workload)
     if gang is not None and machines and gang != len(machines):
         raise InvalidInput(
             f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."

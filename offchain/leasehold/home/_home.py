@@ -34,6 +34,11 @@ class Home:
         return self.path / "contacts"
 
     @property
+    def templates(self) -> Path:
+        """The folder of one's own templates."""
+        return self.path / "templates"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"

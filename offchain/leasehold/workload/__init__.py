@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
+    from leasehold.workload._template import Template, TemplateUnknown, all_templates, find_template
 
 __all__ = [
     "MAX_SEALED_BYTES",
@@ -46,12 +47,16 @@ __all__ = [
     "ResultFolder",
     "Runtime",
     "Share",
+    "Template",
+    "TemplateUnknown",
     "Ulimits",
     "Workload",
     "WorkloadKind",
     "WorkloadOutput",
+    "all_templates",
     "digest",
     "fetch_results",
+    "find_template",
     "load_workload",
     "pack_outputs",
     "seal",
@@ -66,6 +71,7 @@ _PARTS = {
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
+    "_template": ("Template", "TemplateUnknown", "all_templates", "find_template"),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)
