@@ -130,6 +130,7 @@ async def test_what_one_tenants_password_brought_is_not_anothers(
         with pytest.raises(Declined, match="has no image"):
             await images.ensure(str(known), Claimant(BOB))
         assert await images.ensure(secret, Claimant(ALICE)) == secret  # she has shown it once
+        assert await images.public() == []  # who looks at the host's documents learns nothing of it
         assert await images.ensure(secret, claimant(BOB, registry.server)) == secret
         assert await images.ensure(secret, Claimant(BOB)) == secret
 
@@ -231,7 +232,9 @@ async def test_the_owners_own_login_is_no_tenants(
         await images.ensure(secret, Claimant(ALICE))
     allowed = [registry.server]
     with finder(docker_engine, tmp_path, registry.server, logins=allowed) as images:
+        assert await images.public() == []
         assert await images.ensure(secret, Claimant(ALICE)) == secret
+        assert [named for _, named in await images.public()] == [secret]  # and is told of
         assert await images.ensure(secret, Claimant(BOB)) == secret  # for every tenant, as its owner said
 
 

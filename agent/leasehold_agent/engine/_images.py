@@ -255,6 +255,17 @@ class Images:
         """A lease had it until now, as its workload names it. Blocks for as long as a small file takes."""
         self._notes.used(image)
 
+    async def public(self) -> list[tuple[str, str]]:
+        """What came from registries for leases and everybody may have, and the engine has still: the engine's ids, and
+        how workloads name it.
+        """
+        notes = await asyncio.to_thread(self._notes.by_last_use)
+        there = await self._engine.image_ids()
+        open_to_all = [
+            note for _, note in notes if not note.private_to and not note.bare and "@" in note.named
+        ]
+        return sorted({(note.image, note.named) for note in open_to_all if note.image in there})
+
     def idle(self, needed: Collection[str]) -> list[tuple[float, ImageNote]]:
         """What came for leases and is none of `needed`, as workloads name them, what was used longest ago first, with
         unix seconds. Blocks for as long as small files take.

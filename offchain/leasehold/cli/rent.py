@@ -22,7 +22,7 @@ from leasehold.cli._options import (
     WithoutAgent,
     option,
 )
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, say_image
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -157,7 +157,8 @@ def _show(call: Invocation, plan: RentPlan) -> None:
         unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
         out.pairs(title, opening.quote.rows(money, unit))
-    say_image(call, plan.pinned)
+    if rows := plan.image_rows():
+        out.pairs("What its registry has now", rows)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
         out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")

@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
+    from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
     from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
@@ -462,6 +463,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOSING_PATIENCE",
+    "COLD_START",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -581,6 +583,7 @@ __all__ = [
     "HostLeft",
     "HostStatus",
     "HostUpdated",
+    "ImageListing",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -808,6 +811,7 @@ __all__ = [
     "round_at",
     "rules_with",
     "search_at_a_glance",
+    "search_for_image",
     "seat_at",
     "seat_json",
     "signed_offers",
@@ -861,6 +865,7 @@ _PARTS = {
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (

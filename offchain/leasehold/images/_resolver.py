@@ -72,8 +72,8 @@ class ImageResolver:
     def __init__(self, login_for: LoginFor = no_login, ask: Ask = ask_registry) -> None:
         self._login_for, self._ask = login_for, ask
 
-    async def resolve(self, image: str, platform: str = PLATFORM) -> ResolvedImage:
-        """What `image` is now. Takes a minute at most.
+    async def resolve(self, image: str, platform: str | None = None) -> ResolvedImage:
+        """What `image` is now. Takes a minute at most. platform: by default the usual one, or the first that there is.
 
         Raises:
             ImageNameInvalid, ImageNotFound, NoSuchPlatform. RegistryUnreachable, RegistryBusy. RegistryOdd,
@@ -92,7 +92,7 @@ class ImageResolver:
         if not await questions.known():
             raise RegistryLoginRefused(login.server, login.user)
 
-    async def _looked_up(self, reference: ImageReference, platform: str) -> ResolvedImage:
+    async def _looked_up(self, reference: ImageReference, platform: str | None) -> ResolvedImage:
         try:
             return await _resolved(_Questions(self._ask, reference, None), reference, platform)
         except (ImageNotFound, RegistryBusy):
@@ -102,11 +102,12 @@ class ImageResolver:
         return await _resolved(_Questions(self._ask, reference, login), reference, platform)
 
 
-async def _resolved(questions: _Questions, reference: ImageReference, platform: str) -> ResolvedImage:
+async def _resolved(questions: _Questions, reference: ImageReference, platform: str | None) -> ResolvedImage:
     digest, manifest = await questions.manifest(reference.wanted)
     ids, platforms = {digest}, tuple[str, ...]()
     if isinstance(manifest, ImageIndex):
         platforms = manifest.platforms
+        platform = platform or (PLATFORM if PLATFORM in platforms else next(iter(platforms), PLATFORM))
         chosen = manifest.of(platform)
         if chosen is None:
             raise NoSuchPlatform(str(reference), platform, platforms)
@@ -119,7 +120,7 @@ async def _resolved(questions: _Questions, reference: ImageReference, platform: 
         reference.at(digest),
         digest,
         frozenset({*ids, manifest.config}),
-        platform,
+        platform or PLATFORM,
         platforms,
         manifest.download,
         questions.login,
