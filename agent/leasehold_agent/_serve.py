@@ -282,7 +282,7 @@ def introduction_of(host: Host, identity: Identity) -> Introduction:
     settings, ipfs = host.facts.settings, host.supplies.ipfs
 
     async def made() -> dict[str, object]:
-        images = await host.containers.engine.images()
+        images = [*await host.containers.engine.images(), *await host.supplies.images.public()]
         datasets = await asyncio.to_thread(host.supplies.datasets.public)
         return await contact_document(settings, identity, ipfs, images=images, datasets=datasets)
 

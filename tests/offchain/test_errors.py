@@ -158,6 +158,7 @@ DRAWN = {
     "leasehold.market.wire._errors": lambda kind: True,
     "leasehold.agreements._errors": lambda kind: True,
     "leasehold.home._errors": lambda kind: True,
+    "leasehold.images._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,
     "leasehold.client._tenant_errors": lambda kind: True,
     "leasehold.client._validator_errors": lambda kind: True,

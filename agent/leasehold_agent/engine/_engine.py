@@ -164,6 +164,10 @@ class Engine:
         tagged = await self._call(ask)
         return sorted((i, tag) for i, tag in tagged if "<none>" not in tag)
 
+    async def image_ids(self) -> set[str]:
+        """Of every image that it has, tagged or not."""
+        return await self._call(lambda client: {image["Id"] for image in client.images()})
+
     async def survey(self, archive: Path, limit: int) -> Surveyed:
         """Look at all of an archive, beside whatever else takes long. Raises what `survey` does."""
         given_up = threading.Event()

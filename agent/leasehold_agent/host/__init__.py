@@ -44,6 +44,7 @@ from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
     Inventory,
+    architecture,
     default_address,
     runtimes,
     take_inventory,
@@ -85,6 +86,7 @@ __all__ = [
     "MaintenanceWindow",
     "Silence",
     "SilentCard",
+    "architecture",
     "bounded",
     "busy_ports",
     "connect",

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         DescribesAnother,
         FleetUnreadable,
         LedgerNotCovered,
+        LoginStaysHere,
         NoDelegate,
         NoPrice,
         NoSuchContract,
@@ -140,6 +141,8 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
+    from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
+    from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
     )
@@ -460,6 +463,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOSING_PATIENCE",
+    "COLD_START",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -579,6 +583,7 @@ __all__ = [
     "HostLeft",
     "HostStatus",
     "HostUpdated",
+    "ImageListing",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -598,6 +603,7 @@ __all__ = [
     "LeaveSeatPlan",
     "LedgerNotCovered",
     "LockedWallet",
+    "LoginStaysHere",
     "LookFailed",
     "Looked",
     "MachineChallenged",
@@ -642,6 +648,7 @@ __all__ = [
     "PaidToLedger",
     "Password",
     "Pinned",
+    "PinnedWorkload",
     "Plan",
     "PlanStale",
     "PlanUsed",
@@ -804,6 +811,7 @@ __all__ = [
     "round_at",
     "rules_with",
     "search_at_a_glance",
+    "search_for_image",
     "seat_at",
     "seat_json",
     "signed_offers",
@@ -845,9 +853,9 @@ _PARTS = {
     ),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
-        "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
-        "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
-        "StakeStillLocked",
+        "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
+        "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed",
+        "ShareNotKeptApart", "StakeStillLocked",
     ),
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
     "_fleet": ("Fleet", "FleetHost"),
@@ -857,6 +865,8 @@ _PARTS = {
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
+    "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (
         "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +30,11 @@ from leasehold.client._errors import (
     WasElsewhere,
     WorkloadOfAnother,
 )
+from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
+from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
     Delivery,
     DocumentUnavailable,
@@ -48,12 +51,16 @@ from leasehold.market import (
     Wish,
     capable,
     choose_gang,
+    cold_start,
     format_duration,
     format_share,
     format_time,
+    has_image,
     lists_image,
     parse_amount,
     parse_search,
+    platform_of,
+    runs_on,
     settleable,
 )
 from leasehold.workload import Workload, WorkloadKind, seal
@@ -126,11 +133,14 @@ class Rent(Request["Rented"]):
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
         renter, (closes, cannot) = client.renter(), _closes(client, self)
-        asked, digest = await _as_before(client, self)
+        pinned = None if self.workload is None else await client.pin(self.workload)
+        wanted = self if pinned is None else replace(self, workload=pinned.workload)
+        asked, digest = await _as_before(client, wanted)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
-        listings, cautions = await _choose(client, asked, wish)
-        cautions = (*cautions, *cannot)
+        image = pinned.image if pinned is not None else None
+        listings, cautions, able = await _choose(client, asked, wish, image)
+        cautions = (*cautions, *cannot, *(pinned.cautions if pinned is not None else ()))
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -145,14 +155,26 @@ class Rent(Request["Rented"]):
             )
         await renter.check_funds(payment)
         return RentPlan(
-            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+            client,
+            asked,
+            wish,
+            listings,
+            tuple(openings),
+            payment,
+            backup,
+            digest,
+            cautions,
+            closes,
+            pinned,
+            tuple(able),
         )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
     """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
-    will be signed that the leases close when their jobs are done.
+    will be signed that the leases close when their jobs are done. pinned: the workload, with what its image's tag
+    stands for; `None` where it is there already. able: all machines that could have been taken.
     """
 
     client: PoolClient
@@ -165,6 +187,8 @@ class RentPlan(Plan["Rented"]):
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
     closes: bool = False
+    pinned: PinnedWorkload | None = None
+    able: tuple[Listing, ...] = ()
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -176,7 +200,20 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
-        return document
+        return document | (self.pinned.to_json() if self.pinned is not None else {})
+
+    def image_rows(self) -> tuple[tuple[str, str], ...]:
+        """What the image's tag stands for, who has it, and how long it takes where it is not: rows for people."""
+        if self.pinned is None or (image := self.pinned.image) is None:
+            return ()
+        having = sum(has_image(listing, image) for listing in self.able)
+        said = (
+            ("at hand", f"on {having} of the {len(self.able)} machines that match, as far as they have said"),
+        )
+        waits = tuple(
+            (f"machine {listing.id}", _wait(cold_start(listing, image))) for listing in self.listings
+        )
+        return (*self.pinned.rows(), *said, *waits)
 
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""
@@ -283,6 +320,12 @@ def _wish(client: PoolClient, asked: Rent) -> Wish:
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
 
 
+def _wait(seconds: float | None) -> str:
+    if seconds is None:
+        return "has not said how fast it fetches"
+    return f"takes about {format_duration(math.ceil(seconds))} to fetch it" if seconds else "has it"
+
+
 def _closes(client: PoolClient, asked: Rent) -> tuple[bool, tuple[str, ...]]:
     """Whether the leases are to close when their jobs are done, and what has to be said of it.
 
@@ -354,8 +397,10 @@ async def _as_offered(client: PoolClient, asked: Rent) -> Rent:
     return replace(asked, machines=(offer.machine,), share=share, seconds=seconds, spot=offer.spot)
 
 
-async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
-    """The machines that are taken, and what speaks against them."""
+async def _choose(
+    client: PoolClient, asked: Rent, wish: Wish, image: ResolvedImage | None
+) -> tuple[tuple[Listing, ...], tuple[str, ...], tuple[Listing, ...]]:
+    """The machines that are taken, what speaks against them, and all that could be."""
     index = await client.index()
     records = await _asked_records(asked, await index.machines())
     with client.observer.working("Looking at the machines"):
@@ -370,9 +415,17 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
             for listing in listings
         ]
         version = await client.pool.params_version()
-        return await _undisturbed(
-            client, capable(roomy, asked.workload, wish.share), asked, wish, version, now
-        )
+        able = _made_for(capable(roomy, asked.workload, wish.share), image)
+        chosen, cautions = await _undisturbed(client, able, asked, wish, version, now)
+        return chosen, cautions, tuple(able)
+
+
+def _made_for(able: list[Listing], image: ResolvedImage | None) -> list[Listing]:
+    """Those on whose processors the image runs. Raises NoSuchPlatform: it runs on none of them."""
+    fit = [listing for listing in able if image is None or runs_on(listing, image)]
+    if able and not fit and image is not None:
+        raise NoSuchPlatform(image.named, platform_of(able[0]), image.platforms)
+    return fit
 
 
 async def _undisturbed(

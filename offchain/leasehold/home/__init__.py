@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
+    from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._statements import Statements
     from leasehold.home._votes import Vote, Votes, revealable
@@ -36,6 +37,7 @@ __all__ = [
     "LeaseNames",
     "OfferBook",
     "PendingSessions",
+    "RegistryLogins",
     "SealedWorkloads",
     "Statements",
     "Vote",
@@ -54,6 +56,7 @@ _PARTS = {
     "_lease_names": ("LeaseNames",),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
+    "_registry_logins": ("RegistryLogins",),
     "_sealed_workloads": ("SealedWorkloads",),
     "_statements": ("Statements",),
     "_votes": ("Vote", "Votes", "revealable"),

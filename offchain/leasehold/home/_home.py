@@ -34,6 +34,11 @@ class Home:
         return self.path / "contacts"
 
     @property
+    def templates(self) -> Path:
+        """The folder of one's own templates."""
+        return self.path / "templates"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"
@@ -67,6 +72,11 @@ class Home:
     def dataset_keys(self) -> home.DatasetKeys:
         """What opens the datasets that were sealed here."""
         return home.DatasetKeys(self.path)
+
+    @cached_property
+    def registry_logins(self) -> home.RegistryLogins:
+        """What goes with workloads to fetch private images."""
+        return home.RegistryLogins(self.path)
 
     @cached_property
     def groups(self) -> home.Groups:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.workload._image import RegistryLogin, Ulimits, registry_of, repository_of
+    from leasehold.workload._image import RegistryLogin, Ulimits
     from leasehold.workload._model import (
         UNSERVED_FIELDS,
         DatasetMount,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
+    from leasehold.workload._template import Template, TemplateUnknown, all_templates, find_template
 
 __all__ = [
     "MAX_SEALED_BYTES",
@@ -46,28 +47,31 @@ __all__ = [
     "ResultFolder",
     "Runtime",
     "Share",
+    "Template",
+    "TemplateUnknown",
     "Ulimits",
     "Workload",
     "WorkloadKind",
     "WorkloadOutput",
+    "all_templates",
     "digest",
     "fetch_results",
+    "find_template",
     "load_workload",
     "pack_outputs",
-    "registry_of",
-    "repository_of",
     "seal",
     "unseal",
 ]
 
 _PARTS = {
-    "_image": ("RegistryLogin", "Ulimits", "registry_of", "repository_of"),
+    "_image": ("RegistryLogin", "Ulimits"),
     "_model": (
         "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
         "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
+    "_template": ("Template", "TemplateUnknown", "all_templates", "find_template"),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from leasehold.chain import InvalidCid, cid_to_bytes
 from leasehold.datasets import check_identity, check_recipient
 from leasehold.errors import AgeKeyInvalid
+from leasehold.images import ImageNameInvalid, parse_reference, registry_of
 from leasehold.workload._image import (
     Entrypoint,
     Hostname,
@@ -31,7 +32,6 @@ from leasehold.workload._image import (
     User,
     Workdir,
     no_others,
-    registry_of,
 )
 from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
 
@@ -42,6 +42,7 @@ _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
     "share": ("mps",),
 }
+_FROM_NO_REGISTRY: Final = ("sha256:", "ipfs:")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _SYSTEM_PATHS: Final = (
     "/proc",
@@ -94,9 +95,15 @@ def _image(value: str) -> str:
         return "ipfs:" + _cid(value.removeprefix("ipfs:"))
     if re.fullmatch(r"[a-z0-9][a-zA-Z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}", value):
         return value
-    raise refuse(
-        "is not sha256:<id> (an image the host has), ipfs:<CID> (an archive) or <name>@sha256:<digest>"
-    )
+    try:
+        if "@" in value or value.startswith("sha256:"):
+            raise ImageNameInvalid(value)
+        parse_reference(value)
+    except ImageNameInvalid as error:
+        raise refuse(
+            "is not <name>:<tag>, <name>@sha256:<digest>, ipfs:<CID> (an archive) or sha256:<id> (one of the host's)"
+        ) from error
+    return value
 
 
 def _recipient(value: str) -> str:
@@ -349,10 +356,15 @@ class Workload(WorkloadPart):
 
     def _check_login(self, login: RegistryLogin) -> None:
         """A password for one registry is shown to no other."""
-        if "@" not in self.image:
+        if self.image.startswith(_FROM_NO_REGISTRY):
             raise refuse("registry: the image comes from none")
         if login.server != registry_of(self.image):
             raise refuse(f"registry: the image comes from {registry_of(self.image)}, not from {login.server}")
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the image is named by what is in it. A tag is its registry's to move, and is sealed nowhere."""
+        return "@" in self.image or self.image.startswith(_FROM_NO_REGISTRY)
 
     def for_tenant(self, account: str) -> Self:
         """The same, for leases of `account` only.

@@ -15,7 +15,7 @@ from leasehold.errors import (
     WorkloadTooLarge,
     WorkloadUnsupported,
 )
-from leasehold.workload import UNSERVED_FIELDS, Egress, Workload, WorkloadKind, load_workload
+from leasehold.workload import UNSERVED_FIELDS, Egress, Workload, WorkloadKind, load_workload, seal
 
 IMAGE = "sha256:" + "a" * 64
 CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
@@ -136,7 +136,8 @@ def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> No
     ("changes", "reason"),
     [
         ({"version": 2}, "version"),
-        ({"image": "alpine:latest"}, "image is not sha256:"),
+        ({"image": "sha256:abc"}, "image is not <name>:<tag>"),
+        ({"image": "Alpine"}, "image is not <name>:<tag>"),
         ({"image": "ipfs:nonsense"}, "image is not a CID"),
         ({"image": "Example.com/x@sha256:" + "a" * 64}, "image is not"),
         ({"kind": "cronjob"}, "kind"),
@@ -239,9 +240,22 @@ def test_what_is_wrong_is_said(changes: dict[str, object], reason: str) -> None:
     assert type(caught.value) is WorkloadInvalid
 
 
+@pytest.mark.parametrize("image", ["ubuntu", "pytorch/pytorch:2.5", "localhost:5000/a/b:tag"])
+def test_a_tag_may_be_written_and_is_sealed_nowhere(image: str) -> None:
+    workload = load(image=image)
+    assert not workload.pinned
+    with pytest.raises(WorkloadInvalid, match="may be another image tomorrow"):
+        seal(workload, recipient_of(new_identity()))
+
+
+@pytest.mark.parametrize("image", [IMAGE, f"ipfs:{CID}", "ubuntu@" + IMAGE, "localhost:5000/a/b@" + IMAGE])
+def test_what_is_named_by_its_content_is_pinned(image: str) -> None:
+    assert load(image=image).pinned
+
+
 def test_every_problem_is_reported_at_once() -> None:
     with pytest.raises(WorkloadInvalid) as caught:
-        load(image="x", grace=-1, cpu=-1)
+        load(image="X", grace=-1, cpu=-1)
     assert len(caught.value.problems) == 3
 
 
