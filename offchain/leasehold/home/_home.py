@@ -104,8 +104,12 @@ class Home:
 
     @cached_property
     def lease_names(self) -> home.LeaseNames:
-        """What these were called."""
+        """What these were called as they were handed over."""
         return home.LeaseNames(self.path)
+
+    def names(self, deployment: chain.Deployment) -> home.Names:
+        """What leases and machines of that pool, datasets and accounts are called, and their labels."""
+        return home.Names(self.path, deployment)
 
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""
