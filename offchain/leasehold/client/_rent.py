@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing
+from leasehold.client._code import CodeHandedIn, hand_in, look_over, named, on_ipfs
 from leasehold.client._errors import (
     CannotAct,
     DurationMissing,
@@ -56,7 +57,8 @@ from leasehold.market import (
     parse_search,
     settleable,
 )
-from leasehold.workload import Workload, WorkloadKind, seal
+from leasehold.market.wire import AgentUnreachable
+from leasehold.workload import CodeContents, CodeFolder, Workload, WorkloadKind, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -69,7 +71,7 @@ STATUS_EVERY = 2.0  # seconds between questions to the agent while the lease sta
 class Rent(Request["Rented"]):
     """Rent machines, or parts of them, and run a workload on each.
 
-    workload: `None` runs again what the lease `again` ran.
+    workload: `None` runs again what the lease `again` ran. code: a folder that goes in with it.
     seconds: for how long; `None` where an offer says it.
     share: cells of each machine, 1, 2 or 4 of a GPU's 8, or 8 for each whole one; `None` where an offer or the earlier
         lease says it, else one GPU.
@@ -102,6 +104,7 @@ class Rent(Request["Rented"]):
     without_agent: bool = False
     wait: bool = True
     close_when_done: bool | None = None
+    code: CodeFolder | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
@@ -114,6 +117,8 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
             )
+        if self.code is not None and self.workload is None:
+            raise InvalidInput("A folder of code goes in with a workload that names it: give both.")
         if self.again and (self.reuse or self.offer):
             raise InvalidInput(
                 "What an earlier lease had comes with its slot and its machine's terms: leave the other slot, or the "
@@ -126,6 +131,7 @@ class Rent(Request["Rented"]):
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
         renter, (closes, cannot) = client.renter(), _closes(client, self)
+        code = None if self.code is None else await look_over(client, self.code)
         asked, digest = await _as_before(client, self)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
@@ -145,14 +151,14 @@ class Rent(Request["Rented"]):
             )
         await renter.check_funds(payment)
         return RentPlan(
-            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes, code
         )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
     """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
-    will be signed that the leases close when their jobs are done.
+    will be signed that the leases close when their jobs are done. code: what of a folder goes in.
     """
 
     client: PoolClient
@@ -165,6 +171,7 @@ class RentPlan(Plan["Rented"]):
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
     closes: bool = False
+    code: CodeContents | None = None
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -176,6 +183,8 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
+        if self.code is not None:
+            document["code_files"], document["code_bytes"] = self.code.tree.files, self.code.tree.size
         return document
 
     async def prepare(self) -> AsyncIterator[Step]:
@@ -187,7 +196,7 @@ class RentPlan(Plan["Rented"]):
             return
         if sealed is None:
             assert self.request.workload is not None
-            workload = self.request.workload.for_tenant(self.client.account)
+            workload = (await self._with_code(self.request.workload)).for_tenant(self.client.account)
             sealed = seal(workload, *map(_recipient, machines))
         with self.client.observer.working("Handing over the workload"):
             needed = () if self.request.without_agent else self.listings
@@ -196,6 +205,13 @@ class RentPlan(Plan["Rented"]):
         if self.request.workload is not None:
             self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
         yield handed
+
+    async def _with_code(self, workload: Workload) -> Workload:
+        """It goes to IPFS where nobody may be there to hand it in: for a standby, a group, or without the agent."""
+        if self.code is None:
+            return workload
+        later = self.backup is not None or self.client.other is not None or self.request.without_agent
+        return workload.with_code(await on_ipfs(self.client, self.code) if later else named(self.code))
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self._delivery is not None
@@ -214,12 +230,25 @@ class RentPlan(Plan["Rented"]):
             lease = await self.client.lease(one.lease)
             orders.append(await order_closing(self.client, lease, digest))
             yield orders[-1]
+        async for handed in self._hand_in(opened):
+            yield handed
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
         yield Rented(made.receipt, made, tuple(leases), tuple(orders))
+
+    async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
+        """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
+        if self.code is None or self.client.other is not None:
+            return
+        for one in opened:
+            try:
+                yield await hand_in(self.client, one.lease, self.code)
+            except AgentUnreachable:
+                if not self.request.without_agent:
+                    raise
 
 
 @dataclass(frozen=True)

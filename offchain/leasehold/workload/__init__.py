@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
+    from leasehold.workload._code_folder import CodeContents, CodeFolder, KnownFiles, survey
+    from leasehold.workload._code_packs import MAX_PACKED, fold, packs, unfolded, unpacked
+    from leasehold.workload._code_tree import MAX_CODE_TREE, CodeEntry, CodeKind, CodeTree
     from leasehold.workload._image import RegistryLogin, Ulimits, registry_of, repository_of
     from leasehold.workload._model import (
         UNSERVED_FIELDS,
+        Code,
         DatasetMount,
         Egress,
         HttpProbe,
@@ -31,11 +35,20 @@ if TYPE_CHECKING:
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
 
 __all__ = [
+    "MAX_CODE_TREE",
+    "MAX_PACKED",
     "MAX_SEALED_BYTES",
     "UNSERVED_FIELDS",
+    "Code",
+    "CodeContents",
+    "CodeEntry",
+    "CodeFolder",
+    "CodeKind",
+    "CodeTree",
     "DatasetMount",
     "Egress",
     "HttpProbe",
+    "KnownFiles",
     "Manifest",
     "ManifestEntry",
     "Port",
@@ -52,19 +65,27 @@ __all__ = [
     "WorkloadOutput",
     "digest",
     "fetch_results",
+    "fold",
     "load_workload",
     "pack_outputs",
+    "packs",
     "registry_of",
     "repository_of",
     "seal",
+    "survey",
+    "unfolded",
+    "unpacked",
     "unseal",
 ]
 
 _PARTS = {
+    "_code_folder": ("CodeContents", "CodeFolder", "KnownFiles", "survey"),
+    "_code_packs": ("MAX_PACKED", "fold", "packs", "unfolded", "unpacked"),
+    "_code_tree": ("MAX_CODE_TREE", "CodeEntry", "CodeKind", "CodeTree"),
     "_image": ("RegistryLogin", "Ulimits", "registry_of", "repository_of"),
     "_model": (
-        "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
-        "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
+        "UNSERVED_FIELDS", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness",
+        "Restart", "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
