@@ -9,6 +9,8 @@ AgentError
 │   └── NotRead         it is over, and its files are not to be had
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── UploadsFull         too many uploads that no lease has claimed
+├── CodeRefused         code that the lease does not name
+├── CodeLost            code that was here is damaged or gone
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
@@ -33,6 +35,7 @@ DeclineReason = Literal[
     "workload-invalid",
     "image-unknown",
     "dataset-missing",
+    "code-missing",
     "not-ready",
     "no-card",
     "no-disk",
@@ -123,6 +126,19 @@ class UploadsFull(AgentError):
     """Uploads that no lease has claimed fill their share of the disk; try again later."""
 
     code = "store-full"
+
+
+class CodeRefused(AgentError):
+    """A folder of code that the lease's workload does not name, or that cannot travel."""
+
+    code = "code-refused"
+
+
+class CodeLost(AgentError):
+    """Code that was handed over is damaged or gone; it is waited for anew."""
+
+    def __init__(self) -> None:
+        super().__init__("Some of the code is gone from this host; hand it over again.")
 
 
 class NetworkError(AgentError):

@@ -76,6 +76,7 @@ from leasehold_agent.reconciling import (
 from leasehold_agent.ssh import SshServer
 from leasehold_agent.store import (
     HELPER_MOUNT,
+    CodeStore,
     DatasetCache,
     History,
     UploadedWorkloads,
@@ -206,7 +207,12 @@ async def make_host(
             Firewall(settings.engine_netns, settings.connections_limit),
         ),
         supplies=Supplies(
-            ipfs, UploadedWorkloads(settings.state_dir / "workloads"), images, cache, packer(ipfs)
+            ipfs,
+            UploadedWorkloads(settings.state_dir / "workloads"),
+            images,
+            cache,
+            packer(ipfs),
+            CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),

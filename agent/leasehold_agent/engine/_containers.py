@@ -42,6 +42,7 @@ class ContainerFacts:
     finished_at: float = 0.0
     mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
     devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
+    user: str = ""  # as whom it runs, as it was asked for or as the image says; empty: root
 
     @property
     def sharing(self) -> str:
@@ -138,6 +139,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         finished_at=_seconds(state.get("FinishedAt", "")),
         mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
         devices=tuple(_devices(raw)),
+        user=raw["Config"].get("User") or "",
     )
 
 

@@ -13,7 +13,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -312,6 +312,26 @@ class Engine:
                     client.put_archive(name, "/", tar_of_folder(folder))
 
         await self._call(make)
+
+    async def unpack(self, name: str, tar: Callable[[], Iterator[bytes]]) -> None:
+        """Unpack a tar of the agent's own making into a container that has never run: nothing in there can change
+        meanwhile where a path leads. What `tar` raises comes through.
+        """
+        given_up = threading.Event()
+
+        def put(client: Client) -> None:
+            def chunks() -> Iterator[bytes]:
+                for chunk in tar():
+                    if given_up.is_set():
+                        raise EngineRefused("nobody waits for it any more")
+                    yield chunk
+
+            client.put_archive(name, "/", chunks())
+
+        try:
+            await self._call(put, long=True)
+        finally:
+            given_up.set()
 
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))

@@ -161,6 +161,7 @@ class Reconciler:
         self._serves = serves and host.estranged is None and host.snapshot.current
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
         await host.supplies.uploads.sweep(host.chain.standbys)
+        await asyncio.to_thread(host.supplies.code.sweep)
         return actions
 
     def seen(self) -> Seen:

@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _etc            the files by which its container knows its name and resolvers
     _helper         a shell for containers that have none
     _uploads        sealed workloads that wait for their lease
+    _code           pieces of folders of code, by whose they are
     _datasets       datasets, shared between leases and kept after them
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
@@ -24,6 +25,7 @@ from leasehold_agent.store._card_notice import (
     write_card_notice,
 )
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
+from leasehold_agent.store._code import CodeStore
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
@@ -48,6 +50,7 @@ __all__ = [
     "CARD_SIGNAL",
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
+    "CodeStore",
     "DatasetCache",
     "EarlyEnd",
     "Ends",

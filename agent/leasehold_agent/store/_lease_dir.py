@@ -36,7 +36,8 @@ class Notes:
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
     container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
-    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
+    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order. coded: its data
+    holds the code that its workload names.
     """
 
     tenant: str = ""
@@ -70,6 +71,7 @@ class Notes:
     crashes: int = 0
     crashed_at: float = 0.0
     order_refusals: int = 0
+    coded: bool = False
 
     @property
     def rests(self) -> bool:
@@ -103,6 +105,11 @@ class LeaseDir:
     def order(self) -> Path:
         """Its tenant's order to close it when its job is done (`_closing_order`)."""
         return self.path / "closing-order.json"
+
+    @property
+    def code(self) -> Path:
+        """The list of the folder of code that it is given."""
+        return self.path / "code"
 
     @property
     def outputs(self) -> Path:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Finish,
         finish_of,
     )
+    from leasehold.client._code import CodeHandedIn, hand_in, look_over
     from leasehold.client._collecting import (
         Claim,
         Claimed,
@@ -526,6 +527,7 @@ __all__ = [
     "CloseWhenDone",
     "CloseWhenDonePlan",
     "ClosingOrdered",
+    "CodeHandedIn",
     "CollectFees",
     "CollectFeesPlan",
     "CollectReward",
@@ -800,12 +802,14 @@ __all__ = [
     "full_of",
     "group_json",
     "group_rows",
+    "hand_in",
     "hand_over",
     "host_status",
     "known_leases",
     "leases_of",
     "live_lease",
     "look_at",
+    "look_over",
     "machine_file",
     "make_group",
     "mint_key",
@@ -854,6 +858,7 @@ _PARTS = {
     "_client": ("PoolClient", "ProposalMade"),
     "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
     "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
+    "_code": ("CodeHandedIn", "hand_in", "look_over"),
     "_collecting": (
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",

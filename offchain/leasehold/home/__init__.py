@@ -13,6 +13,7 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
     from leasehold.home._closing_orders import ClosingOrders
+    from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgeKeys",
     "ClosingOrders",
+    "CodeMemory",
     "DatasetKeys",
     "FetchedResults",
     "FleetBook",
@@ -52,6 +54,7 @@ __all__ = [
 _PARTS = {
     "_age_keys": ("AgeKeys",),
     "_closing_orders": ("ClosingOrders",),
+    "_code_memory": ("CodeMemory",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),

@@ -98,6 +98,10 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    def code_memory(self, folder: Path) -> home.CodeMemory:
+        """What files of a folder of code were when they were read last."""
+        return home.CodeMemory(self.path, folder)
+
     def statements(self, deployment: chain.Deployment) -> home.Statements:
         """What operators have signed of that pool's leases."""
         return home.Statements(self.path, deployment)

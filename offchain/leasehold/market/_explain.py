@@ -12,6 +12,8 @@ DECLINED: Final = {
     "or one that a registry or IPFS serves.",
     "dataset-missing": "nobody whom the machine can reach has one of the datasets: keep it pinned on a node "
     "that runs, then rent again.",
+    "code-missing": "the code that the workload names did not reach the machine in time: hand it over, then rent "
+    "again.",
     "not-ready": "the workload did not become ready in time: look at its readiness check, or allow it more "
     "time.",
     "no-card": "the machine cannot give a card that it sold: take another machine, or wait until its provider has "
