@@ -55,6 +55,7 @@ from leasehold_agent.host import (
     DiskReserve,
     Firewall,
     Identity,
+    MountSpace,
     load_identity,
     take_inventory,
 )
@@ -79,6 +80,7 @@ from leasehold_agent.store import (
     DatasetCache,
     History,
     UploadedWorkloads,
+    Volumes,
     lend_helper,
     packer,
 )
@@ -208,6 +210,7 @@ async def make_host(
         supplies=Supplies(
             ipfs, UploadedWorkloads(settings.state_dir / "workloads"), images, cache, packer(ipfs)
         ),
+        volumes=Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket)),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,

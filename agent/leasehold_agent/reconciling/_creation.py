@@ -6,7 +6,7 @@ Each step looks first at what is there, so that the whole can be begun again whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,7 @@ from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoCo
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
+from leasehold_agent.reconciling._attaching import Attaching
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
     check_fits,
@@ -83,12 +84,13 @@ class Creation:
         if existing is None and self.notes.image is None:  # what ran before has what its cells come to now
             facts, share = self.host.facts, self.host.share(self.desired)
             check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
+        attached = await self._attached()
         devices = await self._devices()
         if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
         if existing is None:
-            spec = await self._spec(devices, refused)
+            spec = await self._spec(devices, attached, refused)
             await self._network()
             await self._make(spec)
         else:
@@ -97,6 +99,11 @@ class Creation:
         put_secrets(self.folder, self.workload if self.desired.author == self.desired.tenant else None)
         if existing is None or existing.state == "created":
             await engine.make_folders(self.name, output_folders(self.workload))
+
+    async def _attached(self) -> list[tuple[Path, str, int]]:
+        return await Attaching(
+            self.host, self.desired, self.workload, self.folder, self.notes, self.record
+        ).run()
 
     async def _devices(self) -> tuple[str, ...]:
         """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
@@ -137,7 +144,9 @@ class Creation:
         self.folder.save(self.notes)
         await containers.engine.remove(self.name)
 
-    async def _spec(self, devices: tuple[str, ...], refused: Collection[int]) -> ContainerSpec:
+    async def _spec(
+        self, devices: tuple[str, ...], volumes: Sequence[tuple[Path, str, int]], refused: Collection[int]
+    ) -> ContainerSpec:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
@@ -163,6 +172,7 @@ class Creation:
             devices=devices,
             facts=facts.engine,
             mounts=mounts,
+            volumes=volumes,
             ports=ports,
             settings=facts.settings,
         )

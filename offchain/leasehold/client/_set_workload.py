@@ -10,6 +10,7 @@ from leasehold.chain import Lease, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing, wants_closing
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import live_lease
+from leasehold.client._volume_keys import own_workload
 from leasehold.market import Delivery, Json, Listing, Money
 from leasehold.workload import Workload, seal
 
@@ -52,7 +53,7 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self.machine.contact is not None
-        sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
+        sealed = seal(await own_workload(self.client, self.workload), self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
         self.client.home.lease_names.keep(delivery.digest, self.workload.name)
         yield Delivered(delivery)

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
         Restart,
         Runtime,
         Share,
+        VolumeMount,
         Workload,
         WorkloadKind,
         WorkloadOutput,
     )
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
+    from leasehold.workload._volumes import volume_key
 
 __all__ = [
     "MAX_SEALED_BYTES",
@@ -47,6 +49,7 @@ __all__ = [
     "Runtime",
     "Share",
     "Ulimits",
+    "VolumeMount",
     "Workload",
     "WorkloadKind",
     "WorkloadOutput",
@@ -58,16 +61,18 @@ __all__ = [
     "repository_of",
     "seal",
     "unseal",
+    "volume_key",
 ]
 
 _PARTS = {
     "_image": ("RegistryLogin", "Ulimits", "registry_of", "repository_of"),
     "_model": (
         "UNSERVED_FIELDS", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness", "Restart",
-        "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
+        "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind", "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
+    "_volumes": ("volume_key",),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)
