@@ -15,6 +15,9 @@ AgentError
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
 ├── StillStopping       the lease that this one renews has not stopped yet
+├── VolumeTrouble       a volume cannot be made, opened or closed now
+│   └── WrongVolumeKey  it was made under another key
+├── VolumeHeld          another lease has it
 ├── GasKept             the operator's last gas is for answers
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken
@@ -39,6 +42,7 @@ DeclineReason = Literal[
     "not-ready",
     "no-card",
     "no-disk",
+    "volume-held",
     "port-taken",
     "unsupported",
     "start-failed",
@@ -116,6 +120,25 @@ class NotRead(NoContainer):
 
 class StillStopping(AgentError):
     """The lease before this one in its slot still runs here; once it has stopped, its data goes on in this one."""
+
+
+class VolumeTrouble(AgentError):
+    """A volume cannot be made, opened or closed here now; the text says why. What holds on to it may let go."""
+
+
+class WrongVolumeKey(VolumeTrouble):
+    """The volume was made under another key than the workload has."""
+
+    def __init__(self) -> None:
+        super().__init__("it was made under another key")
+
+
+class VolumeHeld(AgentError):
+    """A lease has the volume: two would write over each other's file system."""
+
+    def __init__(self, lease: int) -> None:
+        super().__init__("Another lease has the volume.")
+        self.lease = lease
 
 
 class LimitNotHeld(AgentError):

@@ -55,6 +55,7 @@ from leasehold_agent.host import (
     DiskReserve,
     Firewall,
     Identity,
+    MountSpace,
     load_identity,
     take_inventory,
 )
@@ -80,6 +81,7 @@ from leasehold_agent.store import (
     DatasetCache,
     History,
     UploadedWorkloads,
+    Volumes,
     lend_helper,
     packer,
 )
@@ -214,6 +216,7 @@ async def make_host(
             packer(ipfs),
             CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
+        volumes=Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket)),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,

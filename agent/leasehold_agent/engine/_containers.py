@@ -106,6 +106,7 @@ class ContainerSpec:
     user: str | None = None
     ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
+    volumes: Sequence[tuple[Path, str]] = ()  # as `mounts`, to be written to as well
     base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
 
@@ -191,7 +192,10 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         runtime=spec.runtime,
         device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
         devices=[f"{path}:{path}:rwm" for path in spec.devices] or None,
-        mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
+        mounts=[
+            *(Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts),
+            *(Mount(target, str(source), type="bind") for source, target in spec.volumes),
+        ],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
         dns=list(spec.dns),

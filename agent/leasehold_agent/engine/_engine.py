@@ -100,6 +100,12 @@ class Engine:
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
+    @property
+    def socket(self) -> Path | None:
+        """Where it listens on this host; None where it is reached over a network."""
+        address = urlsplit(self.url)
+        return Path(address.path) if address.scheme == "unix" else None
+
     async def aclose(self) -> None:
         self.close()
         await self.streams.aclose()

@@ -9,6 +9,10 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _host_tools     programs of the host's, and none for ever
+    _mount_space    mounts as the engine sees them
+    _fscrypt        folders that the kernel keeps encrypted
+    _sealed_disk    a volume's disk
     _bounded        calls that may never come back
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
@@ -51,9 +55,11 @@ from leasehold_agent.host._inventory import (
 )
 from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_of
 from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
+from leasehold_agent.host._mount_space import MountSpace
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
+from leasehold_agent.host._sealed_disk import SealedDisk
 from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -84,6 +90,8 @@ __all__ = [
     "LeasePolicy",
     "LeaseUsage",
     "MaintenanceWindow",
+    "MountSpace",
+    "SealedDisk",
     "Silence",
     "SilentCard",
     "architecture",

@@ -6,7 +6,7 @@ Each step looks first at what is there, so that the whole can be begun again whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,7 @@ from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoCo
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
+from leasehold_agent.reconciling._attaching import Attaching
 from leasehold_agent.reconciling._code import CodeIntake, put_code
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
@@ -86,13 +87,14 @@ class Creation:
         if existing is None and self.notes.image is None:  # what ran before has what its cells come to now
             facts, share = self.host.facts, self.host.share(self.desired)
             check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
+        attached = await self._attached()
         devices = await self._devices()
         if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
         code = None if self.notes.coded else await self._code()
         if existing is None:
-            spec = await self._spec(devices, refused)
+            spec = await self._spec(devices, attached, refused)
             await self._network()
             await self._make(spec)
         else:
@@ -124,6 +126,11 @@ class Creation:
             raise Declined(reason, f"The code cannot be unpacked: {error}") from error
         self.notes.coded = True
         self.folder.save(self.notes)
+
+    async def _attached(self) -> list[tuple[Path, str, int]]:
+        return await Attaching(
+            self.host, self.desired, self.workload, self.folder, self.notes, self.record
+        ).run()
 
     async def _devices(self) -> tuple[str, ...]:
         """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
@@ -164,7 +171,9 @@ class Creation:
         self.folder.save(self.notes)
         await containers.engine.remove(self.name)
 
-    async def _spec(self, devices: tuple[str, ...], refused: Collection[int]) -> ContainerSpec:
+    async def _spec(
+        self, devices: tuple[str, ...], volumes: Sequence[tuple[Path, str, int]], refused: Collection[int]
+    ) -> ContainerSpec:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
@@ -190,6 +199,7 @@ class Creation:
             devices=devices,
             facts=facts.engine,
             mounts=mounts,
+            volumes=volumes,
             ports=ports,
             settings=facts.settings,
         )

@@ -89,6 +89,10 @@ class LeaseBook:
             notes.ended = True
             folder.save(notes)
 
+    def volumes_named(self) -> set[str]:
+        """Those of all leases that are kept here, by their ids."""
+        return {volume for folder in self.folders().values() for volume in folder.load().volumes}
+
     def datasets_in_use(self, final: int) -> set[str]:
         """Those of leases that run, or that a reorganisation may bring back: others are kept while there is room.
 

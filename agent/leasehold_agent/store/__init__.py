@@ -13,6 +13,7 @@ Each file stands on none but those before it:
     _uploads        sealed workloads that wait for their lease
     _code           pieces of folders of code, by whose they are
     _datasets       datasets, shared between leases and kept after them
+    _volumes        what tenants keep here from one lease to the next
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
 """
@@ -45,6 +46,7 @@ from leasehold_agent.store._notice import (
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
+from leasehold_agent.store._volumes import Volume, Volumes, volume_id
 
 __all__ = [
     "CARD_SIGNAL",
@@ -63,6 +65,8 @@ __all__ = [
     "PackOutputs",
     "ReadingTime",
     "UploadedWorkloads",
+    "Volume",
+    "Volumes",
     "collect",
     "count_end",
     "keep_order",
@@ -77,6 +81,7 @@ __all__ = [
     "read_warning",
     "readable_folder",
     "told_of_cards",
+    "volume_id",
     "words_on",
     "write_card_notice",
     "write_etc",

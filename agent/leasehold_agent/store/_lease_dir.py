@@ -37,7 +37,7 @@ class Notes:
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
     container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
     and when last, by the engine's clock. order_refusals: how often the chain refused its closing order. coded: its data
-    holds the code that its workload names.
+    holds the code that its workload names. volumes: ids of those that it has had, which are kept as long as it is.
     """
 
     tenant: str = ""
@@ -72,6 +72,7 @@ class Notes:
     crashed_at: float = 0.0
     order_refusals: int = 0
     coded: bool = False
+    volumes: tuple[str, ...] = ()
 
     @property
     def rests(self) -> bool:
@@ -158,6 +159,7 @@ class LeaseDir:
         known = {f.name for f in fields(Notes)}
         notes = Notes(**{name: value for name, value in raw.items() if name in known})
         notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
+        notes.volumes = tuple(notes.volumes)
         return notes
 
     def save(self, notes: Notes) -> None:

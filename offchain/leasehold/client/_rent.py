@@ -34,6 +34,7 @@ from leasehold.client._errors import (
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
+from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
@@ -235,7 +236,7 @@ class RentPlan(Plan["Rented"]):
             return
         if sealed is None:
             assert self.request.workload is not None
-            workload = (await self._with_code(self.request.workload)).for_tenant(self.client.account)
+            workload = await own_workload(self.client, await self._with_code(self.request.workload))
             sealed = seal(workload, *map(_recipient, machines))
         with self.client.observer.working("Handing over the workload"):
             needed = () if self.request.without_agent else self.listings

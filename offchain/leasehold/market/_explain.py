@@ -19,6 +19,7 @@ DECLINED: Final = {
     "no-card": "the machine cannot give a card that it sold: take another machine, or wait until its provider has "
     "mended it.",
     "no-disk": "the machine's disk has no room for it: ask for less disk or take another machine.",
+    "volume-held": "one of its volumes is attached to another of your leases there: close that one, or name another.",
     "port-taken": "a host port that it asks for is taken: leave the host port out to have one chosen.",
     "unsupported": "the machine cannot do something that the workload asks for: take another machine, or "
     "ask for less.",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Restart,
         Runtime,
         Share,
+        VolumeMount,
         Workload,
         WorkloadKind,
         WorkloadOutput,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
     from leasehold.workload._template import Template, TemplateUnknown, all_templates, find_template
+    from leasehold.workload._volumes import volume_key
 
 __all__ = [
     "MAX_CODE_TREE",
@@ -63,6 +65,7 @@ __all__ = [
     "Template",
     "TemplateUnknown",
     "Ulimits",
+    "VolumeMount",
     "Workload",
     "WorkloadKind",
     "WorkloadOutput",
@@ -79,6 +82,7 @@ __all__ = [
     "unfolded",
     "unpacked",
     "unseal",
+    "volume_key",
 ]
 
 _PARTS = {
@@ -88,11 +92,12 @@ _PARTS = {
     "_image": ("RegistryLogin", "Ulimits"),
     "_model": (
         "UNSERVED_FIELDS", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness",
-        "Restart", "Runtime", "Share", "Workload", "WorkloadKind", "WorkloadOutput",
+        "Restart", "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind", "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
     "_template": ("Template", "TemplateUnknown", "all_templates", "find_template"),
+    "_volumes": ("volume_key",),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

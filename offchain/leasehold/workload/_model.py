@@ -34,8 +34,9 @@ from leasehold.workload._image import (
     no_others,
 )
 from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
+from leasehold.workload._volumes import LEAST_VOLUME_BYTES, VolumeKey, VolumeName
 
-UNSERVED_FIELDS: Final = ("volumes", "checkpoint", "cluster", "tasks")
+UNSERVED_FIELDS: Final = ("checkpoint", "cluster", "tasks")
 """Fields of version 1 that are refused by name for now."""
 
 _UNSERVED_VALUES: Final = {
@@ -252,6 +253,17 @@ class Code(WorkloadPart):
         return self
 
 
+class VolumeMount(WorkloadPart):
+    """A volume of the tenant's, to read and to write at `path`. It lies on the machine under `key`, which is never
+    noted there. `size` is the most that it holds; left out, as much as it does, or what the machine gives a new one.
+    """
+
+    name: VolumeName
+    path: ContainerPath
+    size: Annotated[Bytes, Field(ge=LEAST_VOLUME_BYTES)] | None = None
+    key: Annotated[VolumeKey | None, Field(repr=False)] = None
+
+
 class WorkloadOutput(WorkloadPart):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
@@ -344,6 +356,7 @@ class Workload(WorkloadPart):
     ulimits: Annotated[Ulimits, BeforeValidator(no_others)] | None = None
     registry: RegistryLogin | None = None
     code: Code | None = None
+    volumes: Annotated[tuple[VolumeMount, ...], Field(min_length=1, max_length=16)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -359,7 +372,14 @@ class Workload(WorkloadPart):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        check_apart("datasets", [dataset.path for dataset in self.datasets])
+        volumes = self.volumes or ()
+        mounted = [dataset.path for dataset in self.datasets] + [volume.path for volume in volumes]
+        check_apart("volumes" if volumes else "datasets", mounted)
+        for volume in volumes:
+            # Its results are taken of a lease that is over, whose volumes are closed.
+            check_apart("outputs and volumes", [volume.path, *(output.path for output in self.outputs)])
+        if len(names := [volume.name for volume in volumes]) != len(set(names)):
+            raise refuse("volumes: one is named twice")
         check_apart("outputs", [output.path for output in self.outputs])
         if self.code is not None:
             self._check_code(self.code)
