@@ -206,7 +206,7 @@ async def make_host(
             names,
             engine,
             DiskLimits(layers if facts.quota and layers.is_dir() else None),
-            Firewall(settings.engine_netns, settings.connections_limit),
+            Firewall(settings.engine_netns, settings.host_egress.pace),
         ),
         supplies=Supplies(
             ipfs,
@@ -255,7 +255,7 @@ async def _servers(
         now=lambda: int(time.time()),
         seen=reconciler.seen,
     )
-    admission = Admission(line=Line(settings.lease_bandwidth))
+    admission = Admission(line=Line(settings.line_bandwidth))
     api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)

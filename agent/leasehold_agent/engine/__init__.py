@@ -8,7 +8,7 @@ take every one there is, and what has to be cut off in the middle would wait for
 Each file stands on none but those before it:
 
     _errands        threads for calls that last
-    _seccomp        the system calls of a container whose layers lie on btrfs
+    _seccomp        the system calls of a container
     _facts          what this engine can do
     _networks       the networks of leases
     _kept           what a container has written, after its end

@@ -6,6 +6,7 @@ Each file stands on none but those before it:
     _processes      ending a process that may be another's by now
     _netns          connections made from inside another network namespace
     _subnets        addresses that nothing on the host has a use for
+    _egress         what the owner lets any lease do on his network
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
@@ -33,6 +34,7 @@ from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
+from leasehold_agent.host._egress import Egress, Pace, Policy, egress_of
 from leasehold_agent.host._firewall import (
     BRIDGE_PREFIX,
     PRIVATE_V4,
@@ -82,6 +84,7 @@ __all__ = [
     "CardWatch",
     "DiskLimits",
     "DiskReserve",
+    "Egress",
     "Firewall",
     "HostPolicy",
     "Hours",
@@ -91,6 +94,8 @@ __all__ = [
     "LeaseUsage",
     "MaintenanceWindow",
     "MountSpace",
+    "Pace",
+    "Policy",
     "SealedDisk",
     "Silence",
     "SilentCard",
@@ -100,6 +105,7 @@ __all__ = [
     "connect",
     "containers_of",
     "default_address",
+    "egress_of",
     "end_process_of",
     "hash_of",
     "load_identity",

@@ -100,6 +100,9 @@ class Host:
             workload = None if over else self.leases.workload(lease)
             policies.append(policy_of(self.containers.names.bridge(lease), workload))
         policy = HostPolicy(
-            internet=settings.egress == "internet", deny=settings.egress_deny, dns=settings.dns
+            internet=settings.egress != "none",
+            deny=settings.egress_deny,
+            dns=settings.dns,
+            refused_ports=settings.host_egress.refused_ports,
         )
         await self.containers.firewall.apply(policies, policy)

@@ -471,7 +471,7 @@ async def _undisturbed(
         fresh = await client.contacts().refreshed(chosen)
         near = {listing.id: why for listing in fresh if (why := _maintenance(listing, wish, now))}
         if not near:
-            return tuple(fresh), cautions
+            return tuple(fresh), (*cautions, *_fenced(fresh, asked.workload))
         able = [listing for listing in able if listing.id not in near]
         if not able:
             raise next(iter(near.values()))
@@ -481,6 +481,17 @@ def _maintenance(listing: Listing, wish: Wish, now: int) -> MaintenanceNear | No
     """Why its agent would decline the lease, if it says that somebody will work on it."""
     window = listing.contact.maintenance_in(now, now + wish.duration) if listing.contact else None
     return None if window is None else MaintenanceNear(listing.id, *window)
+
+
+def _fenced(listings: Sequence[Listing], workload: Workload | None) -> tuple[str, ...]:
+    """What the hosts' owners keep from a lease on their networks, where its workload has use for one."""
+    if workload is not None and workload.egress.mode == "none":
+        return ()
+    return tuple(
+        f"On machine {listing.id}'s network: {'; '.join(words)}."
+        for listing in listings
+        if listing.contact and listing.contact.egress and (words := listing.contact.egress.words)
+    )
 
 
 def _best(

@@ -396,10 +396,14 @@ class Workload(WorkloadPart):
         return self
 
     def _check_code(self, code: Code) -> None:
-        """Nothing of it can be written where a dataset is mounted, which nobody writes to."""
-        for dataset in self.datasets:
-            if PurePosixPath(code.path).is_relative_to(dataset.path):
-                raise refuse(f"code: {code.path} lies in the dataset at {dataset.path}")
+        """Nothing of it can be written where a dataset is mounted, which nobody writes to, and what is put into the
+        container before its start would lie beneath a volume.
+        """
+        mounts = [("dataset", dataset.path) for dataset in self.datasets]
+        mounts += [("volume", volume.path) for volume in self.volumes or ()]
+        for kind, path in mounts:
+            if PurePosixPath(code.path).is_relative_to(path):
+                raise refuse(f"code: {code.path} lies in the {kind} at {path}")
 
     def _check_login(self, login: RegistryLogin) -> None:
         """A password for one registry is shown to no other."""
