@@ -377,6 +377,10 @@ class TestVolumes:
                 "outputs and volumes",
             ),
             ({"volumes": [volume | {"path": "/etc/x"}]}, "belongs to the system"),
+            (
+                {"volumes": [volume], "code": {"digest": "ab" * 32, "path": "/models/code"}},
+                "code: /models/code lies in the volume at /models",
+            ),
             ({"volumes": [volume | {"size": 1 << 20}]}, "size"),
             ({"volumes": [volume | {"key": "short"}]}, "is not a volume's key"),
             ({"volumes": []}, "volumes"),
