@@ -53,7 +53,7 @@ async def open_session(
     settings, deployment = call.settings, call.deployment
     wallet = None
     if signs or account:
-        wallet = LockedWallet(call.home.keystore, call.chosen(), call.password)
+        wallet = LockedWallet(call.home, call.chosen(), call.password)
     opening = connect(
         deployment,
         wallet=wallet,

@@ -112,6 +112,7 @@ HINTS: Final[dict[str, str]] = {
     ),
     "no-group-session": "get one with `leasehold group session {group}`.",
     "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
+    "holder-refused": "open it again with `leasehold wallet unlock`, or lock it with `leasehold wallet lock`.",
     "wallet-needed": "make one with `leasehold wallet new NAME`.",
     "results-not-in-time": (
         "they come when the job is done or the lease closed; see `leasehold show {lease:lease}`, or wait longer with "

@@ -331,9 +331,7 @@ class PoolClient:
 
     async def age_identity(self) -> str | None:
         """What opens the wallet's results, or `None` where the wallet has no such key. Raises WrongPassword."""
-        if self.locked is None or self.home.age_keys.recipient(self.locked.name) is None:
-            return None
-        return await self.home.age_keys.identity(self.locked.name, self.locked.password())
+        return await self.locked.age_identity() if self.locked is not None else None
 
     async def rent(self, wish: Rent | Plan[Rented], *, approve: bool = False) -> TenantLease:
         """Rent, and wait until it runs unless the request says otherwise. Of a gang, the first lease: `carry_out` gives

@@ -129,7 +129,8 @@ def connect(
         deployment: the pool's file, or what is in it.
         wallet: the name of one in the home's keystore, eth-account's `LocalAccount`, or anything that signs. Without
             one it is the default account of `w3`, if that has one; else the pool can be read.
-        password: of the wallet in the keystore, or what is asked for it, once, when something is first signed.
+        password: of the wallet in the keystore, or what is asked for it, once, when something is first signed; a wallet
+            that is held open (`UnlockedWallets`) needs none.
         rpc: addresses of nodes, the preferred first; beside `w3`, those that are asked where it does not answer.
         w3: a web3.py client of your own. All that is read and sent goes through its provider and its middleware; it
             stays yours to close.
@@ -181,9 +182,11 @@ def _signer(
     known = {kept.name: kept for kept in home.keystore.list()}
     if wallet not in known:
         raise KeyMissing(wallet)
-    if password is None:
-        raise WalletError(f"Wallet `{wallet}` has a password: give it, or a function that is asked for it.")
-    return LockedWallet(home.keystore, known[wallet], password)
+    return LockedWallet(home, known[wallet], password if password is not None else _nobody)
+
+
+def _nobody(name: str) -> str:
+    raise WalletError(f"Wallet `{name}` has a password: give it, or a function that is asked for it.")
 
 
 def _default_account(w3: AsyncWeb3[Any] | None) -> Signer | None:

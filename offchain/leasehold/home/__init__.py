@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._statements import Statements
+    from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
     from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
+    "MOST_SECONDS",
     "AgeKeys",
     "ClosingOrders",
     "CodeMemory",
@@ -46,6 +48,8 @@ __all__ = [
     "SealedWorkloads",
     "Statements",
     "Tag",
+    "UnlockedWallet",
+    "UnlockedWallets",
     "Vote",
     "Votes",
     "revealable",
@@ -67,6 +71,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_sealed_workloads": ("SealedWorkloads",),
     "_statements": ("Statements",),
+    "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),
     "_votes": ("Vote", "Votes", "revealable"),
 }  # fmt: skip
 if not TYPE_CHECKING:

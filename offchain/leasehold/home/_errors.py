@@ -9,7 +9,8 @@ SettingsError
 └── TooManyNames
 WalletError
 ├── NoAgeKey
-└── TooBusyToOpen
+├── TooBusyToOpen
+└── HolderRefused
 """
 
 from __future__ import annotations
@@ -100,3 +101,11 @@ class TooBusyToOpen(WalletError):
     """age measures how fast the machine is at this moment, and refuses what it thinks would take it too long."""
 
     name: str
+
+
+@error_type("holder-refused", problem="Wallet `{name}` was not used: {reason}", advice="unlock it again.")
+class HolderRefused(WalletError):
+    """The process that holds it open did not sign."""
+
+    name: str
+    reason: str

@@ -64,6 +64,11 @@ class Home:
         return chain.Keystore(self.keys)
 
     @cached_property
+    def unlocked(self) -> home.UnlockedWallets:
+        """Those of them that are open for a while."""
+        return home.UnlockedWallets(self.keys)
+
+    @cached_property
     def age_keys(self) -> home.AgeKeys:
         """What opens the wallets' results."""
         return home.AgeKeys(self.keys)
