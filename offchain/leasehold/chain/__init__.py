@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from leasehold.chain._past import (
         logs_since,
     )
+    from leasehold.chain._permit import sign_permit
     from leasehold.chain._pool import (
         FactoryContract,
         Pool,
@@ -291,6 +292,7 @@ __all__ = [
     "parse_lease",
     "read_machines",
     "send_by",
+    "sign_permit",
     "signer_of",
     "web3_contract",
 ]
@@ -314,6 +316,7 @@ _PARTS = {
     "_log": ("Event", "LogMeta"),
     "_ordered": ("Applied", "Block", "RolledBack"),
     "_past": ("logs_since",),
+    "_permit": ("sign_permit",),
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
     "_provider": ("FallbackProvider",),
     "_records": (

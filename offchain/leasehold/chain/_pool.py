@@ -82,6 +82,12 @@ class Pool(Contract):
         """All of the calls (made by `encode`) in one transaction, or none."""
         return await self._write("multicall", list(calls))
 
+    @classmethod
+    def parts(cls, data: bytes) -> tuple[bytes, ...]:
+        """The calls in calldata: those of a `multicall`, or it alone. Raises ValueError for half of one."""
+        together = cls._function("multicall")
+        return tuple(together.arguments(data)["calls"]) if data[:4] == together.selector else (data,)
+
     async def balance_of(self, account: str) -> int:
         """The account's ledger balance."""
         return int(await self._read("balanceOf", account))

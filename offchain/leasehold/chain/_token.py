@@ -32,11 +32,21 @@ class Token:
         """The next nonce of an ERC-2612 permit."""
         return await self._integer("nonces(address)", owner)
 
+    async def domain_separator(self) -> bytes:
+        """Under which ERC-2612 permits are signed."""
+        return await self._call("DOMAIN_SEPARATOR()")
+
+    async def name(self) -> str:
+        return await self._text("name()")
+
     async def symbol(self) -> str:
+        return await self._text("symbol()")
+
+    async def _text(self, signature: str) -> str:
         from eth_abi.abi import decode as abi_decode
         from eth_abi.exceptions import DecodingError
 
-        answer = await self._call("symbol()")
+        answer = await self._call(signature)
         try:
             return str(abi_decode(["string"], answer)[0])
         except DecodingError:  # some old tokens return a bytes32

@@ -42,6 +42,7 @@ from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import Proposed
+from leasehold.client._permits import WithPermit
 from leasehold.client._plan import Approved, P, Plan, Plannable, R, Request, Step
 from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
@@ -239,13 +240,30 @@ class PoolClient:
             await plan.check()
             async for step in plan.prepare():
                 yield step
-            receipt = None if plan.payment is None else await self.renter().approve(plan.payment)
-            if plan.payment is not None and receipt is not None:
-                yield Approved(receipt, plan.payment.pulled)
+            if (approved := await self._approved(plan)) is not None:
+                yield approved
             async for step in plan.steps():
                 yield step
         except Proposed as proposed:
             yield ProposalMade(await self.propose(proposed.calls))
+        finally:
+            if isinstance(self.sender, WithPermit):
+                self.sender.forget()
+
+    async def _approved(self, plan: Plan[Step]) -> Approved | None:
+        """What the plan takes from the wallet may be taken: by a permit that goes along with it, where that is enough,
+        else by a transaction of its own.
+        """
+        if plan.payment is None or not plan.payment.approve:
+            return None
+        if (
+            plan.from_ledger
+            and isinstance(self.sender, WithPermit)
+            and await self.sender.permit(plan.payment)
+        ):
+            return None
+        receipt = await self.renter().approve(plan.payment)
+        return Approved(receipt, plan.payment.pulled) if receipt is not None else None
 
     async def carry_out(self, wish: Request[R] | Plan[R], *, approve: bool = False) -> R:
         """Carry a request or its plan out, and give what came of it. Raises as `steps`.

@@ -28,6 +28,7 @@ from leasehold.client._client import PoolClient
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
+from leasehold.client._permits import WithPermit
 from leasehold.client._tenant_errors import TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import Home
@@ -246,4 +247,6 @@ def _sender(
     if signer is None:
         return None
     own = _Counting(Sender(rpc, signer, report=observer.waiting), observer)
-    return AsDelegate(own, other, reader) if other is not None else own
+    if other is not None:
+        return AsDelegate(own, other, reader)
+    return WithPermit(own, signer, reader, Token(rpc, reader.deployment.token))

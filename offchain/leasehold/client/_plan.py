@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from leasehold.chain import Receipt
 from leasehold.market import Json, Money, Payment
@@ -74,9 +74,11 @@ class Plannable(Protocol[P]):
 
 class Plan(ABC, Generic[R]):
     """What a request would do, and what it costs. payment: `None` where it takes nothing. cautions: sentences that
-    somebody should read before saying yes.
+    somebody should read before saying yes. from_ledger: all that it takes it takes by its first call to the pool, from
+    the ledger first, so that a permit for it may go along.
     """
 
+    from_ledger: ClassVar[bool] = False
     client: PoolClient
     payment: Payment | None = None
     cautions: tuple[str, ...] = ()

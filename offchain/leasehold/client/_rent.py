@@ -186,6 +186,7 @@ class RentPlan(Plan["Rented"]):
     goes in.
     """
 
+    from_ledger = True
     client: PoolClient
     request: Rent
     wish: Wish

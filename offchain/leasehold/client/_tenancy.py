@@ -93,6 +93,7 @@ def for_a_stranger(lease: Lease) -> str:
 class ExtendPlan(Plan["Extended"]):
     """A lease that would end later."""
 
+    from_ledger = True
     client: PoolClient
     request: Extend
     lease: Lease
@@ -152,6 +153,7 @@ class Resize(Request["Resized"]):
 class ResizePlan(Plan["Resized"]):
     """A lease with another share."""
 
+    from_ledger = True
     client: PoolClient
     lease: Lease
     outages: Outages
