@@ -58,6 +58,7 @@ SAMPLES = {
     bytes: b"Abcd",
     object: None,
     int | None: 7,
+    str | None: "this",
     tuple[str, ...]: ("one", "two"),
     LeaseholdError: LeaseholdError("Something else", "do that."),
 }

@@ -36,6 +36,10 @@ Cpu = Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")]
 Disk = Annotated[str | None, option("--disk SIZE", "Such as 100GB.")]
 Ports = Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")]
 Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")]
+VolumeTexts = Annotated[
+    list[str] | None,
+    option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
+]
 Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
 Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
@@ -86,6 +90,7 @@ class WorkloadFlags:
     disk: Disk = None
     ports: Ports = None
     datasets: Datasets = None
+    volumes: VolumeTexts = None
     outputs: Outputs = None
     public: Public = False
     ssh_keys: SshKey = None
@@ -150,6 +155,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
+        "volumes": [_volume(text) for text in flags.volumes or ()] or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -208,6 +214,14 @@ def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
         raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
     mount: dict[str, object] = {"cid": cid, "path": path}
     return {**mount, "key": keys[cid]} if cid in keys else mount
+
+
+def _volume(text: str) -> dict[str, object]:
+    name, colon, rest = text.partition(":")
+    path, sized, size = rest.partition(":")
+    if not colon or not path:
+        raise InvalidInput(f"'{text}' has no place: write --volume NAME:/data or NAME:/data:100GiB.")
+    return {"name": name, "path": path, **({"size": size} if sized else {})}
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

@@ -26,6 +26,7 @@ from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
 from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
+from leasehold.client._volume_keys import own_workload
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     Bill,
@@ -156,7 +157,7 @@ class MovePlan(Plan["Moved"]):
             raise DocumentUnavailable(
                 f"Machine {self.listing.id} cannot be given a workload: {self.listing.missing}"
             )
-        workload = self.request.workload.for_tenant(self.client.account)
+        workload = await own_workload(self.client, self.request.workload)
         sealed = seal(workload, self.listing.contact.age_recipient)
         self._delivery = await self.client.renter().deliver(
             self.listing, sealed, without_agent=self.request.without_agent

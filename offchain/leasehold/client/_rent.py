@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing
+from leasehold.client._code import CodeHandedIn, hand_in, look_over, named, on_ipfs
 from leasehold.client._errors import (
     CannotAct,
     DurationMissing,
@@ -33,6 +34,7 @@ from leasehold.client._errors import (
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
+from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
@@ -63,7 +65,8 @@ from leasehold.market import (
     runs_on,
     settleable,
 )
-from leasehold.workload import Workload, WorkloadKind, seal
+from leasehold.market.wire import AgentUnreachable
+from leasehold.workload import CodeContents, CodeFolder, Workload, WorkloadKind, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -76,7 +79,7 @@ STATUS_EVERY = 2.0  # seconds between questions to the agent while the lease sta
 class Rent(Request["Rented"]):
     """Rent machines, or parts of them, and run a workload on each.
 
-    workload: `None` runs again what the lease `again` ran.
+    workload: `None` runs again what the lease `again` ran. code: a folder that goes in with it.
     seconds: for how long; `None` where an offer says it.
     share: cells of each machine, 1, 2 or 4 of a GPU's 8, or 8 for each whole one; `None` where an offer or the earlier
         lease says it, else one GPU.
@@ -109,6 +112,7 @@ class Rent(Request["Rented"]):
     without_agent: bool = False
     wait: bool = True
     close_when_done: bool | None = None
+    code: CodeFolder | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
@@ -121,6 +125,8 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
             )
+        if self.code is not None and self.workload is None:
+            raise InvalidInput("A folder of code goes in with a workload that names it: give both.")
         if self.again and (self.reuse or self.offer):
             raise InvalidInput(
                 "What an earlier lease had comes with its slot and its machine's terms: leave the other slot, or the "
@@ -135,6 +141,7 @@ class Rent(Request["Rented"]):
         renter, (closes, cannot) = client.renter(), _closes(client, self)
         pinned = None if self.workload is None else await client.pin(self.workload)
         wanted = self if pinned is None else replace(self, workload=pinned.workload)
+        code = None if self.code is None else await look_over(client, self.code)
         asked, digest = await _as_before(client, wanted)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
@@ -167,6 +174,7 @@ class Rent(Request["Rented"]):
             closes,
             pinned,
             tuple(able),
+            code,
         )
 
 
@@ -174,7 +182,8 @@ class Rent(Request["Rented"]):
 class RentPlan(Plan["Rented"]):
     """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
     will be signed that the leases close when their jobs are done. pinned: the workload, with what its image's tag
-    stands for; `None` where it is there already. able: all machines that could have been taken.
+    stands for; `None` where it is there already. able: all machines that could have been taken. code: what of a folder
+    goes in.
     """
 
     client: PoolClient
@@ -189,6 +198,7 @@ class RentPlan(Plan["Rented"]):
     closes: bool = False
     pinned: PinnedWorkload | None = None
     able: tuple[Listing, ...] = ()
+    code: CodeContents | None = None
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -200,6 +210,8 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
+        if self.code is not None:
+            document["code_files"], document["code_bytes"] = self.code.tree.files, self.code.tree.size
         return document | (self.pinned.to_json() if self.pinned is not None else {})
 
     def image_rows(self) -> tuple[tuple[str, str], ...]:
@@ -224,7 +236,7 @@ class RentPlan(Plan["Rented"]):
             return
         if sealed is None:
             assert self.request.workload is not None
-            workload = self.request.workload.for_tenant(self.client.account)
+            workload = await own_workload(self.client, await self._with_code(self.request.workload))
             sealed = seal(workload, *map(_recipient, machines))
         with self.client.observer.working("Handing over the workload"):
             needed = () if self.request.without_agent else self.listings
@@ -233,6 +245,13 @@ class RentPlan(Plan["Rented"]):
         if self.request.workload is not None:
             self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
         yield handed
+
+    async def _with_code(self, workload: Workload) -> Workload:
+        """It goes to IPFS where nobody may be there to hand it in: for a standby, a group, or without the agent."""
+        if self.code is None:
+            return workload
+        later = self.backup is not None or self.client.other is not None or self.request.without_agent
+        return workload.with_code(await on_ipfs(self.client, self.code) if later else named(self.code))
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self._delivery is not None
@@ -251,12 +270,25 @@ class RentPlan(Plan["Rented"]):
             lease = await self.client.lease(one.lease)
             orders.append(await order_closing(self.client, lease, digest))
             yield orders[-1]
+        async for handed in self._hand_in(opened):
+            yield handed
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
         yield Rented(made.receipt, made, tuple(leases), tuple(orders))
+
+    async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
+        """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
+        if self.code is None or self.client.other is not None:
+            return
+        for one in opened:
+            try:
+                yield await hand_in(self.client, one.lease, self.code)
+            except AgentUnreachable:
+                if not self.request.without_agent:
+                    raise
 
 
 @dataclass(frozen=True)
@@ -439,7 +471,7 @@ async def _undisturbed(
         fresh = await client.contacts().refreshed(chosen)
         near = {listing.id: why for listing in fresh if (why := _maintenance(listing, wish, now))}
         if not near:
-            return tuple(fresh), cautions
+            return tuple(fresh), (*cautions, *_fenced(fresh, asked.workload))
         able = [listing for listing in able if listing.id not in near]
         if not able:
             raise next(iter(near.values()))
@@ -449,6 +481,17 @@ def _maintenance(listing: Listing, wish: Wish, now: int) -> MaintenanceNear | No
     """Why its agent would decline the lease, if it says that somebody will work on it."""
     window = listing.contact.maintenance_in(now, now + wish.duration) if listing.contact else None
     return None if window is None else MaintenanceNear(listing.id, *window)
+
+
+def _fenced(listings: Sequence[Listing], workload: Workload | None) -> tuple[str, ...]:
+    """What the hosts' owners keep from a lease on their networks, where its workload has use for one."""
+    if workload is not None and workload.egress.mode == "none":
+        return ()
+    return tuple(
+        f"On machine {listing.id}'s network: {'; '.join(words)}."
+        for listing in listings
+        if listing.contact and listing.contact.egress and (words := listing.contact.egress.words)
+    )
 
 
 def _best(

@@ -11,6 +11,7 @@ from leasehold.client._closing_order import ClosingOrdered, order_closing, wants
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import live_lease
+from leasehold.client._volume_keys import own_workload
 from leasehold.market import Delivery, Json, Listing, Money
 from leasehold.workload import Workload, seal
 
@@ -54,7 +55,7 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self.machine.contact is not None
-        workload = self.pinned.workload.for_tenant(self.client.account)
+        workload = await own_workload(self.client, self.pinned.workload)
         sealed = seal(workload, self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
         self.client.home.lease_names.keep(delivery.digest, workload.name)

@@ -13,12 +13,14 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
     from leasehold.home._closing_orders import ClosingOrders
+    from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
+    from leasehold.home._names import Kind, Names, Tag
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._registry_logins import RegistryLogins
@@ -29,17 +31,21 @@ if TYPE_CHECKING:
 __all__ = [
     "AgeKeys",
     "ClosingOrders",
+    "CodeMemory",
     "DatasetKeys",
     "FetchedResults",
     "FleetBook",
     "Groups",
     "Home",
+    "Kind",
     "LeaseNames",
+    "Names",
     "OfferBook",
     "PendingSessions",
     "RegistryLogins",
     "SealedWorkloads",
     "Statements",
+    "Tag",
     "Vote",
     "Votes",
     "revealable",
@@ -48,12 +54,14 @@ __all__ = [
 _PARTS = {
     "_age_keys": ("AgeKeys",),
     "_closing_orders": ("ClosingOrders",),
+    "_code_memory": ("CodeMemory",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),
+    "_names": ("Kind", "Names", "Tag"),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_registry_logins": ("RegistryLogins",),

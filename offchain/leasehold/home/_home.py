@@ -98,14 +98,22 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    def code_memory(self, folder: Path) -> home.CodeMemory:
+        """What files of a folder of code were when they were read last."""
+        return home.CodeMemory(self.path, folder)
+
     def statements(self, deployment: chain.Deployment) -> home.Statements:
         """What operators have signed of that pool's leases."""
         return home.Statements(self.path, deployment)
 
     @cached_property
     def lease_names(self) -> home.LeaseNames:
-        """What these were called."""
+        """What these were called as they were handed over."""
         return home.LeaseNames(self.path)
+
+    def names(self, deployment: chain.Deployment) -> home.Names:
+        """What leases and machines of that pool, datasets and accounts are called, and their labels."""
+        return home.Names(self.path, deployment)
 
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""

@@ -41,13 +41,15 @@ def load_workload(source: Path | str | Mapping[str, object], *, recipients: Sequ
 def seal(workload: Workload, *recipients: str) -> bytes:
     """The workload, sealed to a machine's recipient; to several, where a gang shares one.
 
-    Raises WorkloadTooLarge, AgeKeyInvalid, WorkloadInvalid when a private output has nobody to read it, or the image is
-    a tag.
+    Raises WorkloadTooLarge, AgeKeyInvalid, WorkloadInvalid when a private output has nobody to read it, a volume no
+    key, or the image is a tag.
     """
     unread = [o.path for o in workload.outputs if not o.public and not o.recipients]
     if unread:
         raise WorkloadInvalid(tuple(f"outputs: {p} is private and has no recipients" for p in unread))
     _check_pinned(workload)
+    if unkeyed := [volume.name for volume in workload.volumes or () if volume.key is None]:
+        raise WorkloadInvalid(tuple(f"volumes: {name} has no key" for name in unkeyed))
     sealed = encrypt(workload.canonical(), recipients)
     if len(sealed) > MAX_SEALED_BYTES:
         raise WorkloadTooLarge(len(sealed), MAX_SEALED_BYTES)

@@ -219,6 +219,9 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--restart", "sometimes"), 6, "restart"),
         (("--ready", "http:0/x"), 6, "readiness"),
         (("--dataset", "bafy"), 2, "--dataset CID:/data/name"),
+        (("--volume", "models"), 2, "--volume NAME:/data"),
+        (("--volume", "../x:/data"), 6, "volumes.0.name"),
+        (("--volume", "a:/out/a", "--output", "/out"), 6, "outputs and volumes"),
         (("--memory", "lots"), 6, "memory"),
         (("--ssh-key", "/none"), 2, "--ssh-key"),
         (("--max-price", "1e3"), 2, "is not an amount"),
@@ -318,6 +321,7 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
+@pytest.mark.slow
 def test_a_machine_that_will_be_worked_on_is_passed_over(market: Cli, host: Host, pool: Pool) -> None:
     """For leases that would reach into that; alone, it says when, and a shorter one is taken."""
     begin = pool.anvil.timestamp + 5_400
