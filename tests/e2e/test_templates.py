@@ -105,11 +105,22 @@ def test_a_notebook_behind_a_token_that_is_shown_once(site: Site, open_registry:
     assert not container["HostConfig"]["PortBindings"]
     told = json.dumps(site.renter("show", lease)) + json.dumps(site.renter("leases"))
     assert token not in told
+    script = "echo kept > /home/jovyan/work/note"
+    assert site.renter.run("exec", lease, "--", "sh", "-c", script).returncode == 0
     site.renter("close", lease, "--yes")
+
+    again, other = rented(site, open_registry, "jupyter")
+    assert other["jupyter-token"] != token
+    assert site.renter.run("exec", again, "--", "cat", "/home/jovyan/work/note").stdout == "kept\n"
+    site.renter("close", again, "--yes")
 
 
 def test_a_model_is_served_to_who_has_the_key(site: Site, open_registry: Registry) -> None:
-    lease, shown = rented(site, open_registry, "vllm", "-e", "MODEL=acme/small")
+    small = (
+        "--volume",
+        "models:/root/.cache/huggingface",
+    )  # as much as an eighth of this machine has room for
+    lease, shown = rented(site, open_registry, "vllm", "-e", "MODEL=acme/small", *small)
     status, said = asked(site, lease, "8000/v1/models", f"Authorization=Bearer {shown['api-key']}")
     assert (status, json.loads(said)["data"][0]["id"]) == (200, "acme/small")
     assert asked(site, lease, "8000/v1/models")[0] == 401
