@@ -1,4 +1,4 @@
-"""A registry of images with a password, for the tests: Debian's `docker-registry` on the engine's own loopback."""
+"""A registry of images, with a password or without: Debian's `docker-registry` on the engine's own loopback."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ version: 0.1
 log: {{level: info, accesslog: {{disabled: true}}}}
 storage: {{filesystem: {{rootdirectory: {folder}/data}}}}
 http: {{addr: "127.0.0.1:0"}}
-auth: {{htpasswd: {{realm: tests, path: {folder}/htpasswd}}}}
 """
+_AUTH = "auth: {{htpasswd: {{realm: tests, path: {folder}/htpasswd}}}}\n"
 
 
 class RegistryError(RuntimeError):
@@ -37,21 +37,23 @@ class RegistryError(RuntimeError):
 class Registry:
     """`with Registry(engine) as registry:` It keeps what was pushed in a folder of its own until the block ends.
 
-    server: as it stands in front of an image's name.
+    server: as it stands in front of an image's name. open_to_all: it asks for no password.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, open_to_all: bool = False) -> None:
+        self._engine, self._open_to_all = engine, open_to_all
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="leasehold-registry-"))
         (self.folder / "htpasswd").write_text(_HTPASSWD)
-        (self.folder / "config.yml").write_text(_CONFIG.format(folder=self.folder))
+        config = _CONFIG if self._open_to_all else _CONFIG + _AUTH
+        (self.folder / "config.yml").write_text(config.format(folder=self.folder))
         command = self._engine.in_netns("docker-registry", "serve", str(self.folder / "config.yml"))
         with open(self.folder / "log", "wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         steward().process(self._process.pid)
-        self.server = f"127.0.0.1:{self._port()}"
+        self.port = self._listening()
+        self.server = f"127.0.0.1:{self.port}"
         return self
 
     def __exit__(
@@ -61,15 +63,15 @@ class Registry:
         self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def push(self, local: str, repository: str) -> str:
+    def push(self, local: str, repository: str, tag: str = "1") -> str:
         """Give it an image that the engine has; the reference to pull it by. The engine keeps only what it had."""
         with self._engine.client() as client:
             api: Any = client.api
             name = f"{self.server}/{repository}"
-            api.tag(local, name, "1")
+            api.tag(local, name, tag)
             login = {"username": USERNAME, "password": PASSWORD, "serveraddress": self.server}
-            said = list(api.push(name, "1", auth_config=login, stream=True, decode=True))
-            api.remove_image(f"{name}:1")
+            said = list(api.push(name, tag, auth_config=login, stream=True, decode=True))
+            api.remove_image(f"{name}:{tag}")
         digests = [line["aux"]["Digest"] for line in said if "Digest" in line.get("aux", {})]
         if not digests:
             raise RegistryError(f"{name} was not taken: {said[-1]}")
@@ -80,7 +82,7 @@ class Registry:
         key = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
         return json.dumps({"auths": {self.server: {"auth": key}}})
 
-    def _port(self) -> int:
+    def _listening(self) -> int:
         deadline = time.monotonic() + patient(30)
         while True:
             said = (self.folder / "log").read_text(errors="replace")

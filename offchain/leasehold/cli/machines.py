@@ -7,7 +7,7 @@ from typing import Annotated
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import argument, option
 from leasehold.cli._shown import MACHINE_COLUMNS, cold_start_text, machine_row
-from leasehold.client import COLD_START, search_at_a_glance, search_for_image
+from leasehold.client import search_at_a_glance
 from leasehold.market import MACHINES, Listing, Money, format_size, machine_json, parse_search, sort
 
 
@@ -35,7 +35,7 @@ async def machines(
     query = " ".join(search or ())
     parse_search(query)
     if image is not None:
-        await _for_image(call, image, query, by or COLD_START, everything)
+        await _for_image(call, image, query, by, everything)
         return
     by = by or "price"
     sort((), by)
@@ -56,10 +56,12 @@ async def machines(
         call.out.say(f"Prices are in {symbol} an hour for a whole GPU (or CPU unit).")
 
 
-async def _for_image(call: Invocation, image: str, query: str, by: str, retired: bool) -> None:
+async def _for_image(call: Invocation, image: str, query: str, by: str | None, retired: bool) -> None:
     """The machines that can run it, and how soon each would."""
     from leasehold.cli._carrying_out import open_session
+    from leasehold.client import COLD_START, search_for_image  # here: a plain search asks no registry
 
+    by = by or COLD_START
     if by.removeprefix("-") != COLD_START:
         sort((), by)
     async with open_session(call, account=False) as client:

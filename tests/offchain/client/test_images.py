@@ -9,14 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from leasehold.client import LoginStaysHere, Observer, PoolClient
+from leasehold.client import LoginStaysHere, Observer, PoolClient, RentPlan, search_for_image
 from leasehold.client import _images as pinning
+from leasehold.client._rent import _made_for
 from leasehold.home import Home
-from leasehold.images import ImageResolver, Login, LoginUnreadable, RegistryAnswer
+from leasehold.images import (
+    ImageResolver,
+    Login,
+    LoginUnreadable,
+    NoSuchPlatform,
+    RegistryAnswer,
+    ResolvedImage,
+)
+from leasehold.market import Listing
 from leasehold.workload import RegistryLogin, Workload, load_workload
 
 MANIFEST = json.dumps(
@@ -134,3 +144,101 @@ async def test_a_registry_of_this_very_computer_is_told(
 ) -> None:
     pinned = await client.pin(workload("localhost:5000/acme/open/x:1"))
     assert "to the machine it is the machine itself" in pinned.cautions[0]
+
+
+# --------------------------------------------------------------------------------------------- machines for an image
+
+
+@dataclass
+class Searching(Client):
+    """With machines, of which their agents say more when they are asked."""
+
+    found: tuple[Listing, ...] = ()
+
+    async def search(self, query: str = "", *, by: str = "price", retired: bool = False) -> list[Listing]:
+        return list(self.found) if by == "price" else list(reversed(self.found))
+
+    def contacts(self) -> Searching:
+        return self
+
+    async def refreshed(self, listings: list[Listing]) -> list[Listing]:
+        return listings
+
+
+def machine(number: int, *, arch: str = "amd64", has: bool = False, down: int = 8 * 10**9) -> Listing:
+    images = (SimpleNamespace(id="sha256:" + "c" * 64, name=""),) if has else ()
+    contact = SimpleNamespace(images=images, measured=SimpleNamespace(down=down))
+    hardware = SimpleNamespace(architecture=arch)
+    known = cast(Any, SimpleNamespace(id=number))
+    return Listing(known, cast(Any, None), cast(Any, hardware), cast(Any, contact))
+
+
+def listed(*processors: str) -> bytes:
+    parts = [
+        {"digest": DIGEST, "platform": {"os": "linux", "architecture": processor}} for processor in processors
+    ]
+    return json.dumps({"manifests": parts}).encode()
+
+
+def serving(tagged: bytes) -> Any:
+    async def answer(_: str, url: str, headers: Mapping[str, str], **__: Any) -> RegistryAnswer:
+        return RegistryAnswer(200, (), MANIFEST if url.endswith(DIGEST) else tagged)
+
+    return partial(ImageResolver, ask=answer)
+
+
+async def test_machines_for_an_image_in_order_of_their_cold_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Searching(Home(tmp_path), found=(machine(1), machine(2, has=True), machine(3, down=8 * 10**8)))
+    monkeypatch.setattr(pinning, "ImageResolver", serving(MANIFEST))
+    rows = await search_for_image(cast(PoolClient, client), PUBLIC)
+    assert [(row.listing.id, row.at_hand, row.whole_seconds) for row in rows] == [
+        (2, True, 0),
+        (1, False, 3),
+        (3, False, 30),
+    ]
+    by_id = await search_for_image(cast(PoolClient, client), PUBLIC, by="id")
+    assert [row.listing.id for row in by_id] == [3, 2, 1]
+
+
+async def test_machines_for_which_an_image_is_not_made_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Searching(
+        Home(tmp_path), found=(machine(1), machine(2, arch="arm64"), machine(3, arch="riscv64"))
+    )
+    monkeypatch.setattr(pinning, "ImageResolver", serving(listed("amd64", "arm64")))
+    rows = await search_for_image(cast(PoolClient, client), PUBLIC)
+    assert [(row.listing.id, row.image.platform) for row in rows] == [(1, "linux/amd64"), (2, "linux/arm64")]
+    monkeypatch.setattr(pinning, "ImageResolver", serving(listed("s390x")))
+    with pytest.raises(NoSuchPlatform, match="it is for linux/s390x"):
+        await search_for_image(cast(PoolClient, client), PUBLIC)
+
+
+def test_what_a_plan_says_of_an_image() -> None:
+    image = ResolvedImage(
+        PUBLIC, "x", DIGEST, frozenset({DIGEST, "sha256:" + "c" * 64}), "linux/amd64", (), 3 * 10**9
+    )
+    pinned = pinning.PinnedWorkload(workload(PUBLIC), image)
+    plan = cast(RentPlan, SimpleNamespace(pinned=pinned, listings=(), able=()))
+    able = (machine(1), machine(2, has=True), machine(3, down=0))
+    for listing, said in zip(
+        able, ("takes about 3s to fetch it", "has it", "has not said how fast it fetches"), strict=True
+    ):
+        plan.listings, plan.able = (listing,), able
+        rows = dict(RentPlan.image_rows(plan))
+        assert rows["at hand"] == "on 1 of the 3 machines that match, as far as they have said"
+        assert rows[f"machine {listing.id}"] == said
+    plan.pinned = None
+    assert RentPlan.image_rows(plan) == ()
+
+
+def test_of_the_machines_that_are_able_those_on_which_the_image_runs() -> None:
+    image = ResolvedImage(PUBLIC, "x", DIGEST, frozenset({DIGEST}), "linux/arm64", ("linux/arm64",), 1)
+    amd, arm = machine(1), machine(2, arch="arm64")
+    assert _made_for([amd, arm], image) == [arm]
+    assert _made_for([amd, arm], None) == [amd, arm]
+    assert _made_for([], image) == []
+    with pytest.raises(NoSuchPlatform, match="not made for linux/amd64"):
+        _made_for([amd], image)

@@ -203,6 +203,7 @@ async def test_another_image_than_its_own_list_names() -> None:
         (image(layers=[LAYERS[0]] * 4_097), "more than 4096"),
         (image(config=None), "no manifest"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_what_is_no_image(body: bytes, why: str) -> None:
     with pytest.raises(RegistryOdd, match=why):

@@ -46,6 +46,13 @@ def test_what_asks_nobody_who_he_is_is_not_published(tmp_path: Path) -> None:
         assert not template.content.get("ports") or template.table.secrets, name
 
 
+def test_what_somebody_would_miss_stays_for_the_next_lease(tmp_path: Path) -> None:
+    """The wallet makes the keys, when it rents: a file that others read holds none."""
+    for name, volume in (("jupyter", "notebooks"), ("comfyui", "comfyui"), ("vllm", "models")):
+        (mount,) = load_workload(find_template(name, tmp_path).content).volumes or ()
+        assert (mount.name, mount.key) == (volume, None)
+
+
 def test_a_batch_job_has_no_readiness_and_a_result(tmp_path: Path) -> None:
     job = load_workload(find_template("batch", tmp_path).content)
     assert (job.kind, [output.path for output in job.outputs]) == (WorkloadKind.BATCH, ["/out"])
