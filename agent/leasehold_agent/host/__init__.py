@@ -30,7 +30,7 @@ from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
-from leasehold_agent.host._egress import Egress, Pace, Policy, egress_of
+from leasehold_agent.host._egress import HostEgress, LeasePace, Policy, egress_of
 from leasehold_agent.host._firewall import (
     BRIDGE_PREFIX,
     PRIVATE_V4,
@@ -77,16 +77,16 @@ __all__ = [
     "CardWatch",
     "DiskLimits",
     "DiskReserve",
-    "Egress",
     "Firewall",
+    "HostEgress",
     "HostPolicy",
     "Hours",
     "Identity",
     "Inventory",
+    "LeasePace",
     "LeasePolicy",
     "LeaseUsage",
     "MaintenanceWindow",
-    "Pace",
     "Policy",
     "Silence",
     "SilentCard",
