@@ -11,12 +11,12 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from structlog.testing import capture_logs
 from tests.agent.nvml.smi import install
-from tests.agent.nvml.standin import Card, StandIn
+from tests.agent.nvml.standin import StandIn
 
 from devnet import images
 from devnet.engine import Engine
@@ -50,6 +50,13 @@ def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
             yield engine
 
 
+class Named(Protocol):
+    """A card, by what it is known."""
+
+    @property
+    def uuid(self) -> str: ...
+
+
 class Fleet:
     """A host with cards, whose machines are described and joined one by one."""
 
@@ -57,7 +64,7 @@ class Fleet:
         self.rig = rig
         self._revisions: dict[int, int] = {}
 
-    async def join(self, *cards: Card, host_units: int = 4) -> int:
+    async def join(self, *cards: Named, host_units: int = 4) -> int:
         chain, operator = self.rig.chain, self.rig.identity.operator
         consent = await chain.consent(PROVIDER, operator)
         number, _ = await chain.pool(PROVIDER).register(
@@ -67,13 +74,13 @@ class Fleet:
         self._revisions[number] = 1
         return int(number)
 
-    async def describe_again(self, machine: int, *cards: Card, host_units: int = 4) -> None:
+    async def describe_again(self, machine: int, *cards: Named, host_units: int = 4) -> None:
         digest = self._kept(cards, host_units)
         await self.rig.chain.pool(PROVIDER).set_hardware(machine, digest)
         self._revisions[machine] += 1
         await self.rig.until(lambda: self.rig.host.snapshot.hardware.get(machine) == digest)
 
-    def _kept(self, cards: tuple[Card, ...], host_units: int) -> bytes:
+    def _kept(self, cards: tuple[Named, ...], host_units: int) -> bytes:
         gpus = [{"uuid_hash": hash_of(card.uuid)} for card in cards]
         return self.rig.host.facts.hardware.keep(canonical({"gpus": gpus, "host_units": host_units}))
 

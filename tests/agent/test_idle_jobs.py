@@ -115,7 +115,7 @@ class TestFreeCards:
         assert self.free(site) == {1, 3}
 
     def test_not_what_is_ill_lost_or_cut(self, site: Site) -> None:
-        site.facts.ill = {HASHES[0]: Ailment("hot", "95 °C")}
+        site.facts.ill = {HASHES[0]: Ailment("heat", "95 °C")}
         site.lose(CARDS[1])
         assert self.free(site) == {2}
         site.facts.inventory = replace(HOST, gpus=tuple(replace(card, mig=True) for card in CARDS))
