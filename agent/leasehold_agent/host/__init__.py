@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _disks          what is plugged in, and what lies on it
     _bounded        calls that may never come back
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
@@ -30,6 +31,7 @@ from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
+from leasehold_agent.host._disks import Disks, HostDisk, slow_ones
 from leasehold_agent.host._egress import HostEgress, LeasePace, Policy, egress_of
 from leasehold_agent.host._firewall import (
     BRIDGE_PREFIX,
@@ -77,7 +79,9 @@ __all__ = [
     "CardWatch",
     "DiskLimits",
     "DiskReserve",
+    "Disks",
     "Firewall",
+    "HostDisk",
     "HostEgress",
     "HostPolicy",
     "Hours",
@@ -106,6 +110,7 @@ __all__ = [
     "processes_on",
     "remove_tree",
     "runtimes",
+    "slow_ones",
     "take_inventory",
     "takes_many",
     "tree_size",
