@@ -147,6 +147,9 @@ class AgentSettings(BaseSettings):
     """The most that is packed of one lease's outputs."""
     image_limit: ByteCount = 32 * GIB
     """The most that one image may come to, unpacked, its archive counted."""
+    code_cache: ByteCount = 20 * GIB
+    """The most that tenants' folders of code may keep of the disk; one lease may be given half of it. It goes after a
+    week in which nobody wanted it, or earlier where there is no room."""
     dataset_cache: ByteCount = 200 * GIB
     """The most that fetched datasets may keep of the disk, those in use among them."""
 

@@ -153,6 +153,7 @@ async def test_describe_a_host_with_cards(
     assert "GPU is lost" in done.stderr
 
 
+@pytest.mark.slow
 async def test_describe_what_no_machine_has(
     invoke: Callable[..., Any], rig_of: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -250,7 +250,6 @@ async def test_time_on_a_card_for_those_who_ask_for_it(nvml: StandIn, fleet: Fle
 JOB = """version = 1
 image = "{image}"
 command = ["sh", "-c", "trap : TERM; while true; do sleep 1; done"]
-grace = 600
 """
 FENCES = (
     "CapAdd", "CapDrop", "DeviceRequests", "Devices", "Dns", "Init", "IpcMode", "LogConfig", "MaskedPaths", "Memory",

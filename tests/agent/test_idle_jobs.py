@@ -17,12 +17,14 @@ import pytest
 from rich.console import Console
 
 from leasehold.errors import SettingsError
+from leasehold.workload import Workload
 from leasehold_agent._errors import EngineDown
 from leasehold_agent.cards import CardBusy, cells_of
 from leasehold_agent.cli._status import _show_idle
 from leasehold_agent.engine import ContainerFacts, ContainerSpec
 from leasehold_agent.host import Ailment
 from leasehold_agent.idling import IdleJobs, _idle_jobs, load_job
+from leasehold_agent.idling._job import _KNOWN
 from leasehold_agent.idling._plan import IdleContainer, IdlePlan, plan
 from leasehold_agent.reconciling import Host
 
@@ -49,11 +51,11 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ("ports = [{ container = 80 }]\n", "has no ports"),
-            ('outputs = [{ path = "/out" }]\n', "has no outputs"),
-            ('secrets = { token = "hush" }\n', "has no secrets"),
-            ('share = "mig"\n', "whole cards, not `mig`"),
-            ('restart = "always"\n', "begun anew whenever it ends"),
+            ("ports = [{ container = 80 }]\n", "take ports out"),
+            ('outputs = [{ path = "/out" }]\n', "take outputs out"),
+            ('secrets = { token = "hush" }\n', "take secrets out"),
+            ('share = "mig"\n', "take share out"),
+            ('restart = "always"\ngrace = 600\n', "take grace, restart out"),
             ("nonsense = 1\n", "cannot be used"),
         ],
     )
@@ -61,6 +63,13 @@ class TestFile:
         file.write_text(PLAIN + text)
         with pytest.raises(SettingsError, match=says):
             load_job(file)
+
+    def test_what_is_new_to_workloads_is_none_of_it(self) -> None:
+        """Until somebody has thought of what it means here."""
+        assert Workload.model_fields.keys() >= _KNOWN
+        lease_only = {"volumes", "datasets", "outputs", "ports", "ssh_keys", "tenant"}
+        assert lease_only & Workload.model_fields.keys()
+        assert not lease_only & _KNOWN
 
     def test_no_file_is_said_and_no_end_of_the_agent(self, tmp_path: Path) -> None:
         jobs = IdleJobs.of(cast(Host, None), "0xAA", tmp_path / "none.toml")

@@ -11,6 +11,10 @@ Each file stands on none but those before it:
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
     _disks          what is plugged in, and what lies on it
+    _host_tools     programs of the host's, and none for ever
+    _mount_space    mounts as the engine sees them
+    _fscrypt        folders that the kernel keeps encrypted
+    _sealed_disk    a volume's disk
     _bounded        calls that may never come back
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
@@ -48,15 +52,18 @@ from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
     Inventory,
+    architecture,
     default_address,
     runtimes,
     take_inventory,
 )
 from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_of
 from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
+from leasehold_agent.host._mount_space import MountSpace
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
+from leasehold_agent.host._sealed_disk import SealedDisk
 from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -91,9 +98,12 @@ __all__ = [
     "LeasePolicy",
     "LeaseUsage",
     "MaintenanceWindow",
+    "MountSpace",
     "Policy",
+    "SealedDisk",
     "Silence",
     "SilentCard",
+    "architecture",
     "bounded",
     "busy_ports",
     "connect",

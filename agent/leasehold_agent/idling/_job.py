@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.errors import LeaseholdError, SettingsError
-from leasehold.workload import Restart, Share, Workload, WorkloadKind, load_workload
+from leasehold.workload import Workload, load_workload
 
-_OF_LEASES = ("datasets", "outputs", "ports", "readiness", "secrets", "ssh_keys")
+_KNOWN = frozenset(
+    (
+        "version", "name", "image", "registry", "command", "entrypoint", "workdir", "user", "hostname", "env", "cpu",
+        "memory", "disk", "shm", "ulimits", "egress", "runtime",
+    )
+)  # fmt: skip
+"""What a job on idle cards may say; what only a lease has, and what is new to workloads, is none of it."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +32,9 @@ def load_job(path: Path) -> IdleJob:
         workload = load_workload(path)
     except (LeaseholdError, OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"idle_job: {path} cannot be used: {error}") from error
-    if had := [name for name in _OF_LEASES if getattr(workload, name)]:
+    if had := sorted(workload.model_fields_set - _KNOWN):
         raise SettingsError(
-            f"idle_job: a job on idle cards has no {', '.join(had)}: take that out of {path}."
-        )
-    if workload.share not in (None, Share.WHOLE):
-        raise SettingsError(
-            f"idle_job: it gets whole cards, not `{workload.share}`: take `share` out of {path}."
-        )
-    if workload.kind is WorkloadKind.BATCH or workload.restart is not Restart.NEVER:
-        raise SettingsError(
-            f"idle_job: it is begun anew whenever it ends: take `kind` and `restart` out of {path}."
+            f"idle_job: a job on idle cards gets whole ones, and is begun anew whenever it ends; take {', '.join(had)} "
+            f"out of {path}."
         )
     return IdleJob(workload, hashlib.sha256(workload.model_dump_json().encode()).hexdigest())

@@ -22,6 +22,8 @@ _LEAST_CPUS = 0.01
 _NO_RESOLVER = ("127.0.0.1",)
 """The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
 container's stead, from the host's network: a way out by names that no rule sees."""
+_LEAST_DISK = 16 << 20
+"""What a container writes of its own where its volumes take all that its cells buy."""
 _PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
 """Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
 
@@ -150,8 +152,9 @@ def spec_of(
     mounts: Sequence[tuple[Path, str]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
+    volumes: Sequence[tuple[Path, str, int]] = (),
 ) -> ContainerSpec:
-    """The container of a lease. devices: the cards or slices that it is given of its share."""
+    """The container of a lease. devices: the cards or slices that it is given of its share. volumes: with sizes."""
     called = Called(
         name=names.container(desired.lease),
         network=names.network(desired.lease),
@@ -171,6 +174,7 @@ def spec_of(
         devices=devices,
         facts=facts,
         mounts=mounts,
+        volumes=volumes,
         ports=ports,
         settings=settings,
     )
@@ -198,6 +202,7 @@ def fenced_spec(
     mounts: Sequence[tuple[Path, str]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
+    volumes: Sequence[tuple[Path, str, int]] = (),
 ) -> ContainerSpec:
     """A container that holds to its share and does no more than any tenant's, whosever it is."""
     limits, cdi = limits_of(workload, share), facts.adds(devices)
@@ -218,11 +223,12 @@ def fenced_spec(
         memory_bytes=limits.memory_bytes,
         pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
         shm_bytes=min(workload.shm or max(1, limits.memory_bytes // 2), limits.memory_bytes),
-        disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
+        disk_bytes=own_disk(workload, share, sum(size for _, _, size in volumes)) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=devices,
         cdi=cdi,
         mounts=mounts,
+        volumes=[(folder, path) for folder, path, _ in volumes],
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,
@@ -232,6 +238,12 @@ def fenced_spec(
         user=workload.user,
         ulimits=_ulimits(workload.ulimits, limits.memory_bytes),
     )
+
+
+def own_disk(workload: Workload, share: LeaseShare, volumes: int) -> int:
+    """Bytes that the container may write beside its volumes: they are of the same disk that its cells buy."""
+    left = max(_LEAST_DISK, share.disk_bytes - volumes)
+    return min(workload.disk or left, left)
 
 
 def _ulimits(asked: Ulimits | None, memory: int) -> dict[str, int]:

@@ -19,6 +19,7 @@ from leasehold_agent.reconciling._host_facts import HostFacts
 from leasehold_agent.reconciling._leases import LeaseBook
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._supplies import Supplies
+from leasehold_agent.store import Volumes
 
 Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
 """The document that says where a lease can be reached, whose container has such ports."""
@@ -108,6 +109,7 @@ class Host:
     leases: LeaseBook
     containers: Containers
     supplies: Supplies
+    volumes: Volumes
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)

@@ -53,7 +53,7 @@ async def open_session(
     settings, deployment = call.settings, call.deployment
     wallet = None
     if signs or account:
-        wallet = LockedWallet(call.home.keystore, call.chosen(), call.password)
+        wallet = LockedWallet(call.home, call.chosen(), call.password)
     opening = connect(
         deployment,
         wallet=wallet,
@@ -65,6 +65,7 @@ async def open_session(
         observer=Narrator(call.out),
         sends=signs,
         documents_timeout=settings.documents_timeout,
+        docker_config=settings.docker_config.expanduser(),
     )
     async with opening as client:
         if signs and client.group is None and wallet is not None:

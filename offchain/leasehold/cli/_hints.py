@@ -62,6 +62,11 @@ HINTS: Final[dict[str, str]] = {
         "move it with `leasehold move`, or close it with `leasehold close`, which pays up to the begin of the outage."
     ),
     "standby-unknown": "move it with `leasehold move` instead.",
+    # images
+    "image-not-found": "check the name and the tag; for a private one run `leasehold registry login {registry}`.",
+    "registry-busy": "wait, run `leasehold registry login {registry}`, or name the image by its digest.",
+    "login-stays-here": "run `leasehold registry login {server}` with a token that may read and nothing else.",
+    "login-unreadable": "run `leasehold registry login {server}`.",
     # providing
     "somebody-elses": "choose its wallet with --wallet.",
     "cards-taken": "change its terms with `leasehold provider terms`, or describe the cards that no machine has.",
@@ -107,6 +112,7 @@ HINTS: Final[dict[str, str]] = {
     ),
     "no-group-session": "get one with `leasehold group session {group}`.",
     "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
+    "holder-refused": "open it again with `leasehold wallet unlock`, or lock it with `leasehold wallet lock`.",
     "wallet-needed": "make one with `leasehold wallet new NAME`.",
     "results-not-in-time": (
         "they come when the job is done or the lease closed; see `leasehold show {lease:lease}`, or wait longer with "

@@ -9,11 +9,13 @@ from typing import Annotated
 from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import AmountOrAll, argument, option, unless
+from leasehold.cli._options import SECONDS, AmountOrAll, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
-from leasehold.market import Money, format_amount, funds_of
+from leasehold.home import MOST_SECONDS
+from leasehold.market import InvalidInput, Json, Money, format_amount, format_duration, funds_of
 
+_HALF_AN_HOUR = 1800  # seconds
 To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own.")]
 
 
@@ -43,14 +45,56 @@ async def new(
 
 @shared(ANSWERS, "list")
 async def list_wallets(call: Invocation) -> None:
-    """List the wallets."""
+    """List the wallets, and which are open."""
     wallets = call.home.keystore.list()
+    left = {wallet.name: int(wallet.seconds) for wallet in await call.home.unlocked.all()}
     call.out.listing(
-        [{"name": wallet.name, "address": wallet.address} for wallet in wallets],
-        ("name", "address"),
-        [(wallet.name, wallet.address) for wallet in wallets],
+        [
+            {"name": wallet.name, "address": wallet.address, "open_seconds": left.get(wallet.name, 0)}
+            for wallet in wallets
+        ],
+        ("name", "address", "open for"),
+        [(wallet.name, wallet.address, _open_for(left.get(wallet.name))) for wallet in wallets],
         empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",
     )
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE)
+async def unlock(
+    call: Invocation,
+    seconds: Annotated[
+        int | None, argument("[DURATION]", "For how long, at most 12h; half an hour if left out."), SECONDS
+    ] = None,
+) -> None:
+    """Hold the wallet open, so that commands do not ask for its password, for half an hour or as long as you say.
+
+    A process of your own keeps the key in its memory, never in a file, and signs for what you run; `leasehold wallet
+    lock` ends it. Until then whatever runs as you can sign, so leave nothing open that you do not watch.
+    """
+    chosen, seconds = call.chosen(), _HALF_AN_HOUR if seconds is None else seconds
+    if not 0 < seconds <= MOST_SECONDS:
+        raise InvalidInput("A wallet is held open for up to 12 hours: choose a time such as 30m.")
+    held = await call.home.unlocked.unlock(chosen.name, call.password(chosen.name), seconds)
+    call.out.answer({"name": held.name, "address": held.address, "open_seconds": int(held.seconds)})
+    call.out.say(f"Wallet {held.name} is open for {format_duration(int(held.seconds))}.")
+
+
+@shared(ANSWERS)
+async def lock(
+    call: Invocation,
+    name: Annotated[str | None, argument("[NAME]", "Which; all that are open where none is named.")] = None,
+) -> None:
+    """Ask for the password again, from now on."""
+    names = [name] if name is not None else [wallet.name for wallet in await call.home.unlocked.all()]
+    locked: list[Json] = [
+        known for known in names if await call.home.unlocked.lock(call.known_wallet(known).name)
+    ]
+    call.out.answer({"locked": locked})
+    call.out.say(f"Locked: {', '.join(map(str, locked))}." if locked else "No wallet was open.")
+
+
+def _open_for(seconds: int | None) -> str:
+    return format_duration(seconds) if seconds else "-"
 
 
 @shared(ANSWERS | WALLET)

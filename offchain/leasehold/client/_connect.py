@@ -116,6 +116,7 @@ def connect(
     observer: Observer | None = None,
     sends: bool = True,
     documents_timeout: float = 10.0,
+    docker_config: Path | None = None,
 ) -> Connecting:
     """Open a pool.
 
@@ -128,7 +129,8 @@ def connect(
         deployment: the pool's file, or what is in it.
         wallet: the name of one in the home's keystore, eth-account's `LocalAccount`, or anything that signs. Without
             one it is the default account of `w3`, if that has one; else the pool can be read.
-        password: of the wallet in the keystore, or what is asked for it, once, when something is first signed.
+        password: of the wallet in the keystore, or what is asked for it, once, when something is first signed; a wallet
+            that is held open (`UnlockedWallets`) needs none.
         rpc: addresses of nodes, the preferred first; beside `w3`, those that are asked where it does not answer.
         w3: a web3.py client of your own. All that is read and sent goes through its provider and its middleware; it
             stays yours to close.
@@ -139,6 +141,8 @@ def connect(
         observer: told what is being waited for, signed and mined.
         sends: whether transactions may be sent; where not, a wallet signs words to agents and nothing else.
         documents_timeout: seconds to wait for one machine's document.
+        docker_config: the file of `docker login`, whose logins find private images by their tags; they go to no
+            machine.
 
     Raises:
         SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. InvalidInput: the
@@ -160,6 +164,7 @@ def connect(
             observer or Observer(),
             sends,
             documents_timeout,
+            docker_config,
         )
     )
 
@@ -177,9 +182,11 @@ def _signer(
     known = {kept.name: kept for kept in home.keystore.list()}
     if wallet not in known:
         raise KeyMissing(wallet)
-    if password is None:
-        raise WalletError(f"Wallet `{wallet}` has a password: give it, or a function that is asked for it.")
-    return LockedWallet(home.keystore, known[wallet], password)
+    return LockedWallet(home, known[wallet], password if password is not None else _nobody)
+
+
+def _nobody(name: str) -> str:
+    raise WalletError(f"Wallet `{name}` has a password: give it, or a function that is asked for it.")
 
 
 def _default_account(w3: AsyncWeb3[Any] | None) -> Signer | None:
@@ -203,6 +210,7 @@ async def _opened(
     observer: Observer,
     sends: bool,
     documents_timeout: float,
+    docker_config: Path | None,
 ) -> AsyncIterator[PoolClient]:
     other = parse_address(account) if account is not None else None
     if group is not None:
@@ -219,7 +227,8 @@ async def _opened(
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
         client = PoolClient(
             home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,
-            stack, other, group, observer, ipfs, documents_timeout, locked, w3,
+            stack, other, group, observer, ipfs, documents_timeout,
+            docker_config, locked, w3,
         )  # fmt: skip
         try:
             yield client

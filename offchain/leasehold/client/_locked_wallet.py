@@ -1,20 +1,23 @@
-"""A wallet whose password is asked for when it is needed."""
+"""A wallet whose password is asked for when it is needed, unless it is open already."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from leasehold.chain import KeyInfo, Keystore, Signer, TypedData
+from leasehold.chain import KeyInfo, Signer, TypedData
+from leasehold.home import Home, UnlockedWallet
 
 Password = str | Callable[[str], str]
 """A wallet's password, or what is asked for it by the wallet's name when something is first signed."""
 
 
 class LockedWallet:
-    """A wallet of a keystore that asks for its password when something is to be signed, and not before."""
+    """A wallet of a home that asks for its password when something is to be signed, and not before; where the wallet
+    is held open, not at all.
+    """
 
-    def __init__(self, keystore: Keystore, wallet: KeyInfo, password: Password) -> None:
-        self._keystore = keystore
+    def __init__(self, home: Home, wallet: KeyInfo, password: Password) -> None:
+        self._home = home
         self._wallet = wallet
         self._password = password
         self._opened: Signer | None = None
@@ -36,10 +39,25 @@ class LockedWallet:
         return self._password
 
     async def unlock(self) -> Signer:
-        """The open key; the second time without asking. Raises WrongPassword."""
+        """What signs; the second time without asking. Raises WrongPassword."""
         if self._opened is None:
-            self._opened = await self._keystore.unlock(self.name, self.password())
+            self._opened = await self._held()
+        if self._opened is None:
+            self._opened = await self._home.keystore.unlock(self.name, self.password())
         return self._opened
+
+    async def age_identity(self) -> str | None:
+        """What opens the wallet's results, or `None` where it has no such key. Raises WrongPassword."""
+        if self._home.age_keys.recipient(self.name) is None:
+            return None
+        if (held := await self._held()) is not None:
+            return await held.identity()
+        return await self._home.age_keys.identity(self.name, self.password())
+
+    async def _held(self) -> UnlockedWallet | None:
+        """The wallet where it is open, if it is the one that is meant."""
+        held = await self._home.unlocked.find(self.name)
+        return held if held is not None and held.address == self.address else None
 
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
         """As `Signer`."""

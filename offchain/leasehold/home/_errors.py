@@ -2,10 +2,15 @@
 
 SettingsError
 ├── GroupUnknown
-└── NoGroups
+├── NoGroups
+├── BadName
+├── BadLabel
+├── NameTaken
+└── TooManyNames
 WalletError
 ├── NoAgeKey
-└── TooBusyToOpen
+├── TooBusyToOpen
+└── HolderRefused
 """
 
 from __future__ import annotations
@@ -35,6 +40,47 @@ class NoGroups(SettingsError):
 
 
 @error_type(
+    "bad-name",
+    problem="`{name}` is no name",
+    advice="choose up to 64 letters, digits, spaces and `._-`, and no number or address.",
+)
+class BadName(SettingsError):
+    """It cannot be typed, or would be taken for what is named by itself."""
+
+    name: str
+
+
+@error_type(
+    "bad-label",
+    problem="`{label}` is no label",
+    advice="write WORD=VALUE, of letters, digits and `._/-`, such as project=vision.",
+)
+class BadLabel(SettingsError):
+    """A label's word or value cannot be typed."""
+
+    label: str
+
+
+@error_type(
+    "name-taken", problem="The {kind} {thing} is called `{name}` already", advice="choose another name."
+)
+class NameTaken(SettingsError):
+    """Of what is no lease, a name stands for one thing."""
+
+    name: str
+    kind: str
+    thing: str
+
+
+@error_type("too-many-names", problem="There are more than {most} {what}", advice="take some off first.")
+class TooManyNames(SettingsError):
+    """A file that is read at every command stays small."""
+
+    what: str
+    most: int
+
+
+@error_type(
     "no-age-key",
     problem="Wallet `{name}` has no age key in {folder}",
     advice="results that were sealed to another key need that one.",
@@ -55,3 +101,11 @@ class TooBusyToOpen(WalletError):
     """age measures how fast the machine is at this moment, and refuses what it thinks would take it too long."""
 
     name: str
+
+
+@error_type("holder-refused", problem="Wallet `{name}` was not used: {reason}", advice="unlock it again.")
+class HolderRefused(WalletError):
+    """The process that holds it open did not sign."""
+
+    name: str
+    reason: str

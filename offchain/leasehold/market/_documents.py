@@ -112,7 +112,8 @@ class Hardware(_Document):
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
     isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
-    does not say. disks: those on which leases have their files; `None` as with `rdma`.
+    does not say. disks: those on which leases have their files; `None` as with `rdma`. architecture: of its processors,
+    as images name them; empty where it does not say.
     """
 
     version: Literal[1]
@@ -128,6 +129,7 @@ class Hardware(_Document):
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     disks: Annotated[tuple[DiskDevice, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
+    architecture: Text = ""
     host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
 
 
@@ -146,7 +148,9 @@ class Ssh(_Document):
 
 
 class Image(_Document):
-    """An image that the host has at hand: starting it needs no download."""
+    """An image that the host has at hand: starting it needs no download. What its owner has given a name may be had by
+    its id; what came from a registry has a name with a digest, and by that alone.
+    """
 
     id: Text
     name: Text = ""

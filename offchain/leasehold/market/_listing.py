@@ -241,6 +241,12 @@ MACHINES: Schema[Listing] = Schema.of(
             "CPU cores of the host",
         ),
         SearchField(
+            "arch",
+            FieldKind.TEXT,
+            _hardware(lambda hardware: hardware.architecture or None),
+            "its processors, as images name them: `amd64`, `arm64`",
+        ),
+        SearchField(
             "ram",
             FieldKind.SIZE,
             lambda m: m.hardware.memory_bytes if m.hardware else None,

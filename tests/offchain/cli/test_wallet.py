@@ -213,3 +213,21 @@ def test_the_file_of_settings_is_read_and_options_win_over_it(cli: Cli, pool: Po
 @pytest.mark.parametrize("amount", ["0", "-1", "1e3", "0.0000000000000000001"])
 def test_bad_amounts_end_with_2(cli: Cli, amount: str) -> None:
     assert cli("wallet", "deposit", "--yes", "--", amount, wallet="renter", ok=False).code == 2
+
+
+@pytest.mark.slow
+def test_a_wallet_is_held_open_for_a_while(cli: Cli) -> None:
+    opened = cli("wallet", "unlock", "20m", "--json", wallet="renter").json
+    assert 0 < opened["open_seconds"] <= 1200
+    cli.env["LEASEHOLD_PASSWORD"] = "not the password"
+    try:
+        listed = {each["name"]: each["open_seconds"] for each in cli("wallet", "list", "--json").json}
+        assert listed["renter"] > 0 == listed["provider"]
+        cli("wallet", "approve", "20", "--yes", wallet="renter")
+        assert cli("wallet", "unlock", "--yes", wallet="renter", ok=False).code == 2
+        assert cli("wallet", "unlock", "13h", wallet="renter", ok=False).code == 2
+    finally:
+        assert cli("wallet", "lock", "--json").json == {"locked": ["renter"]}
+    assert cli("wallet", "approve", "21", "--yes", wallet="renter", ok=False).code == 5
+    assert "No wallet was open" in cli("wallet", "lock").out
+    assert cli("wallet", "unlock", wallet="renter", ok=False).code == 5
