@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 run := . scripts/env.sh &&
 
-.PHONY: help setup demo demo-live test test-slow test-deep lint format docs imports package bench halmos mutations slither verify-bytecode clean
+.PHONY: help setup demo demo-live test test-slow test-deep test-gpu lint format docs imports package bench halmos mutations slither verify-bytecode clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test-slow: setup ## what takes longer: more whole worlds and odd nodes, Brownie;
 
 test-deep: setup ## all of them, and long fuzzing, invariants at 1,000 x 100, chaos and outages
 	@bash scripts/test --deep
+
+test-gpu: setup ## the tests that any card can stand, on this host's real ones; what comes of it goes to docs/measured
+	@$(run) python scripts/test_gpu.py
 
 lint: setup ## formatting, style and types
 	@bash scripts/lint

@@ -16,6 +16,7 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
     _runtime     what may be asked of a lease: the border between running and serving
     reconciling  from what the chain wants to what runs: the plan, its steps, the loop
     reading      what leases that are over have left, read by their tenants
+    idling       what the owner has his cards do while nobody leases them
     access       who gets in, and how much each may take
     ssh          SSH and SFTP
     api          the HTTPS API

@@ -31,7 +31,7 @@ from leasehold_agent._config_file import config_file, not_yours, settings_file
 from leasehold_agent.host import (
     BLOCK_BITS,
     LEASE_NETWORKS,
-    Egress,
+    HostEgress,
     Hours,
     MaintenanceWindow,
     Policy,
@@ -222,6 +222,11 @@ class AgentSettings(BaseSettings):
     """Private ranges out of which each lease's network gets 16 addresses. What the host has a route to, and what the
     engine has given out, is passed over."""
 
+    idle_job: Annotated[Path | None, Field(examples=["/etc/leasehold/idle.toml"])] = None
+    """A workload of the owner's own for each card that nobody leases and that is not out of sale: as a tenant's file,
+    and fenced as a tenant's. It is killed at once, without grace and with all that it has written, when a lease comes.
+    """
+
     speed_peer: str = ""
     """A peer elsewhere (`leasehold-agent peer`) against which the host measures how fast it is, and which tries whether
     its ports can be reached; nothing is measured without one."""
@@ -266,7 +271,7 @@ class AgentSettings(BaseSettings):
         return self.state_dir / "hardware"
 
     @property
-    def host_egress(self) -> Egress:
+    def host_egress(self) -> HostEgress:
         """The host's own policy, with what its owner chose otherwise."""
         return egress_of(
             self.egress,

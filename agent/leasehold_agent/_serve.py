@@ -59,6 +59,7 @@ from leasehold_agent.host import (
     load_identity,
     take_inventory,
 )
+from leasehold_agent.idling import IdleJobs
 from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     CardHealth,
@@ -224,6 +225,7 @@ async def make_host(
     )
     lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
     host.readers = Readers(host.containers, host.leases, host.facts, lent)
+    host.idle = IdleJobs.of(host, identity.operator.address, settings.idle_job)
     return host
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -46,6 +47,18 @@ TERMS = Terms(
     available_until_day=60_000,
 )
 GIB = 1 << 30
+
+
+REAL = os.environ.get("LEASEHOLD_TEST_CARDS") == "real"
+"""Whether the cards of this host are meant (`make test-gpu`), and not those that stand in for them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who takes cards that can be changed cannot be meant for real ones."""
+    for item in items:
+        if "nvml" in getattr(item, "fixturenames", ()):
+            item.add_marker("standin")
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from leasehold.market._documents import Contact
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.checks._parts import judge_egress
 from leasehold_agent.documents import canonical, contact_document
-from leasehold_agent.host import HostPolicy, LeasePolicy, Pace, load_identity
+from leasehold_agent.host import HostPolicy, LeasePace, LeasePolicy, load_identity
 from leasehold_agent.host._firewall import render, render_counts
 
 
@@ -33,7 +33,7 @@ def test_a_home_lends_little_of_its_line() -> None:
 @pytest.mark.parametrize("policy", ["internet", "none"])
 def test_elsewhere_nothing_is_counted_that_nobody_asked_for(policy: str) -> None:
     plain = settings(egress=policy, connections_limit=99)
-    assert plain.host_egress.pace == Pace(99)
+    assert plain.host_egress.pace == LeasePace(99)
     assert plain.host_egress.refused_ports == ()
     assert plain.line_bandwidth is None
 
@@ -47,7 +47,7 @@ def test_each_part_may_be_chosen_otherwise() -> None:
         egress_up=0,
     )
     assert chosen.host_egress.refused_ports == (25,)
-    assert chosen.host_egress.pace == Pace(4_096, None, 70_000, None)
+    assert chosen.host_egress.pace == LeasePace(4_096, None, 70_000, None)
     assert settings(egress_up=70_000).host_egress.pace.up == 70_000
     assert settings(egress="residential", lease_bandwidth=1 << 20).line_bandwidth == 1 << 20
     with pytest.raises(ValueError, match="carries nothing"):
@@ -63,14 +63,16 @@ def test_refused_ports_come_before_a_tenants_own_rules() -> None:
 
 
 def test_what_is_not_limited_is_not_counted() -> None:
-    plain = render_counts(Pace(16))
+    plain = render_counts(LeasePace(16))
     assert "ct count over 16" in plain
     assert not any(word in plain for word in ("known", "destinations", "bytes"))
-    full = render_counts(Pace(16, 5, 1 << 20, 1 << 21))
+    full = render_counts(LeasePace(16, 5, 1 << 20, 1 << 21))
     assert "limit rate over 5/minute burst 10 packets" in full
     assert "oifname limit rate over 1048576 bytes/second burst 524288 bytes" in full
     assert "iifname limit rate over 2097152 bytes/second" in full
-    assert "burst 131072 bytes" in render_counts(Pace(16, None, 65_536)), "a packet as the kernel hands it on"
+    assert "burst 131072 bytes" in render_counts(LeasePace(16, None, 65_536)), (
+        "a packet as the kernel hands it on"
+    )
 
 
 @pytest.mark.parametrize(

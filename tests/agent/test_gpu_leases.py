@@ -7,18 +7,22 @@ needs: the engine hands the cards on all the same, and what it hands on is what 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from structlog.testing import capture_logs
 from tests.agent.nvml.smi import install
-from tests.agent.nvml.standin import Card, StandIn
+from tests.agent.nvml.standin import StandIn
 
 from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState, Terms
 from leasehold_agent.documents import canonical
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import hash_of, mig_devices, take_inventory
 
 if TYPE_CHECKING:
@@ -46,6 +50,13 @@ def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
             yield engine
 
 
+class Named(Protocol):
+    """A card, by what it is known."""
+
+    @property
+    def uuid(self) -> str: ...
+
+
 class Fleet:
     """A host with cards, whose machines are described and joined one by one."""
 
@@ -53,7 +64,7 @@ class Fleet:
         self.rig = rig
         self._revisions: dict[int, int] = {}
 
-    async def join(self, *cards: Card, host_units: int = 4) -> int:
+    async def join(self, *cards: Named, host_units: int = 4) -> int:
         chain, operator = self.rig.chain, self.rig.identity.operator
         consent = await chain.consent(PROVIDER, operator)
         number, _ = await chain.pool(PROVIDER).register(
@@ -63,13 +74,13 @@ class Fleet:
         self._revisions[number] = 1
         return int(number)
 
-    async def describe_again(self, machine: int, *cards: Card, host_units: int = 4) -> None:
+    async def describe_again(self, machine: int, *cards: Named, host_units: int = 4) -> None:
         digest = self._kept(cards, host_units)
         await self.rig.chain.pool(PROVIDER).set_hardware(machine, digest)
         self._revisions[machine] += 1
         await self.rig.until(lambda: self.rig.host.snapshot.hardware.get(machine) == digest)
 
-    def _kept(self, cards: tuple[Card, ...], host_units: int) -> bytes:
+    def _kept(self, cards: tuple[Named, ...], host_units: int) -> bytes:
         gpus = [{"uuid_hash": hash_of(card.uuid)} for card in cards]
         return self.rig.host.facts.hardware.keep(canonical({"gpus": gpus, "host_units": host_units}))
 
@@ -232,3 +243,124 @@ async def test_time_on_a_card_for_those_who_ask_for_it(nvml: StandIn, fleet: Fle
     await rig.until(told)
     container = await rig.container(whole)
     assert container is None or not container.running
+
+
+# ------------------------------------------------------------------------- the owner's job on cards that nobody leases
+
+JOB = """version = 1
+image = "{image}"
+command = ["sh", "-c", "trap : TERM; while true; do sleep 1; done"]
+"""
+FENCES = (
+    "CapAdd", "CapDrop", "DeviceRequests", "Devices", "Dns", "Init", "IpcMode", "LogConfig", "MaskedPaths", "Memory",
+    "MemorySwap", "NanoCpus", "PidMode", "PidsLimit", "Privileged", "ReadonlyPaths", "Runtime", "SecurityOpt",
+    "ShmSize", "StorageOpt", "Ulimits", "UsernsMode",
+)  # fmt: skip
+
+
+def nft_rules(engine: Engine) -> str:
+    listed = engine.in_netns("nft", "list", "table", "inet", "leasehold")
+    return subprocess.run(listed, capture_output=True, text=True, check=True).stdout
+
+
+async def jobs(rig: Rig) -> list[ContainerFacts]:
+    found = await rig.host.containers.engine.containers("leasehold.idle")
+    return [container for container in found if container.running]
+
+
+async def working(rig: Rig, number: int = 1) -> list[ContainerFacts]:
+    """The owner's jobs, once there are so many."""
+
+    async def are_there() -> bool:
+        return len(await jobs(rig)) == number
+
+    await rig.until(are_there)
+    return await jobs(rig)
+
+
+@pytest.fixture
+async def idling(nvml: StandIn, fleet: Fleet, tmp_path: Path) -> AsyncIterator[Fleet]:
+    """Its owner has a job for idle cards, which ends by no signal but the last."""
+    rig, file = fleet.rig, tmp_path / "idle.toml"
+    file.write_text(JOB.format(image=rig.image))
+    nvml.add()
+    rig.settings = rig.settings.model_copy(update={"idle_job": file})
+    await rig.restart()
+    yield fleet
+    rig.settings = rig.settings.model_copy(update={"idle_job": None})
+    await rig.restart()
+    await working(rig, 0)
+
+
+async def test_a_lease_finds_its_card_free(nvml: StandIn, idling: Fleet, docker_engine: Engine) -> None:
+    """The job is dead before the lease's container is made; the lease waits for nothing, and is tried once."""
+    rig, card = idling.rig, nvml.card(0)
+    machine = await idling.join(card)
+    (job,) = await working(rig)
+    assert job.devices == (card.uuid,)
+    assert rig.reconciler.containers == {}, "it is no lease"
+    with docker_engine.client() as client, capture_logs() as logs:
+        since = int(job.started_at)
+        lease = await idling.open(machine)
+        assert await idling.has(lease) == card.uuid
+        events = client.events(
+            since=since, until=int(time.time()) + 1, decode=True, filters={"type": "container"}
+        )
+        told = [(event["Action"], event["Actor"]["Attributes"]["name"]) for event in events]
+    ours = rig.host.containers.names.container(lease)
+    assert told.index(("die", job.name)) < told.index(("create", ours))
+    assert ("stop", job.name) not in told, "nobody waited for its grace"
+    assert not [entry for entry in logs if entry["event"] == "retry"]
+    assert await jobs(rig) == []
+    await idling.close(lease)
+    await working(rig)
+
+
+async def test_there_is_one_however_often_the_agent_begins(nvml: StandIn, idling: Fleet) -> None:
+    rig = idling.rig
+    await idling.join(nvml.card(0))
+    (job,) = await working(rig)
+    await rig.restart()
+    await rig.until(lambda: rig.host.snapshot.current and rig.host.idle.shown())
+    await rig.reconciler.settle()
+    assert [now.id for now in await working(rig)] == [job.id]
+    rig.settings.idle_job.write_text(JOB.format(image=rig.image).replace("sleep 1", "sleep 2"))
+    await rig.restart()
+
+    async def another() -> bool:
+        return [now.id for now in await jobs(rig)] not in ([], [job.id])
+
+    await rig.until(another)
+
+
+async def test_what_is_out_of_sale_is_the_owners_own(nvml: StandIn, idling: Fleet) -> None:
+    """He pauses to use the card himself: his job goes, too."""
+    rig = idling.rig
+    machine = await idling.join(nvml.card(0))
+    await working(rig)
+    await rig.chain.pool(PROVIDER).withhold(machine, 0xFF)
+    await working(rig, 0)
+    await rig.chain.pool(PROVIDER).withhold(machine, 0)
+    await working(rig)
+
+
+async def test_it_has_the_fences_of_a_tenant(nvml: StandIn, idling: Fleet, docker_engine: Engine) -> None:
+    rig = idling.rig
+    machine = await idling.join(nvml.card(0))
+    (job,) = await working(rig)
+    with docker_engine.client() as client:
+        its = client.containers.get(job.id).attrs
+        rules = nft_rules(docker_engine)
+        (network,) = its["NetworkSettings"]["Networks"].values()
+        bridge = client.networks.get(network["NetworkID"]).attrs["Options"]["com.docker.network.bridge.name"]
+        lease = await idling.open(machine)
+        await idling.has(lease)
+        theirs = client.containers.get(rig.host.containers.names.container(lease)).attrs
+    assert {name: its["HostConfig"][name] for name in FENCES} == {
+        name: theirs["HostConfig"][name] for name in FENCES
+    }
+    assert f'"{bridge}" : jump' in rules
+    assert {mount["Destination"] for mount in its["Mounts"]} <= {
+        mount["Destination"] for mount in theirs["Mounts"]
+    }
+    assert not any(mount["RW"] for mount in its["Mounts"])

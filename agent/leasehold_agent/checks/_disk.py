@@ -1,6 +1,7 @@
 """How fast a disk is: one file of random bytes, past the kernel's cache where the file system allows that.
 
-The file never has a name, so that nothing stays whatever happens.
+The file never has a name, so that nothing stays whatever happens. Of disks that leases have nothing on, which may be
+full of what their owner holds dear, not a byte is written: the first of what lies on them is read.
 """
 
 from __future__ import annotations
@@ -41,6 +42,27 @@ def measure_disk(
         while got < written and clock() - begun < seconds:
             got += os.readv(descriptor, [block])
         return Pace(_rate(got, clock() - begun), write) if got else None
+
+
+def measure_reading(
+    device: Path, *, seconds: float, most: int, clock: Callable[[], float] = time.monotonic
+) -> int | None:
+    """Bytes a second that are read of the device from its beginning. None where not even one block was.
+
+    Raises OSError: it cannot be read, or not by who runs this. May hang where the disk does.
+    """
+    with mmap.mmap(-1, _BLOCK) as block:
+        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _past_the_cache(descriptor)
+            begun, got = clock(), 0
+            while got + _BLOCK <= most and clock() - begun < seconds:
+                if (count := os.readv(descriptor, [block])) == 0:
+                    break
+                got += count
+            return _rate(got, clock() - begun) if got else None
+        finally:
+            os.close(descriptor)
 
 
 def _past_the_cache(descriptor: int) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -14,18 +15,21 @@ from leasehold.datasets import Ipfs
 from leasehold.errors import ChainError, DatasetError, LeaseholdError
 from leasehold.market import format_size
 from leasehold_agent._config import AgentSettings
-from leasehold_agent.checks._disk import measure_disk
+from leasehold_agent.checks._disk import measure_disk, measure_reading
 from leasehold_agent.checks._finding import Finding, State
 from leasehold_agent.checks._outside import Outside, name_of
 from leasehold_agent.checks._ports import Held
 from leasehold_agent.checks._resolvers import PORT, resolver_trouble
 from leasehold_agent.documents import Pace, concerns, lacks
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Inventory, bounded
+from leasehold_agent.host import Disks, HostDisk, Inventory, bounded, slow_ones
 
 _NODE_SECONDS, _RESOLVER_SECONDS, _IPFS_SECONDS = 5.0, 2.0, 10.0
 _DISK_SECONDS, _DISK_BYTES, _DISK_PATIENCE = 1.0, 256 << 20, 20.0
 _SLOW_DISK = 50_000_000
+_DEVICES = Path("/dev")
+_KINDS = {"nvme": "NVMe", "ssd": "SSD", "hdd": "hard disk", "virtual": "virtual"}
+_MOUNTS, _LONGEST_MOUNT = 4, 80
 _FAST, _SLOW = 15, 120
 """Seconds that a clock may be behind the newest block, and ahead of it: blocks come late, never early."""
 _NO_CHAIN = "Name the pool's deployment file and a node of its chain: `deployment` and `rpc`."
@@ -199,6 +203,50 @@ def look_at_disk(root: Path, settings: AgentSettings) -> tuple[list[Finding], Pa
         text = f"{folder} cannot be written ({error.strerror or error}): see to that, or run this as root."
         return [Finding("disk", "bad", text)], None
     return [_judge_disk(folder, spare, pace)], pace
+
+
+def look_at_disks(root: Path, disks: Disks | None = None, devices: Path = _DEVICES) -> list[Finding]:
+    """Every disk of the host: what it is, what lies on it, and how fast it reads. Blocks for seconds."""
+    known = disks or Disks()
+    everything, engines = known.all(), known.holding(root)
+    with ThreadPoolExecutor(max(1, len(everything)), "leasehold-disks") as threads:
+        speeds = list(threads.map(lambda disk: _reading(devices / disk.name), everything))
+    findings = [
+        _judge_one(disk, speed, holds=disk in engines) for disk, speed in zip(everything, speeds, strict=True)
+    ]
+    faster = [disk.name for disk in everything if disk.kind in ("nvme", "ssd") and disk not in engines]
+    if faster and (slow := slow_ones(engines)):
+        text = (
+            f"The engine keeps its data on {slow[0].name}, whose heads move, and {' and '.join(faster)} is here: "
+            "leases start sooner where it is moved there (`data-root` in /etc/docker/daemon.json)."
+        )
+        findings.append(Finding("disks", "warning", text))
+    return findings
+
+
+def _reading(device: Path) -> int | str:
+    """Bytes a second, or why that is not known."""
+    try:
+        speed = bounded(
+            lambda: measure_reading(device, seconds=_DISK_SECONDS, most=_DISK_BYTES), _DISK_PATIENCE
+        )
+    except TimeoutError:
+        return "it does not answer: look at `dmesg`"
+    except OSError as error:
+        return f"its speed is not known ({error.strerror or error})"
+    return "its speed is not known (it is too small)" if speed is None else speed
+
+
+def _judge_one(disk: HostDisk, speed: int | str, *, holds: bool) -> Finding:
+    # The shortest say most; what is said may be a thousand letters long at most.
+    shortest = sorted(sorted(disk.mounts, key=len)[:_MOUNTS])
+    lies = [*(at[:_LONGEST_MOUNT] for at in shortest), *(["…"] if len(disk.mounts) > _MOUNTS else [])]
+    what = f"{disk.name} ({disk.model}, {_KINDS[disk.kind]}, {format_size(disk.bytes)})"
+    what += f" has {', '.join(lies)}" if lies else " has nothing mounted"
+    what += ", the engine's data among it" if holds else ""
+    said = speed if isinstance(speed, str) else f"reads {format_size(speed)} a second"
+    bad = holds and isinstance(speed, str) and "dmesg" in speed
+    return Finding("disks", "bad" if bad else "ok", f"{what}; {said}.")
 
 
 def _judge_disk(folder: Path, spare: int, pace: Pace | None) -> Finding:

@@ -23,7 +23,7 @@ from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
 from leasehold_agent.documents import canonical, contact_document, hardware_document, keep_measured, reach_of
 from leasehold_agent.engine import Engine
-from leasehold_agent.host import load_identity, take_inventory
+from leasehold_agent.host import Disks, load_identity, take_inventory
 from leasehold_agent.store import DatasetCache
 
 
@@ -77,7 +77,9 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             fences = await fences_of(part, settings.isolation, Mig())
             for caution in fences.cautions:
                 terminal(stderr=True).print(caution, style="yellow", markup=False)
-            hardware = hardware_document(inventory, part, facts, disk, fences.isolation)
+            hardware = hardware_document(
+                inventory, part, facts, disk, fences.isolation, Disks().holding(facts.root)
+            )
             contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()
             )

@@ -51,6 +51,7 @@ def status(as_json: Json = False) -> None:
     for sentence in seen.get("lacks", ()):
         console.print(sentence, style="yellow", markup=False)
     _show_cards(console, seen.get("cards", []))
+    _show_idle(console, seen.get("idle", []))
     _show_leases(console, seen["leases"])
     if seen["gas"] and seen["gas"]["warning"]:
         console.print(seen["gas"]["warning"], style="yellow", markup=False)
@@ -104,6 +105,14 @@ def _show_cards(console: Console, cards: list[dict[str, Any]]) -> None:
         table.add_row(*map(escape, row), style="red" if ailment else None)
     if cards:
         console.print(table)
+
+
+def _show_idle(console: Console, jobs: list[dict[str, Any]]) -> None:
+    """The owner's own job, on cards that nobody leases."""
+    for job in jobs:
+        on = f" on {job['model']} at {job['pci']}" if job["pci"] else ""
+        problem = f": {job['problem']}" if job["problem"] else ""
+        console.print(f"Idle job{on}: {job['state']}{problem}", markup=False)
 
 
 def _said(value: object, unit: str = "") -> str:

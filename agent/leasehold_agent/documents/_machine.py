@@ -17,7 +17,7 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.documents._measured import last_measured
 from leasehold_agent.documents._reach import Reach, endpoints, kept_contact, public_host, reach_of, ssh_of
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Identity, Inventory, runtimes
+from leasehold_agent.host import HostDisk, Identity, Inventory, runtimes
 
 _MOST_NAMED = 4_096
 
@@ -33,10 +33,12 @@ def hardware_document(
     facts: EngineFacts,
     disk_bytes: int,
     isolation: Sequence[str] = (),
+    disks: Sequence[HostDisk] = (),
 ) -> dict[str, object]:
     """hardware.json of a machine that is `part` of the host. What the engine cannot run is not offered.
 
     Processors, memory and disk are the machine's: what leases of the whole of it come to, but for what is kept back.
+    disks: those on which leases have their files.
     """
     offered = tuple(name for name in runtimes() if name in facts.runtimes)
     whole, units = max(1, part.host_units), part.units
@@ -49,7 +51,8 @@ def hardware_document(
     document = of_machine.document(
         cpu_units=units, disk_bytes=disk_bytes * units // whole, quota=facts.quota, runtimes=offered
     )
-    return {**document, "host_units": part.host_units, "isolation": list(isolation)}
+    lie_on = [disk.document() for disk in disks]
+    return {**document, "host_units": part.host_units, "isolation": list(isolation), "disks": lie_on}
 
 
 async def contact_document(

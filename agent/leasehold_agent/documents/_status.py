@@ -46,6 +46,7 @@ async def write_status(
             for machine in host.snapshot.machines.values()
         ],
         "cards": [_card(host, card) for card in host.facts.inventory.gpus],
+        "idle": list(host.idle.shown()),
         "strangers": list(host.snapshot.strangers),
         "leases": [_shown(handle) for handle in handles],
         "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts.engine)],

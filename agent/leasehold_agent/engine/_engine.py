@@ -346,6 +346,12 @@ class Engine:
         """Send the container's first process a signal that ends no program; one that does not run gets none."""
         await self._call(lambda client: client.kill(name, signal=signal), ignore=(_NOT_FOUND, _CONFLICT))
 
+    async def kill(self, name: str) -> None:
+        """SIGKILL, without grace; returns once the engine has seen its end, or has waited for that. One that does not
+        run gets none.
+        """
+        await self._call(lambda client: client.kill(name), ignore=(_NOT_FOUND, _CONFLICT), long=True)
+
     async def unpause(self, name: str) -> None:
         """Let a paused container go on."""
         await self._call(lambda client: client.unpause(name), ignore=(_NOT_FOUND, _CONFLICT, _NOT_PAUSED))

@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _disks          what is plugged in, and what lies on it
     _host_tools     programs of the host's, and none for ever
     _mount_space    mounts as the engine sees them
     _fscrypt        folders that the kernel keeps encrypted
@@ -34,7 +35,8 @@ from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
-from leasehold_agent.host._egress import Egress, Pace, Policy, egress_of
+from leasehold_agent.host._disks import Disks, HostDisk, slow_ones
+from leasehold_agent.host._egress import HostEgress, LeasePace, Policy, egress_of
 from leasehold_agent.host._firewall import (
     BRIDGE_PREFIX,
     PRIVATE_V4,
@@ -84,17 +86,19 @@ __all__ = [
     "CardWatch",
     "DiskLimits",
     "DiskReserve",
-    "Egress",
+    "Disks",
     "Firewall",
+    "HostDisk",
+    "HostEgress",
     "HostPolicy",
     "Hours",
     "Identity",
     "Inventory",
+    "LeasePace",
     "LeasePolicy",
     "LeaseUsage",
     "MaintenanceWindow",
     "MountSpace",
-    "Pace",
     "Policy",
     "SealedDisk",
     "Silence",
@@ -116,6 +120,7 @@ __all__ = [
     "processes_on",
     "remove_tree",
     "runtimes",
+    "slow_ones",
     "take_inventory",
     "takes_many",
     "tree_size",

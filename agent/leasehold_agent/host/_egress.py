@@ -13,7 +13,7 @@ _RESIDENTIAL_DOWN, _RESIDENTIAL_UP = 6_250_000, 1_250_000
 
 
 @dataclass(frozen=True)
-class Pace:
+class LeasePace:
     """How much of the network one lease gets. `connections` at once; `destinations` are the most new ones in a minute,
     an address and a port each; `down` and `up` bytes a second to it and from it. None: as many as it likes.
     """
@@ -25,12 +25,12 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Egress:
+class HostEgress:
     """The host's policy. `refused_ports` are let through to nobody's address, for any lease."""
 
     policy: Policy = "internet"
     refused_ports: tuple[int, ...] = ()
-    pace: Pace = Pace()
+    pace: LeasePace = LeasePace()
 
     def document(self) -> dict[str, object]:
         """What contact.json says of it; `down` and `up` are bits a second."""
@@ -55,17 +55,17 @@ def egress_of(
     destinations: int | None = None,
     down: int | None = None,
     up: int | None = None,
-) -> Egress:
+) -> HostEgress:
     """The policy with what its owner chose otherwise: None leaves what it says, 0 is no limit."""
     home = policy == "residential"
 
     def chosen(own: int | None, otherwise: int) -> int | None:
         return ((otherwise if home else None) if own is None else own) or None
 
-    return Egress(
+    return HostEgress(
         policy,
         (MAIL_PORTS if home else ()) if refused_ports is None else tuple(sorted(set(refused_ports))),
-        Pace(
+        LeasePace(
             connections,
             chosen(destinations, _RESIDENTIAL_DESTINATIONS),
             chosen(down, _RESIDENTIAL_DOWN),

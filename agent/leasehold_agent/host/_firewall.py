@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Literal
 
 from leasehold_agent._errors import NetworkError
-from leasehold_agent.host._egress import Pace
+from leasehold_agent.host._egress import LeasePace
 
 TABLE = "leasehold"
 COUNTS = "leasehold_counts"
@@ -43,7 +43,7 @@ _PORTS = "ct state new meta l4proto { tcp, udp }"
 _REMEMBERED = "5m"
 _LEAST_BURST = 1 << 17
 """Bytes: more than the kernel hands on as one packet, which would never pass otherwise."""
-_UNPACED = Pace()
+_UNPACED = LeasePace()
 _THERE = "File exists"
 Network = IPv4Network | IPv6Network
 
@@ -167,7 +167,7 @@ table inet {TABLE} {{
 """
 
 
-def render_counts(pace: Pace) -> str:
+def render_counts(pace: LeasePace) -> str:
     """The table that counts for each bridge, and refuses what is more than its pace; an error ("File exists") where it
     is there.
 
@@ -187,7 +187,7 @@ table inet {COUNTS} {{
 """
 
 
-def _sets(pace: Pace) -> str:
+def _sets(pace: LeasePace) -> str:
     counted = ["connections", "begun"]
     counted += [name for name in ("destinations", "down", "up") if getattr(pace, name) is not None]
     sets = [f"  set {name} {{ type ifname; size 65535; flags dynamic; }}" for name in counted]
@@ -209,7 +209,7 @@ def _capped(side: str, name: str, rate: int | None) -> str:
     return f"{bridge} add @{name} {{ {side} limit rate over {rate} bytes/second burst {burst} bytes }} counter drop"
 
 
-def _new_ones(pace: Pace) -> str:
+def _new_ones(pace: LeasePace) -> str:
     """Rules that drop the first packet to one destination too many. One that is known is known for longer each time."""
     if pace.destinations is None:
         return ""
@@ -261,7 +261,7 @@ class Firewall:
     `pace`: how much of the network a lease gets.
     """
 
-    def __init__(self, netns: Path | None = None, pace: Pace = _UNPACED) -> None:
+    def __init__(self, netns: Path | None = None, pace: LeasePace = _UNPACED) -> None:
         self._prefix = ["nsenter", f"--net={netns}"] if netns else []
         self._pace = pace
         self._counts = False

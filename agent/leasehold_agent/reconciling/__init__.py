@@ -32,19 +32,22 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
+from leasehold_agent.reconciling._container_spec import Called, check_fits, fenced_spec, policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._host_facts import HostFacts, boot_id
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._lost_cells import LostCells
-from leasehold_agent.reconciling._names import Names
+from leasehold_agent.reconciling._names import NO_LEASE, Names
 from leasehold_agent.reconciling._reconciler import Reconciler
 from leasehold_agent.reconciling._supplies import Supplies
 from leasehold_agent.reconciling._usage import UsageWatch
 
 __all__ = [
+    "NO_LEASE",
     "SECONDS_TO_SAY",
+    "Called",
     "CardHealth",
     "Containers",
     "DockerRuntime",
@@ -57,5 +60,8 @@ __all__ = [
     "Supplies",
     "UsageWatch",
     "boot_id",
+    "check_fits",
+    "fenced_spec",
     "log_step",
+    "policy_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import format_lease
@@ -149,30 +150,75 @@ def spec_of(
     devices: Sequence[str],
     facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
-    volumes: Sequence[tuple[Path, str, int]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
+    volumes: Sequence[tuple[Path, str, int]] = (),
 ) -> ContainerSpec:
     """The container of a lease. devices: the cards or slices that it is given of its share. volumes: with sizes."""
-    limits, cdi = limits_of(workload, share), facts.adds(devices)
-    return ContainerSpec(
+    called = Called(
         name=names.container(desired.lease),
-        image=image,
         network=names.network(desired.lease),
+        hostname=f"lease-{format_lease(desired.lease).replace('.', '-')}",
         labels={
             **names.labels(desired.lease, desired.machine),
             WORKLOAD_LABEL: desired.workload.hex(),
-            DEVICES_LABEL: ",".join(devices),
             SHARING_LABEL: sharing_of(workload, share),
         },
+        environment={"LEASEHOLD_LEASE": format_lease(desired.lease)},
+    )
+    return fenced_spec(
+        workload,
+        called,
+        image=image,
+        share=share,
+        devices=devices,
+        facts=facts,
+        mounts=mounts,
+        volumes=volumes,
+        ports=ports,
+        settings=settings,
+    )
+
+
+@dataclass(frozen=True)
+class Called:
+    """By what a container goes: nothing here lets it do more. hostname: where its workload names none."""
+
+    name: str
+    network: str
+    hostname: str
+    labels: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+def fenced_spec(
+    workload: Workload,
+    called: Called,
+    *,
+    image: str,
+    share: LeaseShare,
+    devices: Sequence[str],
+    facts: EngineFacts,
+    mounts: Sequence[tuple[Path, str]],
+    ports: Mapping[tuple[int, str], int],
+    settings: AgentSettings,
+    volumes: Sequence[tuple[Path, str, int]] = (),
+) -> ContainerSpec:
+    """A container that holds to its share and does no more than any tenant's, whosever it is."""
+    limits, cdi = limits_of(workload, share), facts.adds(devices)
+    return ContainerSpec(
+        name=called.name,
+        image=image,
+        network=called.network,
+        labels={**called.labels, DEVICES_LABEL: ",".join(devices)},
         command=workload.command,
         environment={
             **workload.env,
-            "LEASEHOLD_LEASE": format_lease(desired.lease),
+            **called.environment,
             # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
             "NVIDIA_VISIBLE_DEVICES": "void" if cdi else ",".join(devices) or "void",
         },
-        hostname=workload.hostname or f"lease-{format_lease(desired.lease).replace('.', '-')}",
+        hostname=workload.hostname or called.hostname,
         cpus=limits.cpus,
         memory_bytes=limits.memory_bytes,
         pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),

@@ -141,6 +141,7 @@ class Creation:
             return ()
         check_apart(self.workload, share)
         self.record.waiting, self.record.progress = "no-card", "waiting for its cards"
+        await self.host.idle.leave(share.gpu_uuids)
         held = await self.host.containers.devices_held(but=self.desired.lease)
         given = await self.host.devices.give(
             self.desired.lease, share, mine=self.notes.devices, held=held, timed=bool(self._sharing)

@@ -57,12 +57,52 @@ class LeaseReaders(Protocol):
         ...
 
 
+class IdleCards(Protocol):
+    """What the owner has his cards do while nobody leases them."""
+
+    async def look(self, held: Collection[str]) -> None:
+        """Begin what follows from the chain as it was last seen. held: cards that containers of leases have."""
+        ...
+
+    async def leave(self, cards: Collection[str]) -> None:
+        """Nothing of that is on these cards any more, nor about to be. Raises CardBusy, EngineDown."""
+        ...
+
+    def policies(self) -> Sequence[LeasePolicy]:
+        """What its networks may reach."""
+        ...
+
+    def shown(self) -> Sequence[Mapping[str, object]]:
+        """A line for each card on which something is, or should be."""
+        ...
+
+    async def aclose(self) -> None:
+        """The agent ends. What runs goes on."""
+        ...
+
+
+class NothingIdle:
+    """The owner has them do nothing."""
+
+    async def look(self, held: Collection[str]) -> None: ...
+
+    async def leave(self, cards: Collection[str]) -> None: ...
+
+    def policies(self) -> Sequence[LeasePolicy]:
+        return ()
+
+    def shown(self) -> Sequence[Mapping[str, object]]:
+        return ()
+
+    async def aclose(self) -> None: ...
+
+
 @dataclass
 class Host:
     """`estranged` says why this host's leases may run elsewhere: then nothing is done with them here. `reachable` says
     whether it listens to tenants; `clock` is monotonic seconds, `sleep` waits that long. `snapshot` is the chain as it
     was last seen, and `kept` the leases that are over and would make way, by how much room there is. `helper` is what
-    is lent to images without a shell.
+    is lent to images without a shell. `idle` is what cards do that nobody leases.
     """
 
     facts: HostFacts
@@ -81,6 +121,7 @@ class Host:
     helper: Path | None = None
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
     readers: LeaseReaders = field(init=False)
+    idle: IdleCards = field(default_factory=NothingIdle)
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""
@@ -99,6 +140,7 @@ class Host:
             over = notes.gone_at is not None
             workload = None if over else self.leases.workload(lease)
             policies.append(policy_of(self.containers.names.bridge(lease), workload))
+        policies += self.idle.policies()
         policy = HostPolicy(
             internet=settings.egress != "none",
             deny=settings.egress_deny,

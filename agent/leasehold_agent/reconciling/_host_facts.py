@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leasehold.chain import LeaseState, MachineStatus
+from leasehold.chain import LeaseState, Machine, MachineStatus
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import (
+    CELLS_PER_GPU,
+    WHOLE,
     Allocation,
     Given,
     HardwareFiles,
     Holding,
     LeasePlace,
     LeaseShare,
+    Part,
     allocate,
     cells_of,
     share_of,
@@ -72,16 +75,43 @@ class HostFacts:
 
     def share(self, desired: Desired, chain: ChainSnapshot) -> LeaseShare:
         """What the lease's cells come to. Machines that have retired have no part in it."""
-        holdings = self._holdings(chain)
+        given = self.allocation(chain, desired).given.get(desired.lease, Given())
+        return self._comes_to(given, desired.placement, chain)
+
+    def share_of_card(self, card: str, chain: ChainSnapshot) -> LeaseShare:
+        """What a lease of all of one card would come to. card: by the SHA-256 of its UUID; it is here."""
+        return self._comes_to(Given((Part(card, WHOLE),)), 1 << CELLS_PER_GPU | WHOLE, chain)
+
+    def _comes_to(self, given: Given, placement: int, chain: ChainSnapshot) -> LeaseShare:
         cpu_units = self.inventory.units(self.settings.cpu_units) if not self.inventory.gpus else 1
         return share_of(
             self.inventory,
-            self.allocation(chain, desired).given.get(desired.lease, Given()),
-            placement=desired.placement,
-            units=units_of(holdings, cpu_units),
+            given,
+            placement=placement,
+            units=units_of(self._holdings(chain), cpu_units),
             memory=max(0, self.inventory.memory_bytes - self.settings.memory_reserve),
             disk=self.disk_bytes,
         )
+
+    def free_cards(self, chain: ChainSnapshot) -> set[str]:
+        """Cards of machines in service that answer, are well and not cut up, and of which no cell is leased or
+        withheld: by the SHA-256 of their UUIDs.
+        """
+        taken = {part.card for given in self.allocation(chain).given.values() for part in given.parts}
+        named = dict[str, bool]()
+        for machine in chain.machines.values():
+            for card, sold in self._cards_of(machine, chain):
+                named[card] = named.get(card, False) or sold
+        whole = {card.uuid_hash for card in self.inventory.gpus if not card.mig}
+        usable = (whole & self._answering()) - self.ill.keys() - taken
+        return {card for card, sold in named.items() if not sold} & usable
+
+    def _cards_of(self, machine: Machine, chain: ChainSnapshot) -> Iterator[tuple[str, bool]]:
+        """Each card of a machine in service, and whether some of it is leased or withheld, by the chain."""
+        described = self.hardware.of(chain.hardware.get(machine.id, b""))
+        if described is not None and machine.status is not MachineStatus.RETIRED:
+            for gpu, card in enumerate(described.cards[: machine.gpus]):
+                yield card, bool((machine.leased | machine.withheld) >> CELLS_PER_GPU * gpu & WHOLE)
 
     def _holdings(self, chain: ChainSnapshot) -> list[Holding]:
         """The machines in service, and what they are described as now."""

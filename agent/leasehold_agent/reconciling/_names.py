@@ -12,6 +12,8 @@ from leasehold_agent.host import BRIDGE_PREFIX
 LEASE_LABEL = "leasehold.lease"
 GENESIS_LABEL = "leasehold.genesis"
 READER_LABEL = "leasehold.reader"
+NO_LEASE = {LEASE_LABEL: "", GENESIS_LABEL: ""}
+"""Of a container that is no lease's: these blot out what its image may say."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Names:
 
     def reader_labels(self, lease: int) -> dict[str, str]:
         """It says whose it is, and is no lease's own container: what its image remembers of that is blotted out."""
-        return {LEASE_LABEL: "", GENESIS_LABEL: "", READER_LABEL: self.container(lease)}
+        return NO_LEASE | {READER_LABEL: self.container(lease)}
 
     @property
     def folder(self) -> str:

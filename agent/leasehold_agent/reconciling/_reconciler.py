@@ -155,6 +155,9 @@ class Reconciler:
         host.readers.sweep(wanted=bool(rules.room))
         if host.estranged is not None:
             actions = [action for action in actions if isinstance(action, Decline)]
+        await host.idle.look(
+            {device for c in self.containers.values() for device in c.devices if not c.exited}
+        )
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
@@ -475,6 +478,7 @@ class Reconciler:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
         await self.host.readers.aclose()
+        await self.host.idle.aclose()
 
 
 def _name(action: Action) -> str:

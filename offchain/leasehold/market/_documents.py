@@ -92,6 +92,14 @@ class Disk(_Document):
     quota: bool
 
 
+class DiskDevice(_Document):
+    """A disk on which leases have their files. kind: `nvme`, `ssd`, `hdd`, or `virtual`, which a hypervisor gives."""
+
+    model: Text
+    bytes: Bytes
+    kind: Text
+
+
 class RdmaPort(_Document):
     """An InfiniBand or RoCE device of the host, and the rate of its fastest port."""
 
@@ -104,7 +112,8 @@ class Hardware(_Document):
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
     isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
-    does not say. architecture: of its processors, as images name them; empty where it does not say.
+    does not say. disks: those on which leases have their files; `None` as with `rdma`. architecture: of its processors,
+    as images name them; empty where it does not say.
     """
 
     version: Literal[1]
@@ -118,6 +127,7 @@ class Hardware(_Document):
     cuda: Text | None = None
     isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
+    disks: Annotated[tuple[DiskDevice, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
     architecture: Text = ""
     host_units: Annotated[int, Field(ge=0, le=65_536)] = 0

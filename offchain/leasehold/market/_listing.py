@@ -229,6 +229,12 @@ MACHINES: Schema[Listing] = Schema.of(
             unit="mb",
         ),
         SearchField(
+            "disk_kind",
+            FieldKind.SET,
+            _hardware(facts.disk_kinds_of),
+            "what leases' files lie on: `nvme`, `ssd`, `hdd`, `virtual`",
+        ),
+        SearchField(
             "cpu",
             FieldKind.NUMBER,
             lambda m: m.hardware.cpu.cores if m.hardware else None,

@@ -83,6 +83,11 @@ def cuda_of(hardware: Hardware) -> tuple[int, ...] | None:
     return version_in(hardware.cuda or "")
 
 
+def disk_kinds_of(hardware: Hardware) -> frozenset[str] | None:
+    """What the disks are on which leases have their files."""
+    return frozenset(disk.kind for disk in hardware.disks) if hardware.disks else None
+
+
 def rdma_of(hardware: Hardware) -> bool | None:
     return None if hardware.rdma is None else bool(hardware.rdma)
 
