@@ -33,6 +33,7 @@ def hardware_document(
     facts: EngineFacts,
     disk_bytes: int,
     isolation: Sequence[str] = (),
+    fault_domain: str | None = None,
 ) -> dict[str, object]:
     """hardware.json of a machine that is `part` of the host. What the engine cannot run is not offered.
 
@@ -49,7 +50,8 @@ def hardware_document(
     document = of_machine.document(
         cpu_units=units, disk_bytes=disk_bytes * units // whole, quota=facts.quota, runtimes=offered
     )
-    return {**document, "host_units": part.host_units, "isolation": list(isolation)}
+    told = {} if fault_domain is None else {"fault_domain": fault_domain}
+    return {**document, "host_units": part.host_units, "isolation": list(isolation), **told}
 
 
 async def contact_document(

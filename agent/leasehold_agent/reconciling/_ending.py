@@ -59,6 +59,7 @@ class Ending:
         if container is not None and running:
             await self.containers.end(container, self.leases.grace(lease))
         await self.devices.take_back(lease, given)
+        await self.devices.end_part(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False

@@ -103,7 +103,8 @@ class Hardware(_Document):
     """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
-    isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
+    isolation: by what shares of a card are kept apart; empty where cards are leased whole. fault_domain: what a fault
+    of one tenant's work ends: his `share`, or all on the `card`. rdma: `None` where the host
     does not say.
     """
 
@@ -117,6 +118,7 @@ class Hardware(_Document):
     driver: Text | None = None
     cuda: Text | None = None
     isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    fault_domain: Text | None = None
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
     host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
