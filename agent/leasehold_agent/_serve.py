@@ -141,7 +141,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
-            tasks.create_task(keep_parts(host))
+            tasks.create_task(keep_parts(host, lambda: health.watch.hangs))
             tasks.create_task(_introduce(host, introduction))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
             tasks.create_task(usage.run())
@@ -237,11 +237,14 @@ def _sell_parts(host: Host, identity: Identity) -> None:
         host.devices.mps = parts
 
 
-async def keep_parts(host: Host) -> None:
-    """What leases have of cards by MPS works, whatever has died beside the agent; and goes once nobody is in it."""
+async def keep_parts(host: Host, hangs: Callable[[], bool]) -> None:
+    """What leases have of cards by MPS works, whatever has died beside the agent; and goes once nobody is in it. A
+    driver that hangs is not asked, as by `watch_cards`.
+    """
     while host.devices.mps is not None:
         try:
-            await host.devices.mps.mend()
+            if not hangs():
+                await host.devices.mps.mend()
         except (AgentError, OSError) as error:
             _log.warning("mps", problem=str(error))
         except Exception:  # noqa: BLE001 - as above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import select
@@ -10,14 +11,15 @@ import socket
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.agent.nvml.smi import TRANSCRIPTS, said, use_memory
 from tests.agent.nvml.smi import install as install_smi
 from tests.agent.nvml.standin import Card, StandIn
-from tests.agent.programs.mps_control import install
+from tests.agent.programs.mps_control import Refused, install
 from tests.agent.programs.mps_here import AgentDied, ToolsHere
 
 from leasehold.errors import SettingsError
@@ -190,6 +192,10 @@ class Here:
 
 def read(file: Path) -> str:
     return file.read_text()
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text)
 
 
 def _kill(number: Path) -> None:
@@ -408,6 +414,25 @@ class TestWhatDies:
         await mps.mend()
         assert len(here.tools.asked) - before == 2, "what stands is only looked at"
 
+    async def test_a_tenant_who_was_quicker_than_the_next_server(self, here: Here, tmp_path: Path) -> None:
+        """He makes a fault that ends the server, and has the card to himself: it lets in one process."""
+        mps = here.mps()
+        await mps.give(7, here.part(0x01))
+        await mps.give(9, here.part(0x30))
+        processes = [await asyncio.create_subprocess_exec("sleep", "600") for _ in range(2)]
+        for process, group in zip(processes, ("/leasehold/ab/7/f00", "/leasehold/other/7/f00"), strict=True):
+            (tmp_path / "proc" / str(process.pid)).mkdir(parents=True)
+            write(tmp_path / "proc" / str(process.pid) / "cgroup", f"0::{group}\n")
+        here.groups.proc = tmp_path / "proc"
+        here.ask("lose", here.server)
+        here.card.run(*((process.pid, GIB) for process in processes), (2**22 + 1, GIB))
+        await mps.mend()
+        assert await processes[0].wait() == -signal.SIGKILL
+        assert processes[1].returncode is None, "not one of this agent's leases'"
+        processes[1].kill()
+        await processes[1].wait()
+        assert here.namespaces == {"lease_7", "lease_9"}
+
     async def test_a_server_alone(self, here: Here) -> None:
         mps = here.mps()
         await mps.give(7, here.part(0x01))
@@ -589,7 +614,7 @@ class TestGroups:
         async def smi(*arguments: str, stdin: str = "") -> str:
             return "hard limit: 16384 MiB\ncurrent used: 0 MiB\n" if "--get" in arguments else ""
 
-        groups = MemoryGroups("ab", "cgroupfs", here.groups.root, smi)
+        groups = replace(here.groups, smi=smi)
         with pytest.raises(ToolFailed, match="16384"):
             await groups.limit(7, here.card.uuid, 1_024)
 
@@ -801,3 +826,98 @@ class TestWhatIsSold:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(SettingsError, match="MPS is not here"):
             await fences_of(self.part(here.card), "mps", Mig())
+
+
+@dataclass
+class Crowd:
+    """Leases of a card that come, change and go, whose processes may outlive them, under tools and agents that die."""
+
+    here: Here
+    rng: Random
+    cells: dict[int, int] = field(default_factory=dict)  # by lease, as the chain has it
+    lingers: set[int] = field(default_factory=set)
+    opened: int = 0
+
+    async def step(self) -> None:
+        if self.rng.random() < 0.2:
+            self.here.tools.dies_after = self.rng.randrange(8)
+        with contextlib.suppress(AgentDied, CardBusy, ToolFailed):
+            await self._act(self.here.mps())
+        self.here.tools.dies_after = None
+        await self.here.mps().mend()
+        self.check()
+
+    async def _act(self, mps: Mps) -> None:
+        ours = sorted(self.cells)
+        match self.rng.choice(
+            ("open", "open", "close", "grow", "start", "start", "linger", "daemon", "server")
+        ):
+            case "open":
+                mask = self.rng.choice((0x01, 0x03, 0x0F, 0xF0, 0x40))
+                if not any(mask & taken for taken in self.cells.values()):
+                    self.opened += 1
+                    self.cells[self.opened] = mask
+                    await mps.give(self.opened, self.here.part(mask))
+            case "close" if ours:
+                lease = self.rng.choice(ours)
+                del self.cells[lease]
+                await mps.take_back(lease)
+            case "grow" if ours:
+                lease = self.rng.choice(ours)
+                if self.cells[lease] == 0x01 and not any(0x02 & taken for taken in self.cells.values()):
+                    self.cells[lease] = 0x03
+                    await mps.give(lease, self.here.part(0x03))
+            case "start" if ours:
+                lease = self.rng.choice(ours)
+                await mps.give(lease, self.here.part(self.cells[lease]))
+            case "linger" if ours:
+                self.linger(self.rng.choice(ours))
+            case "daemon" if self.here.folder / "pipe" in self.here.tools.daemons:
+                self.here.end_daemon()
+            case "server" if self.here.mps().book.exists:
+                with contextlib.suppress(KeyError, Refused):
+                    self.here.ask("lose", self.here.server)
+
+    def linger(self, lease: int) -> None:
+        """Or those of before have ended."""
+        for other in self.lingers:
+            (self.here.groups.path(other) / "cgroup.events").unlink(missing_ok=True)
+        self.lingers.clear()
+        if self.here.groups.path(lease).is_dir():
+            self.lingers.add(lease)
+            (self.here.groups.path(lease) / "cgroup.events").write_text("populated 1")
+
+    def check(self) -> None:
+        """Whoever gets in has a limit, and all limits together are no more than the card."""
+        parts = self.here.mps().book.load()
+        doors = self.here.folder / "doors"
+        reached = (
+            {int(door.name) for door in doors.iterdir() if any(door.iterdir())} if doors.is_dir() else set()
+        )
+        assert reached <= parts.keys()
+        assert sum(part.portion.cells for part in parts.values()) <= 8
+        for lease in reached:
+            assert self.here.limit(lease) == f"0,{parts[lease].portion.mib}"
+            assert self.here.groups.path(lease).is_dir()
+        for lease in self.here.groups.leases() - parts.keys():
+            assert lease not in self.cells
+        if parts:
+            assert not takes_many(self.here.card.uuid)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whoever_comes_and_goes(here: Here, seed: int) -> None:
+    crowd = Crowd(here, Random(seed))
+    together = 0
+    for _ in range(80):
+        await crowd.step()
+        together = max(together, len(here.mps().book.load()))
+    assert together > 1, "several were on the card at once"
+    assert crowd.opened > 5
+    crowd.cells.clear()
+    crowd.linger(0)
+    mps = here.mps()
+    for lease in mps.book.load():
+        await mps.take_back(lease)
+    await mps.clear(here.card.uuid)
+    assert (mps.book.load(), here.groups.leases(), takes_many(here.card.uuid)) == ({}, set(), True)

@@ -63,7 +63,7 @@ class PartsBook:
         return {lease: part for lease, part in self.load().items() if part.card == card}
 
     def _save(self, parts: dict[int, CardPart]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(
             self._file, json.dumps({str(lease): asdict(part) for lease, part in parts.items()}).encode()
         )

@@ -8,6 +8,8 @@ the card's memory by then. Groups have version 2 here; who calls them how (`syst
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,7 @@ class MemoryGroups:
     mark: str
     driver: str = "systemd"
     root: Path = _ROOT
+    proc: Path = Path("/proc")
     smi: Tool = field(default_factory=lambda: Program("nvidia-smi"))
     systemctl: Tool = field(default_factory=lambda: Program("systemctl"))
 
@@ -78,6 +81,24 @@ class MemoryGroups:
             await self.systemctl("stop", self.told(lease))
         with contextlib.suppress(FileNotFoundError):
             path.rmdir()
+
+    def end(self, pid: int) -> bool:
+        """SIGKILL to the process if it is in one of these groups; whether it was. A number may be another's by now:
+        what is ended is what was looked at.
+        """
+        try:
+            held = os.pidfd_open(pid)
+        except (ProcessLookupError, ValueError):
+            return False
+        try:
+            if f"/{self._ours.relative_to(self.root)}/" not in _text(self.proc / str(pid) / "cgroup"):
+                return False
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(held)
+        return True
 
     def leases(self) -> set[int]:
         """Of which there is a group."""

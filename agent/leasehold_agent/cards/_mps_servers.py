@@ -150,8 +150,15 @@ class MpsServers:
     # ---------------------------------------------------------------------------------------- a card's server
 
     async def _create(self, card: str) -> None:
-        """A server takes what it is told and may end at once: it is looked for."""
+        """A server takes what it is told and may end at once: it is looked for.
+
+        The card lets in one process. A tenant's that has waited for the server's end, and was quicker than the next
+        one, would keep all others out: it goes first.
+        """
         name = server_name(card)
+        for pid in await asyncio.to_thread(self.processes, card):
+            if self.groups.end(pid):
+                _log.warning("mps", ended="a process past the server")
         await self._control("server", "create", name, "--uid=0", f"--allowed-devices={card}")
         await self._control("server", "set", name, "--pinned-memory-limit=1M", "--active-thread-percentage=1")
         if name not in await self._servers():

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -379,8 +380,7 @@ class Daemon:
             self._shut(name, namespace)
         gone = self.servers.pop(name)
         gone.sockets[""].close()
-        (self.folder / name / "control").unlink()
-        (self.folder / name).rmdir()
+        shutil.rmtree(self.folder / name)  # and what a daemon before has left in there
         _compute(self.nvml, gone.card, gone.pid, False)
 
 
