@@ -27,7 +27,7 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
 from leasehold_agent.api import ApiServer, MetricsPort
-from leasehold_agent.cards import HardwareFiles
+from leasehold_agent.cards import HardwareFiles, MemoryGroups, MpsHost
 from leasehold_agent.chain import (
     GasState,
     PoolGate,
@@ -55,6 +55,7 @@ from leasehold_agent.host import (
     DiskReserve,
     Firewall,
     Identity,
+    Inventory,
     MountSpace,
     load_identity,
     take_inventory,
@@ -144,6 +145,7 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
+            tasks.create_task(keep_parts(host, lambda: health.watch.hangs))
             tasks.create_task(_introduce(host, introduction))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
             tasks.create_task(usage.run())
@@ -223,10 +225,42 @@ async def make_host(
         estranged=estranged,
         helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
+    _sell_parts(host, identity)
     lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
     host.readers = Readers(host.containers, host.leases, host.facts, lent)
     host.idle = IdleJobs.of(host, identity.operator.address, settings.idle_job)
     return host
+
+
+def mps_host(inventory: Inventory, facts: EngineFacts, identity: Identity) -> MpsHost:
+    """What this host has for MPS."""
+    limits = MemoryGroups(identity.operator.address[2:10].lower(), facts.groups) if facts.groups else None
+    return MpsHost(inventory.driver, inventory.cuda, limits)
+
+
+def _sell_parts(host: Host, identity: Identity) -> None:
+    """By MPS, where the owner wants it; and what is left of it goes, where he has wanted it."""
+    settings, mps = host.facts.settings, mps_host(host.facts.inventory, host.facts.engine, identity)
+    parts = mps.parts(settings.mps_dir / identity.operator.address[2:10].lower())
+    if settings.isolation == "mps":
+        host.facts.mps = mps.kind
+    if settings.isolation == "mps" or parts.book.exists:
+        host.devices.mps = parts
+
+
+async def keep_parts(host: Host, hangs: Callable[[], bool]) -> None:
+    """What leases have of cards by MPS works, whatever has died beside the agent; and goes once nobody is in it. A
+    driver that hangs is not asked, as by `watch_cards`.
+    """
+    while host.devices.mps is not None:
+        try:
+            if not hangs():
+                await host.devices.mps.mend()
+        except (AgentError, OSError) as error:
+            _log.warning("mps", problem=str(error))
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("mps")
+        await host.sleep(_CARDS_SECONDS)
 
 
 async def _servers(

@@ -13,7 +13,7 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
-from leasehold_agent.cards import LeaseShare
+from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._container_spec import limits_of
@@ -43,6 +43,7 @@ class Changes:
     leases: LeaseBook
     volumes: Volumes
     results: Publishing
+    devices: Devices
 
     async def replace(self, desired: Desired, share: LeaseShare) -> None:
         """Make way for another workload: the old one's outputs are published, then its container goes."""
@@ -130,7 +131,8 @@ class Changes:
         if workload is None:
             return
         log_step(desired.lease, "resize")
-        if before.devices == now.devices:
+        if before.devices == now.devices and not now.is_less_of(before):
+            await self.devices.fit(desired.lease, now)
             await engine.update(name, limits_of(workload, now))
             notes.placement = desired.placement
             folder.save(notes)

@@ -79,7 +79,10 @@ class Creation:
                 await host.containers.engine.remove(self.name)
         else:
             raise Declined("port-taken", "ports: none of those tried on this host was free.")
-        return await self._inspected()
+        container = await self._inspected()
+        if self._sharing:
+            await host.devices.show(self.desired.lease, container.id)
+        return container
 
     async def _create(self, refused: Collection[int]) -> None:
         """The container as it should be, whether it was there or not; on none of the ports that were `refused`."""
@@ -203,12 +206,13 @@ class Creation:
             volumes=volumes,
             ports=ports,
             settings=facts.settings,
+            place=host.devices.place(self.desired.lease, share),
         )
         etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
         return replace(
             spec,
             base=self.notes.base if self.notes.image else None,
-            mounts=[*mounts, *etc],
+            mounts=[*spec.mounts, *etc],
             devices=facts.inventory.devices_of(share.gpu_uuids),
         )
 

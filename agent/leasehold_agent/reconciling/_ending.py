@@ -63,6 +63,7 @@ class Ending:
             await self.containers.end(container, self.leases.grace(lease))
         await self.volumes.detach(lease)  # what it ran on was all that held them
         await self.devices.take_back(lease, given)
+        await self.devices.end_part(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False

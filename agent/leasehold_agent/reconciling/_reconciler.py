@@ -99,7 +99,7 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
-        self._changes = Changes(chain, containers, leases, host.volumes, self._results)
+        self._changes = Changes(chain, containers, leases, host.volumes, self._results, host.devices)
         self._ending = Ending(
             chain, containers, leases, host.volumes, self._results, host.devices, host.readers
         )

@@ -178,7 +178,14 @@ MACHINES: Schema[Listing] = Schema.of(
             "isolation",
             FieldKind.SET,
             _hardware(facts.isolation_of),
-            "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`",
+            "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`; with `mps`, `cooperative` where "
+            "its limits bind only who keeps to them",
+        ),
+        SearchField(
+            "fault_domain",
+            FieldKind.TEXT,
+            _hardware(facts.fault_domain_of),
+            "what a fault of one tenant's work ends: his own `share`, or all on the `card`",
         ),
         SearchField(
             "nvlink",

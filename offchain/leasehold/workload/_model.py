@@ -41,7 +41,6 @@ UNSERVED_FIELDS: Final = ("checkpoint", "cluster", "tasks")
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
-    "share": ("mps",),
 }
 _FROM_NO_REGISTRY: Final = ("sha256:", "ipfs:")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -188,13 +187,14 @@ class WorkloadKind(StrEnum):
 
 
 class Share(StrEnum):
-    """How the workload must hold its GPUs: whole ones, cells of one, slices that the hardware keeps apart, or time on a
-    card that others compute on as well, without a limit of memory.
+    """How the workload must hold its GPUs: whole ones, cells of one, slices that the hardware keeps apart, a part of a
+    card that others compute on as well (MPS), or time on one, without a limit of memory.
     """
 
     WHOLE = "whole"
     CELLS = "cells"
     MIG = "mig"
+    MPS = "mps"
     TIME_SLICE = "time-slice"
 
 
