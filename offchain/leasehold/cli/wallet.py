@@ -9,12 +9,12 @@ from typing import Annotated
 from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import AmountOrAll, argument, option, unless
+from leasehold.cli._options import ACCOUNT, AmountOrAll, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
 from leasehold.market import Money, format_amount, funds_of
 
-To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own.")]
+To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own."), ACCOUNT]
 
 
 @shared(ANSWERS | PASSWORD_FILE)
