@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold.cli._command import ANSWERS, Invocation, shared
-from leasehold.cli._options import argument, option
+from leasehold.cli._options import DATASET, argument, option
 from leasehold.datasets import Ipfs
 from leasehold.market import format_size
 
-Cid = Annotated[str, argument("CID")]
+Cid = Annotated[str, argument("CID", "Or the name that you gave it."), DATASET]
 Folder = Annotated[Path, argument("DIR")]
 Key = Annotated[str | None, option("--key IDENTITY", "What opens a sealed one; known for those made here.")]
 

@@ -9,8 +9,8 @@ from leasehold import LeaseState, format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._hints import said, why_declined
-from leasehold.cli._options import LeaseId, option
-from leasehold.client import LeaseBill, LeaseView, exit_codes, leases_of, view_lease
+from leasehold.cli._options import AnyLease, option
+from leasehold.client import LeaseBill, LeaseView, choose_lease, exit_codes, leases_of, view_lease
 from leasehold.market import Money, format_amount, format_duration, format_share, format_time, lease_json
 
 
@@ -49,11 +49,11 @@ def _row(known: LeaseBill, money: Money, exit_code: int | None) -> tuple[str, ..
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
-async def show(call: Invocation, lease: LeaseId) -> None:
+async def show(call: Invocation, lease: AnyLease) -> None:
     """Show a lease: its state on chain, its bill, and what its machine's agent says."""
     async with open_session(call) as client:
-        view, money = await view_lease(client, lease), client.money
-        call.out.sheet(view.to_json(money), f"Lease {format_lease(lease)}", list(_rows(view, money)))
+        view, money = await view_lease(client, await choose_lease(client, lease)), client.money
+        call.out.sheet(view.to_json(money), f"Lease {format_lease(view.lease.id)}", list(_rows(view, money)))
 
 
 def _rows(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Which,
         choose_lease,
         choose_leases,
+        is_named,
         known_leases,
         tag_of,
     )
@@ -192,6 +193,7 @@ if TYPE_CHECKING:
         LockedWallet,
         Password,
     )
+    from leasehold.client._many_logs import LogLine, logs_of
     from leasehold.client._money import (
         Approve,
         ApprovePlan,
@@ -211,6 +213,7 @@ if TYPE_CHECKING:
         MovePlan,
         workloads_of,
     )
+    from leasehold.client._naming import NamedThing, label_things, name_things, named_things
     from leasehold.client._observer import (
         Observer,
         Update,
@@ -285,6 +288,7 @@ if TYPE_CHECKING:
     )
     from leasehold.client._plan import (
         Approved,
+        OnePlan,
         Plan,
         Plannable,
         Request,
@@ -431,6 +435,8 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._together import Together, TogetherDone, TogetherPlan
+    from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
         AcceptLeases,
         AcceptLeasesPlan,
@@ -609,6 +615,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseUse",
     "LeaseView",
     "LeasesAccepted",
     "LeasesOpened",
@@ -616,6 +623,7 @@ __all__ = [
     "LeaveSeatPlan",
     "LedgerNotCovered",
     "LockedWallet",
+    "LogLine",
     "LoginStaysHere",
     "LookFailed",
     "Looked",
@@ -626,6 +634,7 @@ __all__ = [
     "Move",
     "MovePlan",
     "Moved",
+    "NamedThing",
     "Next",
     "NoDelegate",
     "NoLogs",
@@ -646,6 +655,7 @@ __all__ = [
     "Observer",
     "OfferSigned",
     "OffersTakenBack",
+    "OnePlan",
     "OpenSsh",
     "OperatorChanged",
     "OperatorOnly",
@@ -757,6 +767,10 @@ __all__ = [
     "StatementsView",
     "Step",
     "TenantLease",
+    "Together",
+    "TogetherDone",
+    "TogetherPlan",
+    "TopRow",
     "TopUpPlan",
     "TopUpSeat",
     "Transfer",
@@ -805,14 +819,19 @@ __all__ = [
     "hand_in",
     "hand_over",
     "host_status",
+    "is_named",
     "known_leases",
+    "label_things",
     "leases_of",
     "live_lease",
+    "logs_of",
     "look_at",
     "look_over",
     "machine_file",
     "make_group",
     "mint_key",
+    "name_things",
+    "named_things",
     "outages_of",
     "outflow",
     "own_leases",
@@ -840,11 +859,15 @@ __all__ = [
     "tag_of",
     "take_off",
     "tended",
+    "top_of",
+    "totals",
     "unfetched_results",
+    "use_between",
     "usual_terms",
     "validator_status",
     "view_fault",
     "view_lease",
+    "watch_leases",
     "workloads_of",
 ]
 
@@ -854,7 +877,10 @@ _PARTS = {
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
     ),
-    "_choosing": ("Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "known_leases", "tag_of"),
+    "_choosing": (
+        "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
+        "tag_of",
+    ),
     "_client": ("PoolClient", "ProposalMade"),
     "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
     "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
@@ -901,11 +927,13 @@ _PARTS = {
     "_lease": ("TenantLease",),
     "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
     "_locked_wallet": ("LockedWallet", "Password"),
+    "_many_logs": ("LogLine", "logs_of"),
     "_money": (
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
         "WithdrawPlan",
     ),
     "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
+    "_naming": ("NamedThing", "label_things", "name_things", "named_things"),
     "_observer": ("Observer", "Update"),
     "_offers": (
         "CancelOffers", "CancelOffersPlan", "OfferSigned", "OffersTakenBack", "SignOffer", "SignOfferPlan",
@@ -925,7 +953,7 @@ _PARTS = {
         "IssueLicence", "Ordered", "OrderPlan", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
-    "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
@@ -967,6 +995,8 @@ _PARTS = {
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_together": ("Together", "TogetherDone", "TogetherPlan"),
+    "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
         "AcceptLeases", "AcceptLeasesPlan", "LeaseGiven", "LeasesAccepted", "Transfer", "TransferPlan",
     ),

@@ -101,6 +101,15 @@ async def choose_lease(client: PoolClient, word: str, which: Which = Which.ANY) 
     return chosen[0]
 
 
+def is_named(word: str) -> bool:
+    """Whether a word means a lease of the account's, and not anybody's by its number."""
+    try:
+        parse_lease(word)
+    except InvalidLeaseId:
+        return True
+    return False
+
+
 async def known_leases(client: PoolClient) -> list[KnownLease]:
     """All leases of the account, those that are over too, by number, with what they are called here. Raises as
     `choose_leases`.
@@ -111,17 +120,15 @@ async def known_leases(client: PoolClient) -> list[KnownLease]:
 
 
 def tag_of(record: LeaseRecord, tags: Mapping[str, Tag], handed: Mapping[bytes, str]) -> Tag:
-    """What a lease is called. tags: by number, as `Names.all` has them. handed: by the workload's digest."""
+    """What a lease is called. tags: by number, as `NameBook.all` has them. handed: by the workload's digest."""
     tag = tags.get(str(record.lease.id), Tag())
     return tag if tag.name is not None else Tag(handed.get(record.workload), tag.labels)
 
 
 async def _meant(client: PoolClient, word: str, which: Which) -> list[int]:
     """What one word means. Raises as `choose_leases`."""
-    try:
+    if not is_named(word):
         return [parse_lease(word)]
-    except InvalidLeaseId:
-        pass
     if word.startswith(GANG):
         return await _gang(client, parse_lease(word.removeprefix(GANG)), which)
     known = await known_leases(client)

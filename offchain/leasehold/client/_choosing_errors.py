@@ -5,7 +5,8 @@ InvalidInput
 ├── ChosenTwice
 ├── NoSuchLeaseName
 ├── NoLeaseLabelled
-└── OnlyOneLease
+├── OnlyOneLease
+└── TooManyTogether
 """
 
 from __future__ import annotations
@@ -91,6 +92,18 @@ class OnlyOneLease(InvalidInput):
     @property
     def listed(self) -> str:
         return ", ".join(self.leases)
+
+
+@error_type(
+    "too-many-together",
+    problem="That is {many} leases, and {most} fit into one transaction",
+    advice="name fewer at a time.",
+)
+class TooManyTogether(InvalidInput):
+    """More leases are named than a block has room for."""
+
+    many: int
+    most: int
 
 
 def _leases(which: str) -> str:
