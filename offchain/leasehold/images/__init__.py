@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _access        where they are asked, and what they want to see; the agent asks by it too
     _manifest      what they answer
     _docker_login  what `docker login` has left
+    _visit         questions by one login
     _resolver      from a name to a digest
 """
 

@@ -79,9 +79,10 @@ def check_realm(registry: str, realm: str) -> None:
 
 
 async def authorization(
-    ask: Ask, challenges: Sequence[str], registry: str, repository: str, login: Credentials | None
+    ask: Ask, challenges: Sequence[str], registry: str, repository: str | None, login: Credentials | None
 ) -> str | None:
     """What the registry that answered with `challenges` wants to see with each question; None where it cannot be had.
+    repository: what is to be pulled; `None` where it is asked only who somebody is.
 
     Raises RealmElsewhere, OSError where nobody answers, ValueError where the answer is none.
     """
@@ -96,10 +97,10 @@ async def authorization(
 
 
 async def _token(
-    ask: Ask, wanted: Mapping[str, str], repository: str, login: Credentials | None
+    ask: Ask, wanted: Mapping[str, str], repository: str | None, login: Credentials | None
 ) -> str | None:
     realm = wanted["realm"]
-    about = {"scope": f"repository:{repository}:pull"}
+    about = {} if repository is None else {"scope": f"repository:{repository}:pull"}
     if "service" in wanted:  # NVIDIA's names none
         about["service"] = wanted["service"]
     headers = {"Host": urlsplit(realm).netloc, "Accept": "application/json"}
@@ -112,7 +113,8 @@ async def _token(
         if (basic := _basic(login)) is not None:
             headers["Authorization"] = basic
         joint = "&" if urlsplit(realm).query else "?"
-        answer = await ask("GET", f"{realm}{joint}{urlencode(about)}", headers, most=_MOST_TOKEN)
+        url = f"{realm}{joint}{urlencode(about)}" if about else realm
+        answer = await ask("GET", url, headers, most=_MOST_TOKEN)
     return _bearer(answer.body) if answer.status == _GRANTED else None
 
 

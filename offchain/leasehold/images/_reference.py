@@ -21,6 +21,8 @@ _REPOSITORY: Final = re.compile(rf"{_PART}(?:/{_PART})*")
 _TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST: Final = 255
+_FROM_ELSEWHERE: Final = ("sha256:", "ipfs:")
+"""What workloads write in front of ids and archives: no registry is to be asked for a repository of that name."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def parse_reference(text: str) -> ImageReference:
         and _REPOSITORY.fullmatch(repository)
         and (not colon or _TAG.fullmatch(tag))
         and (not at or _DIGEST.fullmatch(digest))
+        and not text.startswith(_FROM_ELSEWHERE)
         and not (registry == HUB and not slash and not at and not colon and _is_id(last))
     )
     if not well:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from leasehold.images._access import Login, authorization, base_url
+from leasehold.images._access import Login
 from leasehold.images._errors import (
     DigestDiffers,
     ImageNotFound,
@@ -25,7 +25,6 @@ from leasehold.images._errors import (
 from leasehold.images._http import Ask, RegistryAnswer
 from leasehold.images._http import ask as ask_registry
 from leasehold.images._manifest import (
-    ACCEPTED,
     MOST_BYTES,
     ImageIndex,
     ImageManifest,
@@ -33,11 +32,12 @@ from leasehold.images._manifest import (
     parse_manifest,
 )
 from leasehold.images._reference import ImageReference, parse_reference
+from leasehold.images._visit import Visit
 
 PLATFORM: Final = "linux/amd64"
 _SECONDS: Final = 60.0
 _MOST_GREETING: Final = 64 << 10
-_OK, _WANTS_A_LOGIN, _WITHHELD, _TOO_MANY = 200, 401, (403, 404), 429
+_OK, _WITHHELD, _TOO_MANY = 200, (401, 403, 404), 429
 
 LoginFor = Callable[[str], Awaitable[Login | None]]
 """The login that the user has for a registry, if any."""
@@ -88,22 +88,25 @@ class ImageResolver:
 
     async def check_login(self, login: Login) -> None:
         """Raises RegistryLoginRefused where the registry does not know it, RegistryUnreachable, RealmElsewhere."""
-        questions = _Questions(self._ask, ImageReference(login.server, "library/none"), login)
-        if not await questions.known():
+        answer = await Visit(self._ask, login.server, None, login).answer("/v2/", _MOST_GREETING)
+        if answer.status != _OK:
             raise RegistryLoginRefused(login.server, login.user)
 
     async def _looked_up(self, reference: ImageReference, platform: str | None) -> ResolvedImage:
         try:
-            return await _resolved(_Questions(self._ask, reference, None), reference, platform)
+            return await _resolved(self._visit(reference, None), reference, platform)
         except (ImageNotFound, RegistryBusy):
             login = await self._login_for(reference.registry)
             if login is None:
                 raise
-        return await _resolved(_Questions(self._ask, reference, login), reference, platform)
+        return await _resolved(self._visit(reference, login), reference, platform)
+
+    def _visit(self, reference: ImageReference, login: Login | None) -> Visit:
+        return Visit(self._ask, reference.registry, reference.repository, login)
 
 
-async def _resolved(questions: _Questions, reference: ImageReference, platform: str | None) -> ResolvedImage:
-    digest, manifest = await questions.manifest(reference.wanted)
+async def _resolved(visit: Visit, reference: ImageReference, platform: str | None) -> ResolvedImage:
+    digest, manifest = await _manifest(visit, reference, reference.wanted)
     ids, platforms = {digest}, tuple[str, ...]()
     if isinstance(manifest, ImageIndex):
         platforms = manifest.platforms
@@ -111,7 +114,7 @@ async def _resolved(questions: _Questions, reference: ImageReference, platform: 
         chosen = manifest.of(platform)
         if chosen is None:
             raise NoSuchPlatform(str(reference), platform, platforms)
-        inner, manifest = await questions.manifest(chosen)
+        inner, manifest = await _manifest(visit, reference, chosen)
         ids.add(inner)
     if isinstance(manifest, ImageIndex):
         raise RegistryOdd(reference.registry, str(reference), "its list leads to another list")
@@ -123,74 +126,32 @@ async def _resolved(questions: _Questions, reference: ImageReference, platform: 
         platform or PLATFORM,
         platforms,
         manifest.download,
-        questions.login,
+        visit.login,
     )
 
 
-class _Questions:
-    """Asked of one registry about one repository, by one login or none."""
-
-    def __init__(self, ask: Ask, reference: ImageReference, login: Login | None) -> None:
-        self._ask, self._reference, self.login = ask, reference, login
-        self._base = base_url(reference.registry)
-        self._headers = {"Host": self._base.partition("://")[2], "Accept": ACCEPTED}
-
-    async def known(self) -> bool:
-        """Whether the registry lets this login in."""
-        url = f"{self._base}/v2/"
-        answer = await self._answer(url, _MOST_GREETING)
-        if answer.status == _WANTS_A_LOGIN and await self._enter(answer):
-            answer = await self._answer(url, _MOST_GREETING)
-        return answer.status == _OK
-
-    async def manifest(self, wanted: str) -> tuple[str, ImageManifest | ImageIndex]:
-        """Under a tag or a digest, with the digest of what came."""
-        registry, image = self._reference.registry, str(self._reference)
-        url = f"{self._base}/v2/{self._reference.repository}/manifests/{wanted}"
-        answer = await self._answer(url, MOST_BYTES)
-        if answer.status == _WANTS_A_LOGIN and await self._enter(answer):
-            answer = await self._answer(url, MOST_BYTES)
-        self._check(answer)
-        digest = f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
-        if wanted.startswith("sha256:") and wanted != digest:
-            raise DigestDiffers(registry, image)
-        if answer.digest is not None and answer.digest.startswith("sha256:") and answer.digest != digest:
-            raise DigestDiffers(registry, image)
-        try:
-            return digest, parse_manifest(answer.body)
-        except NotAnImage as error:
-            raise RegistryOdd(registry, image, str(error)) from None
-
-    async def _answer(self, url: str, most: int) -> RegistryAnswer:
-        try:
-            return await self._ask("GET", url, self._headers, most=most)
-        except (OSError, ValueError) as error:
-            raise RegistryUnreachable(self._reference.registry, _reason(error)) from None
-
-    async def _enter(self, answer: RegistryAnswer) -> bool:
-        """Show from now on what it wants to see; whether that can be had, and is not what it has just refused."""
-        registry, repository = self._reference.registry, self._reference.repository
-        try:
-            shown = await authorization(self._ask, answer.challenges, registry, repository, self.login)
-        except (OSError, ValueError) as error:
-            raise RegistryUnreachable(registry, _reason(error)) from None
-        if shown is None or self._headers.get("Authorization") == shown:
-            return False
-        self._headers["Authorization"] = shown
-        return True
-
-    def _check(self, answer: RegistryAnswer) -> None:
-        registry, status = self._reference.registry, answer.status
-        if status == _TOO_MANY:
-            raise RegistryBusy(registry)
-        if status == _WANTS_A_LOGIN or status in _WITHHELD:
-            whom = f"user {self.login.user}" if self.login is not None else "everybody"
-            raise ImageNotFound(registry, str(self._reference), whom)
-        if status != _OK:
-            raise RegistryUnreachable(registry, f"it answers {status}")
+async def _manifest(
+    visit: Visit, reference: ImageReference, wanted: str
+) -> tuple[str, ImageManifest | ImageIndex]:
+    """Under a tag or a digest, with the digest of what came."""
+    registry, image = reference.registry, str(reference)
+    answer = await visit.answer(f"/v2/{reference.repository}/manifests/{wanted}", MOST_BYTES)
+    _check(answer, reference, visit.login)
+    digest = f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
+    said = (wanted, answer.digest or "")
+    if any(named.startswith("sha256:") and named != digest for named in said):
+        raise DigestDiffers(registry, image)
+    try:
+        return digest, parse_manifest(answer.body)
+    except NotAnImage as error:
+        raise RegistryOdd(registry, image, str(error)) from None
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "it does not answer"
-    return "its answer cannot be read" if isinstance(error, ValueError) else str(error).rstrip(".")
+def _check(answer: RegistryAnswer, reference: ImageReference, login: Login | None) -> None:
+    if answer.status == _TOO_MANY:
+        raise RegistryBusy(reference.registry)
+    if answer.status in _WITHHELD:
+        whom = f"user {login.user}" if login is not None else "everybody"
+        raise ImageNotFound(reference.registry, str(reference), whom)
+    if answer.status != _OK:
+        raise RegistryUnreachable(reference.registry, f"it answers {answer.status}")

@@ -96,7 +96,7 @@ def _image(value: str) -> str:
     if re.fullmatch(r"[a-z0-9][a-zA-Z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}", value):
         return value
     try:
-        if "@" in value or value.startswith("sha256:"):
+        if "@" in value:
             raise ImageNameInvalid(value)
         parse_reference(value)
     except ImageNameInvalid as error:

@@ -57,6 +57,8 @@ def test_a_name_is_read_as_docker_reads_it(
         "ubuntu:a/b",
         "ubuntu:\u0663",
         "f" * 64,
+        "sha256:" + "f" * 64,
+        "ipfs:bafybeid",
         "x" * 300,
         "ghcr.io:port/a",
         "https://ghcr.io/a",

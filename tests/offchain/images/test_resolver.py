@@ -156,7 +156,12 @@ async def test_nothing_is_asked_where_a_challenge_points_elsewhere(realm: str) -
 
 
 async def test_a_login_is_tried_before_it_is_kept() -> None:
-    await resolver(Registry(password="sesame")).check_login(ALICE)
+    registry = Registry(password="sesame")
+    await resolver(registry).check_login(ALICE)
+    tokens = [url for url, _ in registry.heard if "/token" in url]
+    assert tokens == [
+        "https://ghcr.io/token?service=ghcr.io"
+    ]  # nothing is to be pulled: some refuse who names nothing
     with pytest.raises(RegistryLoginRefused, match="user bob"):
         await resolver(Registry(password="sesame")).check_login(Login("ghcr.io", "bob"))
 
