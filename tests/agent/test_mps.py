@@ -913,7 +913,7 @@ async def test_whoever_comes_and_goes(here: Here, seed: int) -> None:
         await crowd.step()
         together = max(together, len(here.mps().book.load()))
     assert together > 1, "several were on the card at once"
-    assert crowd.opened > 5
+    assert crowd.opened > 3
     crowd.cells.clear()
     crowd.linger(0)
     mps = here.mps()
