@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from tests.agent.nvml.standin import Card
 from tests.agent.programs.mps_here import GIB, Here
+from tests.agent.test_inventory import listing
 
 from leasehold.errors import SettingsError
+from leasehold.market import parse_search
 from leasehold_agent.cards import (
     CardBusy,
     Devices,
@@ -22,6 +24,8 @@ from leasehold_agent.cards import (
     ToolFailed,
     fences_of,
 )
+from leasehold_agent.documents import hardware_document
+from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import take_inventory, takes_many
 
 CARD = "GPU-74d43ed3-cdf7-e667-3644-bf5b4f46ed65"
@@ -147,3 +151,21 @@ class TestWhatIsSold:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(SettingsError, match="MPS is not here"):
             await fences_of(self.part(here.card), "mps", Mig())
+
+    async def test_a_search_finds_it(self, here: Here) -> None:
+        """From the cards and the tools, through the document that is published."""
+        part = self.part(here.card)
+        engine = EngineFacts(quota=True, runtimes=("runc",), root=Path("/none"))
+        for driver, found, not_found in (
+            ("615.71.05", ["isolation:mps", "isolation:mps fault_domain:card"], ["isolation:cooperative"]),
+            ("570.1", ["isolation:mps", "isolation:cooperative"], ["isolation:mps -isolation:cooperative"]),
+        ):
+            fences = await fences_of(part, "mps", Mig(), mps=self.host(here, driver))
+            made = hardware_document(
+                take_inventory(), part, engine, 1 << 30, fences.isolation, fences.fault_domain
+            )
+            machine = listing(made, {})
+            for text in found:
+                assert parse_search(text).matches(machine), text
+            for text in (*not_found, "isolation:mig", "fault_domain:share"):
+                assert not parse_search(text).matches(machine), text
