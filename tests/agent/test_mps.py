@@ -72,12 +72,13 @@ class TestWords:
     def test_what_the_tool_prints(self) -> None:
         listed = said("mps-v3", "nvidia-cuda-mps-control server list --format=csv,noheader")
         assert servers_of(listed) == {"training": Server(48_201, "Ready")}
+        assert servers_of("idle,0,-,Stopped,/run,-,-") == {"idle": Server(0, "Stopped")}
         assert mib_of(said("mps-v3", "nvidia-cuda-mps-control namespace get high_priority training "
                                      "pinned-memory-limit")) == 4_096  # fmt: skip
         limit = said("memory-limits", "nvidia-smi memory-limits --get -n /sys/fs/cgroup/mygroup -i 0")
         assert limit_of(limit) == MemoryLimit(8_192, 512)
 
-    @pytest.mark.parametrize("text", ["", "\n", "a,b", "a,1,x,Ready", "," * 10_000, "Cannot find it"])
+    @pytest.mark.parametrize("text", ["", "\n", "a,b", "," * 10_000, "Cannot find it"])
     def test_what_is_no_list(self, text: str) -> None:
         assert servers_of(text) == {}
         assert (mib_of(text), percent_of(text), limit_of(text), pids_of("no 1x")) == (None, None, None, [])

@@ -214,6 +214,14 @@ class TestWhatDies:
         here.ask("lose", here.server)
         here.card.run(*((process.pid, GIB) for process in processes), (2**22 + 1, GIB))
         await mps.mend()
+        begins = here.tools.daemons[here.folder / "pipe"].servers[here.server]  # type: ignore[union-attr]
+        begins.pid = 0  # and a server that is there, and has not begun
+        late = await asyncio.create_subprocess_exec("sleep", "600")
+        (tmp_path / "proc" / str(late.pid)).mkdir(parents=True)
+        write(tmp_path / "proc" / str(late.pid) / "cgroup", "0::/leasehold/ab/9/f00\n")
+        here.card.run((late.pid, GIB))
+        await mps.mend()
+        assert await late.wait() == -signal.SIGKILL
         assert await processes[0].wait() == -signal.SIGKILL
         assert processes[1].returncode is None, "not one of this agent's leases'"
         processes[1].kill()
@@ -240,17 +248,43 @@ class TestWhatDies:
         daemon = await started(tmp_path / "nvidia-cuda-mps-control")
         write(here.folder / "pipe/nvidia-cuda-mps-control.pid", str(daemon.pid))
         here.tools.hung.add(here.folder / "pipe")
+        server = await started(tmp_path / "nvidia-cuda-mps-server")
+        here.card.run((server.pid, GIB))
         for _ in range(3):
-            with pytest.raises(ToolFailed):
+            with pytest.raises(ToolFailed, match="does not answer"):
                 await mps.mend()
             assert daemon.returncode is None
+        with pytest.raises(ToolFailed, match="does not answer"):
+            await here.mps().give(9, here.part(0x30))
+        assert server.returncode is None, "it has leases' work"
         with pytest.raises(ToolFailed):
             await mps.mend()
         assert await daemon.wait() == -signal.SIGKILL
         here.end_daemon()
         here.tools.hung.clear()
+        here.card.run((server.pid, GIB))
         await mps.mend()
-        assert here.namespaces == {"lease_7"}
+        assert await server.wait() == -signal.SIGKILL
+        assert here.namespaces == {"lease_7", "lease_9"}
+
+    async def test_a_card_that_is_lost(self, here: Here) -> None:
+        """The leases of others have nothing to do with it."""
+        lost, mps = here.nvml.add(), here.mps()
+        for lease, card in ((7, lost), (9, here.card)):
+            await mps.give(lease, replace(here.part(0x01), card=card.uuid))
+        here.end_daemon()
+        lost.lose()
+        with pytest.raises(OSError, match="does not answer"):
+            await mps.mend()
+        assert here.namespaces == {"lease_9"}
+
+    async def test_a_driver_that_was_loaded_anew(self, here: Here) -> None:
+        """It has forgotten that the card lets in one process."""
+        mps = here.mps()
+        await mps.give(7, here.part(0x01))
+        here.card.set(compute_mode=0)
+        await mps.mend()
+        assert not takes_many(here.card.uuid)
 
     async def test_a_server_alone(self, here: Here) -> None:
         mps = here.mps()

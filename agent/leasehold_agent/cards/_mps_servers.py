@@ -115,11 +115,23 @@ class MpsServers:
             self._end_hung()
             raise
         self._unheard = 0
+        problems = []
         for card in sorted({part.card for part in parts.values()}):
-            stands = await self._stands(card, servers.get(server_name(card)))
-            for lease, part in parts.items():
-                if part.card == card and not (namespace_name(lease) in stands and self._reached(lease, card)):
-                    await self.stand(lease, part, parts)
+            try:
+                await self._mend(card, servers.get(server_name(card)), parts)
+            except (ToolFailed, OSError) as problem:  # the other cards have nothing to do with it
+                problems.append(problem)
+        if problems:
+            raise problems[0]
+
+    async def _mend(self, card: str, server: Server | None, parts: Mapping[int, CardPart]) -> None:
+        stands = await self._stands(card, server)
+        if server is not None and not server.pid:  # it would come, and whoever is on the card keeps it out
+            await self._empty(card)
+        await self._mode(card, "EXCLUSIVE_PROCESS")  # a driver that was loaded anew has forgotten it
+        for lease, part in parts.items():
+            if part.card == card and not (namespace_name(lease) in stands and self._reached(lease, card)):
+                await self.stand(lease, part, parts)
 
     async def show(self, lease: int, part: CardPart, container: str) -> None:
         """The lease's programs are told what they have of the card's memory. Raises ToolFailed."""
@@ -145,13 +157,17 @@ class MpsServers:
             _log.warning("mps", ended="daemon", why="it does not answer")
 
     async def _begin(self, parts: Mapping[int, CardPart]) -> None:
+        """Raises ToolFailed: one lives, and only has not answered; its servers have leases' work."""
+        if is_mps(daemon_of(self._pipes)):
+            raise ToolFailed(("nvidia-cuda-mps-control", "server", "list"), "the daemon does not answer")
         cards: dict[str, dict[int, Portion]] = {}
         for lease, part in parts.items():
             cards.setdefault(part.card, {})[lease] = part.portion
         for folder in (self.folder, self._pipes, self._logs):
             folder.mkdir(parents=True, exist_ok=True)
         for card in cards:
-            await self._empty(card)
+            with contextlib.suppress(OSError):  # a card that is lost
+                await self._empty(card)
         written = self.folder / "mps.toml"
         replace_file(written, configuration(cards).encode())
         _log.warning("mps", began="daemon", leases=len(parts))
