@@ -6,11 +6,8 @@ needs: the engine hands the cards on all the same, and what it hands on is what 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -20,7 +17,6 @@ import pytest
 from structlog.testing import capture_logs
 from tests.agent.nvml.smi import install
 from tests.agent.nvml.standin import StandIn
-from tests.agent.programs.mps_control import install as install_mps
 
 from devnet import images
 from devnet.engine import Engine
@@ -213,32 +209,19 @@ async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: 
     assert "rent whole GPUs" in fleet.rig.host.leases.folder(lease).load().failure_detail
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Of a daemon's sockets, whose paths have 107 bytes at most."""
-    with tempfile.TemporaryDirectory(prefix="mps") as made:
-        yield Path(made)
-        for number in Path(made).rglob("nvidia-cuda-mps-control.pid"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(number.read_text()), signal.SIGKILL)
-
-
 async def test_parts_of_a_card_by_mps(
-    nvml: StandIn, fleet: Fleet, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    nvml: StandIn, fleet: Fleet, mps_folder: Path, mps_tools: Path, tmp_path: Path
 ) -> None:
     """Two are on a card at once, each with its own way to the server and limits that were there before it: one grows
     while it runs, and begins anew where it becomes less. The whole card is had once both have gone.
     """
-    for tool in (install(tmp_path / "bin", nvml), install_mps(tmp_path / "bin")):
-        tool.touch()
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     (tmp_path / "cgroup").mkdir()
     card, rig, groups = nvml.add(), fleet.rig, MemoryGroups("ab", "cgroupfs", tmp_path / "cgroup")
 
     def sell() -> None:
         rig.host.facts.settings = rig.host.facts.settings.model_copy(update={"isolation": "mps"})
         rig.host.facts.mps = "hard"
-        rig.host.devices.mps = MpsHost("615.71.05", "13.4", groups).parts(folder)
+        rig.host.devices.mps = MpsHost("615.71.05", "13.4", groups).parts(mps_folder)
         look(fleet)
 
     sell()

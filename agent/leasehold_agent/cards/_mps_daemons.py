@@ -18,6 +18,7 @@ import structlog
 
 from leasehold_agent.cards._mig import CardBusy
 from leasehold_agent.cards._mps_book import CardPart, Doors
+from leasehold_agent.cards._mps_pids import daemon_of, end_mps
 from leasehold_agent.cards._mps_words import percent_of, pids_of
 from leasehold_agent.cards._place import Place
 from leasehold_agent.cards._tools import Program, Tool, ToolFailed
@@ -29,7 +30,6 @@ _BEGIN = 'mount --bind "$0" /dev/shm && exec nvidia-cuda-mps-control -d'
 """A daemon of this version and its clients find each other's memory in /dev/shm, which is nobody else's then."""
 _WAYS_IN = ("control", "log")
 """What a client needs of a daemon's folder. Beside it lie what only its owner may write to, its lock and its number."""
-_PROGRAMS = ("nvidia-cuda-mps", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server")
 
 
 @dataclass
@@ -74,10 +74,11 @@ class MpsDaemons:
     async def fall(self, lease: int, part: CardPart) -> None:
         """Its daemon and its server are gone. Raises CardBusy while they are not, ToolFailed, OSError."""
         self._doors.close(lease)
-        daemon = self._pid(lease)
+        daemon = daemon_of(self._pipes(lease))
         servers = pids_of(await self._asked(lease, "get_server_list") or "")
         await self._asked(lease, "quit")
-        if any(_runs(pid) for pid in (daemon, *servers)):
+        ended = [end_mps(pid) for pid in (daemon, *servers)]  # nobody's work is lost any more
+        if any(ended):
             raise CardBusy("The server of the lease before has not ended yet.")
         for folder in (self._pipes(lease), self._logs(lease), self._memory(lease)):
             if folder.is_dir():
@@ -118,12 +119,6 @@ class MpsDaemons:
             return await self._tell(lease, command)
         return None
 
-    def _pid(self, lease: int) -> int:
-        """The daemon's own, as it has written it down; 0 where it has not."""
-        with contextlib.suppress(OSError, ValueError):
-            return int((self._pipes(lease) / "nvidia-cuda-mps-control.pid").read_text())
-        return 0
-
     def _environment(self, lease: int) -> dict[str, str]:
         return {
             "CUDA_MPS_PIPE_DIRECTORY": str(self._pipes(lease)),
@@ -142,10 +137,3 @@ class MpsDaemons:
     @cached_property
     def _doors(self) -> Doors:
         return Doors(self.folder / "doors")
-
-
-def _runs(pid: int) -> bool:
-    """Whether it is one of MPS's own; a number may be another's by now."""
-    with contextlib.suppress(OSError):
-        return (Path("/proc") / str(pid) / "comm").read_text().strip() in {name[:15] for name in _PROGRAMS}
-    return False

@@ -20,6 +20,7 @@ from leasehold.files import replace_file
 from leasehold_agent.cards._mig import CardBusy
 from leasehold_agent.cards._mps_book import CardPart, Doors
 from leasehold_agent.cards._mps_groups import MemoryGroups
+from leasehold_agent.cards._mps_pids import daemon_of, end_mps, is_mps
 from leasehold_agent.cards._mps_words import (
     Portion,
     Server,
@@ -38,6 +39,8 @@ from leasehold_agent.host import processes_on, takes_many
 _log = structlog.get_logger("leasehold_agent")
 _BARE = "--format=csv,noheader"
 _MOST_LOGGED = 1 << 20
+_MOST_UNHEARD = 3
+"""Looks at a daemon that lives and does not answer, each of them a minute."""
 
 
 @dataclass
@@ -53,6 +56,7 @@ class MpsServers:
     takes_many: Callable[[str], bool] = takes_many
     program: Callable[..., Tool] = Program
     _faulty: set[str] = field(default_factory=set)
+    _unheard: int = 0
 
     def place(self, lease: int, card: str) -> Place:
         """What its container is made with."""
@@ -105,12 +109,29 @@ class MpsServers:
         self._bound_logs()
         if not parts:
             return
-        servers = await self._running(parts)
+        try:
+            servers = await self._running(parts)
+        except ToolFailed:
+            self._end_hung()
+            raise
+        self._unheard = 0
+        problems = []
         for card in sorted({part.card for part in parts.values()}):
-            stands = await self._stands(card, servers.get(server_name(card)))
-            for lease, part in parts.items():
-                if part.card == card and not (namespace_name(lease) in stands and self._reached(lease, card)):
-                    await self.stand(lease, part, parts)
+            try:
+                await self._mend(card, servers.get(server_name(card)), parts)
+            except (ToolFailed, OSError) as problem:  # the other cards have nothing to do with it
+                problems.append(problem)
+        if problems:
+            raise problems[0]
+
+    async def _mend(self, card: str, server: Server | None, parts: Mapping[int, CardPart]) -> None:
+        stands = await self._stands(card, server)
+        if server is not None and not server.pid:  # it would come, and whoever is on the card keeps it out
+            await self._empty(card)
+        await self._mode(card, "EXCLUSIVE_PROCESS")  # a driver that was loaded anew has forgotten it
+        for lease, part in parts.items():
+            if part.card == card and not (namespace_name(lease) in stands and self._reached(lease, card)):
+                await self.stand(lease, part, parts)
 
     async def show(self, lease: int, part: CardPart, container: str) -> None:
         """The lease's programs are told what they have of the card's memory. Raises ToolFailed."""
@@ -126,12 +147,27 @@ class MpsServers:
             await self._begin(parts)
         return servers_of(await self._control("server", "list", _BARE))
 
+    def _end_hung(self) -> None:
+        """One that lives and answers nobody, look after look, is ended: a tenant may have brought it to that, and his
+        neighbours' processes do not get to the card.
+        """
+        daemon = daemon_of(self._pipes)
+        self._unheard = self._unheard + 1 if is_mps(daemon) else 0
+        if self._unheard > _MOST_UNHEARD and end_mps(daemon):
+            _log.warning("mps", ended="daemon", why="it does not answer")
+
     async def _begin(self, parts: Mapping[int, CardPart]) -> None:
+        """Raises ToolFailed: one lives, and only has not answered; its servers have leases' work."""
+        if is_mps(daemon_of(self._pipes)):
+            raise ToolFailed(("nvidia-cuda-mps-control", "server", "list"), "the daemon does not answer")
         cards: dict[str, dict[int, Portion]] = {}
         for lease, part in parts.items():
             cards.setdefault(part.card, {})[lease] = part.portion
         for folder in (self.folder, self._pipes, self._logs):
             folder.mkdir(parents=True, exist_ok=True)
+        for card in cards:
+            with contextlib.suppress(OSError):  # a card that is lost
+                await self._empty(card)
         written = self.folder / "mps.toml"
         replace_file(written, configuration(cards).encode())
         _log.warning("mps", began="daemon", leases=len(parts))
@@ -150,20 +186,22 @@ class MpsServers:
     # ---------------------------------------------------------------------------------------- a card's server
 
     async def _create(self, card: str) -> None:
-        """A server takes what it is told and may end at once: it is looked for.
-
-        The card lets in one process. A tenant's that has waited for the server's end, and was quicker than the next
-        one, would keep all others out: it goes first.
-        """
+        """A server takes what it is told and may end at once: it is looked for."""
         name = server_name(card)
-        for pid in await asyncio.to_thread(self.processes, card):
-            if self.groups.end(pid):
-                _log.warning("mps", ended="a process past the server")
+        await self._empty(card)
         await self._control("server", "create", name, "--uid=0", f"--allowed-devices={card}")
         await self._control("server", "set", name, "--pinned-memory-limit=1M", "--active-thread-percentage=1")
         if name not in await self._servers():
             raise ToolFailed(("nvidia-cuda-mps-control", "server", "create", name), "it has ended at once")
         _log.info("mps", made="server")
+
+    async def _empty(self, card: str) -> None:
+        """The card lets in one process, and that is to be the server that comes. One whose daemon has died would keep
+        it out, and so would a tenant's that has waited for the server's end and was quicker than the next.
+        """
+        for pid in await asyncio.to_thread(self.processes, card):
+            if end_mps(pid) or self.groups.end(pid):
+                _log.warning("mps", ended="process", why="the card had no server")
 
     async def _stands(self, card: str, server: Server | None) -> set[str]:
         """The namespaces of the card's server; none where it is not there, or had to go.

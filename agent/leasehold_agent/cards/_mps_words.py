@@ -28,7 +28,7 @@ class Portion:
 
 @dataclass(frozen=True)
 class Server:
-    """A server as `server list` has it. `status` is its word."""
+    """A server as `server list` has it. `pid` is 0 while it has no process; `status` is its word."""
 
     pid: int
     status: str
@@ -81,11 +81,11 @@ def configuration(cards: Mapping[str, Mapping[int, Portion]]) -> str:
 
 def servers_of(listed: str) -> dict[str, Server]:
     """By name, of `server list --format=csv,noheader`: name, uid, pid, status, and more. Other lines are left out."""
-    rows = (line.split(",") for line in listed.splitlines())
+    rows = ([part.strip() for part in line.split(",")] for line in listed.splitlines())
     return {
-        row[0].strip(): Server(int(row[2]), row[3].strip())
+        row[0]: Server(int(row[2]) if row[2].isdigit() else 0, row[3])
         for row in rows
-        if len(row) > 3 and row[2].strip().isdigit()
+        if len(row) > 3 and row[0]
     }
 
 
