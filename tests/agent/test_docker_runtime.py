@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,7 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown, NoContainer
-from leasehold_agent.engine import ContainerFacts
+from leasehold_agent.engine import ContainerFacts, _streams
 from leasehold_agent.engine._streams import EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
@@ -203,6 +206,89 @@ class TestRefusals:
             await anext(rig.host.containers.engine.streams.logs("gone", None, False))
         with pytest.raises(NoContainer, match="gone"):
             await rig.host.containers.engine.streams._take_over("/exec/gone/start", {"Detach": False})
+
+
+class ForgetfulEngine:
+    """It goes on saying that a command runs, and holds its connection: so may Docker, once a whole sandbox has died."""
+
+    def __init__(self) -> None:
+        self.runs = True
+        self.command: asyncio.StreamWriter | None = None
+        self._held: list[asyncio.StreamWriter] = []
+
+    def close(self) -> None:
+        for writer in self._held:
+            writer.close()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._held.append(writer)
+        while head := await _head(reader):
+            path = head.split(b" ", 2)[1]
+            length = re.search(rb"(?i)content-length: (\d+)", head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            if path.endswith(b"/start"):
+                writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n" + b"\x01\0\0\0\0\0\0\x03abc")
+                self.command = writer
+                return
+            code = "null" if self.runs else "137"
+            said = f'{{"Id": "x", "Running": {str(self.runs).lower()}, "ExitCode": {code}, "Pid": 0}}'
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\n\r\n{said}".encode())
+
+
+async def _head(reader: asyncio.StreamReader) -> bytes:
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        return await reader.readuntil(b"\r\n\r\n")
+    return b""
+
+
+@pytest.fixture
+async def forgetful(tmp_path: Path) -> AsyncIterator[tuple[ForgetfulEngine, EngineStreams]]:
+    engine = ForgetfulEngine()
+    server = await asyncio.start_unix_server(engine.serve, tmp_path / "sock")
+    streams = EngineStreams(f"unix://{tmp_path}/sock")
+    yield engine, streams
+    await streams.aclose()
+    engine.close()
+    server.close()
+
+
+async def test_commands_of_a_container_that_has_ended_have_ended(
+    forgetful: tuple[ForgetfulEngine, EngineStreams], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the engine says; each would hold a connection, of a lease that nobody pays for, as long as one likes."""
+    _, streams = forgetful
+    monkeypatch.setattr(_streams, "_PARTING_SECONDS", 0)
+    stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
+    streams.ended("another")
+    pieces = aiter(stream)
+    assert await anext(pieces) == (1, b"abc")
+    for _ in range(3):
+        streams.ended("c")
+    assert [piece async for piece in pieces] == []
+    with pytest.raises(NoContainer, match="has ended"):
+        await stream.wait()
+    await stream.close()
+    streams.ended("c")
+    assert streams._commands == {}
+
+
+async def test_its_last_words_are_heard(
+    forgetful: tuple[ForgetfulEngine, EngineStreams], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the engine knows that the command has ended, what it still has to say is waited for."""
+    engine, streams = forgetful
+    monkeypatch.setattr(_streams, "_PARTING_SECONDS", 0)
+    stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
+    engine.runs = False
+    streams.ended("c")
+    assert stream._parting is not None
+    await stream._parting
+    assert engine.command is not None
+    engine.command.write(b"\x01\0\0\0\0\0\0\x02de")
+    engine.command.close()
+    assert (await read_to_end(stream))[1] == b"abcde"
+    assert await stream.wait() == 137
+    await stream.close()
 
 
 @pytest.mark.parametrize("cut", range(1, 20))
