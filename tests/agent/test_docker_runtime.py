@@ -14,7 +14,7 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown, NoContainer
-from leasehold_agent.engine import ContainerFacts, _streams
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.engine._streams import EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
@@ -209,12 +209,25 @@ class TestRefusals:
 
 
 class ForgetfulEngine:
-    """It goes on saying that a command runs, and holds its connection: so may Docker, once a whole sandbox has died."""
+    """It knows of a command no more, and holds its connection: so does Docker, once a whole sandbox has died. Time
+    passes when a test says so.
+    """
 
     def __init__(self) -> None:
-        self.runs = True
+        self.knows = True
+        self.waited = asyncio.Event()
+        self.later = asyncio.Event()
         self.command: asyncio.StreamWriter | None = None
         self._held: list[asyncio.StreamWriter] = []
+
+    async def sleep(self, _: float) -> None:
+        self.waited.set()
+        await self.later.wait()
+        self.later.clear()
+
+    def say(self, words: bytes) -> None:
+        assert self.command is not None
+        self.command.write(b"\x01\0\0\0\0\0\0" + bytes([len(words)]) + words)
 
     def close(self) -> None:
         for writer in self._held:
@@ -227,12 +240,16 @@ class ForgetfulEngine:
             length = re.search(rb"(?i)content-length: (\d+)", head)
             await reader.readexactly(int(length[1]) if length else 0)
             if path.endswith(b"/start"):
-                writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n" + b"\x01\0\0\0\0\0\0\x03abc")
+                writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n")
                 self.command = writer
+                self.say(b"abc")
                 return
-            code = "null" if self.runs else "137"
-            said = f'{{"Id": "x", "Running": {str(self.runs).lower()}, "ExitCode": {code}, "Pid": 0}}'
-            writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\n\r\n{said}".encode())
+            known = self.knows or path.endswith(b"/exec")
+            said = (
+                '{"Id": "x", "Running": false, "ExitCode": 137, "Pid": 0}' if known else '{"message": "no"}'
+            )
+            status = "200 OK" if known else "404 Not Found"
+            writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(said)}\r\n\r\n{said}".encode())
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:
@@ -245,7 +262,7 @@ async def _head(reader: asyncio.StreamReader) -> bytes:
 async def forgetful(tmp_path: Path) -> AsyncIterator[tuple[ForgetfulEngine, EngineStreams]]:
     engine = ForgetfulEngine()
     server = await asyncio.start_unix_server(engine.serve, tmp_path / "sock")
-    streams = EngineStreams(f"unix://{tmp_path}/sock")
+    streams = EngineStreams(f"unix://{tmp_path}/sock", engine.sleep)
     yield engine, streams
     await streams.aclose()
     engine.close()
@@ -253,17 +270,18 @@ async def forgetful(tmp_path: Path) -> AsyncIterator[tuple[ForgetfulEngine, Engi
 
 
 async def test_commands_of_a_container_that_has_ended_have_ended(
-    forgetful: tuple[ForgetfulEngine, EngineStreams], monkeypatch: pytest.MonkeyPatch
+    forgetful: tuple[ForgetfulEngine, EngineStreams],
 ) -> None:
     """Whatever the engine says; each would hold a connection, of a lease that nobody pays for, as long as one likes."""
-    _, streams = forgetful
-    monkeypatch.setattr(_streams, "_PARTING_SECONDS", 0)
+    engine, streams = forgetful
+    engine.knows = False
     stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
     streams.ended("another")
     pieces = aiter(stream)
     assert await anext(pieces) == (1, b"abc")
     for _ in range(3):
         streams.ended("c")
+    engine.later.set()
     assert [piece async for piece in pieces] == []
     with pytest.raises(NoContainer, match="has ended"):
         await stream.wait()
@@ -272,21 +290,22 @@ async def test_commands_of_a_container_that_has_ended_have_ended(
     assert streams._commands == {}
 
 
-async def test_its_last_words_are_heard(
-    forgetful: tuple[ForgetfulEngine, EngineStreams], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the engine knows that the command has ended, what it still has to say is waited for."""
+async def test_its_last_words_are_heard(forgetful: tuple[ForgetfulEngine, EngineStreams]) -> None:
+    """As long as there come some, the end is not yet."""
     engine, streams = forgetful
-    monkeypatch.setattr(_streams, "_PARTING_SECONDS", 0)
     stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
-    engine.runs = False
     streams.ended("c")
-    assert stream._parting is not None
-    await stream._parting
+    await engine.waited.wait()
+    pieces = aiter(stream)
+    assert await anext(pieces) == (1, b"abc")
+    engine.waited.clear()
+    engine.later.set()
+    await engine.waited.wait()  # it waits once more
+    engine.say(b"de")
+    assert await anext(pieces) == (1, b"de")
     assert engine.command is not None
-    engine.command.write(b"\x01\0\0\0\0\0\0\x02de")
     engine.command.close()
-    assert (await read_to_end(stream))[1] == b"abcde"
+    assert [piece async for piece in pieces] == []
     assert await stream.wait() == 137
     await stream.close()
 

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
@@ -25,14 +25,15 @@ _FRAME = struct.Struct(">B3xI")
 _ANSWER_SECONDS = 60.0
 _CHUNK = 1 << 16
 _NO_SUCH, _CONFLICT = 404, 409
-_PARTING_SECONDS = 5.0
-"""For which a command whose container has ended may still be heard: its last words come from the engine's memory."""
+_PARTING_SECONDS = 15.0
+"""A command whose container has ended, and of which nothing is heard for so long, has said its last word."""
 
 
 class EngineStreams:
     """The part of the engine's API that streams. `url` is `unix:///path` or `tcp://host:port`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self.sleep = sleep
         self._address = urlsplit(url)
         unix = self._address.scheme == "unix"
         self._http = httpx.AsyncClient(
@@ -48,8 +49,8 @@ class EngineStreams:
         await self._http.aclose()
 
     def ended(self, container: str) -> None:
-        """A container has ended, by its full id: its commands have, too, whatever the engine says. (Of gVisor's it may
-        go on saying that they run, when all of a sandbox died at once; each would hold a connection for ever.)
+        """A container has ended, by its full id: its commands have, too, whatever the engine says. (When all of a
+        sandbox of gVisor's dies at once, Docker forgets its commands, and never closes their connections.)
         """
         for stream in self._commands.get(container, ()):
             stream.part()
@@ -218,20 +219,21 @@ class DockerExec:
         self._tty = tty
         self._ended = asyncio.Event()
         self._parting: asyncio.Task[None] | None = None
+        self._heard = 0
         self._lost = False
 
     def part(self) -> None:
-        """Its container has ended: what the engine does not end by itself is ended in a moment."""
+        """Its container has ended: so is this, once nothing has come of it for a while."""
         if self._parting is None:
             self._parting = asyncio.create_task(self._part())
 
     async def _part(self) -> None:
-        await asyncio.sleep(_PARTING_SECONDS)
-        with contextlib.suppress(EngineDown, NoContainer):
-            running, _, _ = await self._engine.inspect_exec(self._name)
-            if running:
-                self._lost = True
-                self._writer.close()  # which ends what is read of it
+        heard = None
+        while heard != self._heard:
+            heard = self._heard
+            await self._engine.sleep(_PARTING_SECONDS)
+        self._lost = True
+        self._writer.close()  # which ends what is read of it
 
     async def write(self, data: bytes) -> None:
         """Raises ConnectionError once the command has closed its input or ended."""
@@ -246,6 +248,7 @@ class DockerExec:
         frames = None if self._tty else _Frames()
         try:
             while data := await self._reader.read(_CHUNK):
+                self._heard += 1
                 if frames is None:
                     yield 1, data
                     continue
