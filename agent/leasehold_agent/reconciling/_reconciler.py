@@ -206,6 +206,8 @@ class Reconciler:
             named = self.host.containers.names.lease_of(container.labels)
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
                 here[named[0]] = container
+                if container.exited:
+                    self.host.containers.engine.streams.ended(container.id)
         self.containers = here
         self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
 
