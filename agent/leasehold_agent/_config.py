@@ -133,6 +133,9 @@ class AgentSettings(BaseSettings):
     where all cards of the machine have it. `time-slice`: tenants who ask for it by name compute on a card in turns, and
     nothing limits how much of its memory each takes.
     """
+    card_rest: Annotated[int, Field(ge=10)] = 600
+    """Seconds for which a card that was ill has to be well before it is for sale again, each time twice as long; its
+    leases hear after a tenth of that."""
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB

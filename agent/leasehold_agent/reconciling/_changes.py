@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from leasehold.chain import LeaseState, format_lease
-from leasehold_agent._errors import NodesDisagree
+from leasehold_agent._errors import Declined, NodesDisagree
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.host import Ailment, MaintenanceWindow
@@ -113,7 +113,7 @@ class Changes:
         out of its own data.
 
         What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM first, as
-        at its end.
+        at its end. Raises Declined while its cards cannot be told: it keeps what it has until they can.
         """
         folder, workload = self.leases.folder(desired.lease), self.leases.workload(desired.lease)
         notes, name, engine = (
@@ -123,6 +123,8 @@ class Changes:
         )
         if workload is None:
             return
+        if now.problem is not None:
+            raise Declined("no-card", f"cards: {now.problem}")
         log_step(desired.lease, "resize")
         if before.devices == now.devices:
             await engine.update(name, limits_of(workload, now))
