@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from devnet.site import Site
@@ -15,10 +16,11 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold.errors import ContractError, TransactionFailed
 from leasehold.workload import digest
 
-from .chaos_ledger import Told, fold
+from .chaos_ledger import Told
+from .chaos_remains import remains
 from .chaos_schedule import Deed
+from .chaos_sight import SeenContainer, Sight
 
-WORKLOAD = "leasehold.workload"
 HOUR = 3_600
 PRICE, SPOT_PRICE = 24 * 10**17, 6 * 10**17
 FEE_BPS = 300
@@ -124,9 +126,13 @@ class Crowd:
 
     # ----------------------------------------------------------------------------------------------------- what is so
 
+    @cached_property
+    def sight(self) -> Sight:
+        return Sight(self.site)
+
     def told(self) -> dict[int, Told]:
         """Every lease that the chain has, by what its events say."""
-        return fold(self.site.events())
+        return self.sight.told()
 
     def live(self) -> dict[int, Told]:
         now = self.site.world.anvil.timestamp
@@ -134,8 +140,8 @@ class Crowd:
 
     def running(self) -> list[Told]:
         """The leases that are billed and whose container runs."""
-        live, containers = self.live(), self.site.containers()
-        running = {_lease_of(container) for container in containers if container["State"]["Running"]}
+        live, containers = self.live(), self.sight.containers()
+        running = {container.lease for container in containers if container.running}
         return [told for lease, told in live.items() if told.start and lease in running]
 
     def whole(self) -> bool:
@@ -147,32 +153,31 @@ class Crowd:
 
     def _trouble(self) -> str:
         live, found = self.live(), list[int]()
-        for container in self.site.containers():
-            lease = _lease_of(container)
-            told = live.get(lease)
+        for container in self.sight.containers():
+            told = live.get(container.lease)
             if told is None:
-                if container["State"]["Running"]:
-                    return f"{lease} runs, and nobody pays for it"
+                if container.running:
+                    return f"{container.lease} runs, and nobody pays for it"
                 continue
-            found.append(lease)
+            found.append(container.lease)
             if problem := self._trouble_with(told, container):
-                return f"{lease}: {problem}"
+                return f"{container.lease}: {problem}"
         if missing := live.keys() - set(found):
             return f"{missing} have no container"
         return "" if len(found) == len(set(found)) else "a lease has two containers"
 
-    def _trouble_with(self, told: Told, container: dict[str, Any]) -> str:
+    def _trouble_with(self, told: Told, container: SeenContainer) -> str:
         wanted = self.wanted[told.workload]
-        if container["Config"]["Labels"].get(WORKLOAD) != told.workload.hex():
+        if container.workload != told.workload.hex():
             return "it runs another workload"
         if not told.start:
             return "it is not started"
         self._look_back(told.lease, wanted.token)
         if wanted.job:
             return "" if told.results else "its job has no result"
-        if not container["State"]["Running"]:
+        if not container.running:
             return "it does not run"
-        self._remember(wanted.token, container["Id"])
+        self._remember(wanted.token, container.id)
         return ""
 
     def _look_back(self, lease: int, token: str) -> None:
@@ -195,6 +200,7 @@ class Crowd:
 
     def leave(self) -> None:
         """Everybody closes."""
+        self.sight.forget()
         for told in self.live().values():
             self._change("close", told)
 
@@ -209,13 +215,11 @@ class Crowd:
             ran and not (told.results and self._read(told, told.results[-1])["token"] == wanted.token)
         )
 
-    def gone(self) -> bool:
-        """Whether nothing of anybody is left on the host."""
-        with self.site.engine.client() as client:
-            networks = client.networks.list(filters={"label": "leasehold.lease"})
-        notes = self.site.host.folder / "state" / "leases"
-        kept = [path for path in notes.glob("*/*") if path.is_dir()]
-        return not (self.site.containers() or networks or kept)
+    def gone(self, before: set[str]) -> bool:
+        """Whether nothing of anybody is left on the host, beside what there was before anybody came."""
+        left = remains(self.site) - before
+        self.trouble = f"{sorted(left)} are left"
+        return not left
 
     def check_results(self) -> int:
         """Each workload has one result, with its own token and the id that its container was seen with; how many."""
@@ -255,8 +259,3 @@ class Crowd:
 
     def spent(self) -> int:
         return sum(told.paid + told.fee for told in self.told().values())
-
-
-def _lease_of(container: dict[str, Any]) -> int:
-    label = container["Config"]["Labels"]["leasehold.lease"]
-    return int(label.rpartition("/")[2].partition("@")[0])

@@ -25,12 +25,11 @@ from devnet.world import World
 from .chaos_faults import FAULTS, PARTS, SERVES, small_disk
 from .chaos_hardware import SETTINGS, hardware
 from .chaos_leases import Crowd
+from .chaos_remains import remains
 from .chaos_scene import Scene
 from .chaos_schedule import Spell, schedule
+from .chaos_sight import DEEPEST
 from .test_reorg import another_chain
-
-DEEPEST = 8
-"""Blocks that a reorganisation replaces at most; the agent deletes nothing sooner."""
 
 
 def test_a_seed_draws_one_run() -> None:
@@ -93,6 +92,7 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     scene.running = crowd.running
     worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()
     site.world.anvil.mine(2 * DEEPEST)  # what was made ready stays so
+    before = remains(site)
     crowd.fill()
     becomes_whole(crowd)
     for spell in schedule(seed, faults, PARTS):
@@ -106,7 +106,7 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     assert worth - sum(tenant.wealth() for tenant in crowd.tenants) == crowd.spent()
     site.world.anvil.advance(2 * 3_600)
     site.world.anvil.mine(2 * DEEPEST)
-    until(crowd, crowd.gone)
+    until(crowd, lambda: crowd.gone(before))
 
 
 def endure(scene: Scene, crowd: Crowd, spell: Spell) -> None:

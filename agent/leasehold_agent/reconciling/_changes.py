@@ -60,14 +60,18 @@ class Changes:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
+        before = folder.load()
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
             machine=desired.machine,
             workload=desired.workload.hex(),
-            results=folder.load().results,
+            results=before.results,
+            pinned=before.pinned,
             order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
         )
+        if before.result is not None and before.result not in before.results:
+            blank.keep(before.result)  # packed, and never said
         folder.save(blank)
         record.ready, record.workload, record.trouble = False, None, None
 

@@ -37,6 +37,7 @@ class Notes:
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
     container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
     and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
+    pinned: what else the host's IPFS node keeps for it, its endpoint document among that.
     """
 
     tenant: str = ""
@@ -70,6 +71,7 @@ class Notes:
     crashes: int = 0
     crashed_at: float = 0.0
     order_refusals: int = 0
+    pinned: tuple[str, ...] = ()
 
     @property
     def rests(self) -> bool:
@@ -79,7 +81,11 @@ class Notes:
     @property
     def published_here(self) -> set[str]:
         """What the host's IPFS node keeps for the lease."""
-        return {cid for cid in (*self.results, self.result) if cid is not None}
+        return {cid for cid in (*self.results, *self.pinned, self.result) if cid is not None}
+
+    def keep(self, cid: str) -> None:
+        """The host's IPFS node is about to keep this, or does."""
+        self.pinned = (*(other for other in self.pinned if other != cid), cid)[-_MOST_RESULTS:]
 
     def remember(self, result: str) -> tuple[str, ...]:
         """It is about to be published from here; returns what is remembered no longer."""
