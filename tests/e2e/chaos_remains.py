@@ -10,7 +10,7 @@ from devnet.site import Site
 
 
 def remains(site: Site) -> set[str]:
-    """All of it, by kind and name: of the engine, of its network, of the host's IPFS node, of the agent's own folder."""
+    """All of it, by kind and name: of the engine and its network, of the host's IPFS node, of the agent's folder."""
     pins = site.world.provider_ipfs.call("pin/ls", type="recursive").get("Keys", {})
     notes = (site.host.folder / "state" / "leases").glob("*/*")
     folders = {f"folder {path.name}" for path in notes if path.is_dir()}
