@@ -148,9 +148,12 @@ def until(crowd: Crowd, holds: Callable[[], bool]) -> None:
 
 
 def explains(site: Site, spell: Spell, since: int) -> None:
-    """The log has a line for each part that came back, unless the agent that missed it was no more."""
+    """The log has a line for each part that came back, unless the agent that missed it was no more, or waited for an
+    answer all the while and missed nothing.
+    """
     struck = {PARTS[blow.fault] for blow in spell.blows}
+    missed = "agent" not in struck and all(blow.fault != "RPC silent" for blow in spell.blows)
     for blow in spell.blows:
         says = FAULTS[blow.fault].says if FAULTS[blow.fault].surely else None
-        if says is not None and (says is SERVES or struck.isdisjoint({"agent"})):
+        if says is not None and (says is SERVES or missed):
             site.host.wait_for(says, since=since)
