@@ -140,6 +140,9 @@ class AgentSettings(BaseSettings):
     """
     mps_dir: Path = Path("/run/leasehold")
     """Where MPS has its sockets; in memory, so that a reboot takes them away."""
+    card_rest: Annotated[int, Field(ge=10)] = 600
+    """Seconds for which a card that was ill has to be well before it is for sale again, each time twice as long; its
+    leases hear after a tenth of that."""
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB

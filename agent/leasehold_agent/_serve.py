@@ -51,6 +51,7 @@ from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
+    CardWard,
     DiskLimits,
     DiskReserve,
     Firewall,
@@ -93,6 +94,7 @@ _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
+_RESTS_PER_CALM = 10
 _THREADS = 32
 
 
@@ -141,8 +143,9 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            lost, noted = LostCells(kept, host.clock), asyncio.Event()
-            health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
+            lost, noted = LostCells(kept, host.clock, settings.card_rest), asyncio.Event()
+            changed, ward = _both(noted.set, reconciler.wake), CardWard(settings.card_rest / _RESTS_PER_CALM)
+            health = CardHealth(host, lost, card_thread(stack), changed, health=ward)
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
             tasks.create_task(keep_parts(host, lambda: health.watch.hangs))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from leasehold.chain import LeaseState, format_lease
-from leasehold_agent._errors import NodesDisagree
+from leasehold_agent._errors import Declined, NodesDisagree
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.host import Ailment, MaintenanceWindow
@@ -64,16 +64,20 @@ class Changes:
         await self.containers.remove(desired.lease)
         await self.volumes.detach(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
+        before = folder.load()
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
             machine=desired.machine,
             workload=desired.workload.hex(),
-            results=folder.load().results,
+            results=before.results,
+            pinned=before.pinned,
             order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
             # A new author's workload names other volumes, whatever it calls them.
             volumes=notes.volumes if (notes.author or notes.tenant) == desired.author else (),
         )
+        if before.result is not None and before.result not in before.results:
+            blank.keep(before.result)  # packed, and never said
         folder.save(blank)
         await self.volumes.sweep(self.leases.volumes_named)
         record.ready, record.workload, record.trouble = False, None, None
@@ -120,7 +124,7 @@ class Changes:
         out of its own data.
 
         What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM first, as
-        at its end.
+        at its end. Raises Declined while its cards cannot be told: it keeps what it has until they can.
         """
         folder, workload = self.leases.folder(desired.lease), self.leases.workload(desired.lease)
         notes, name, engine = (
@@ -130,6 +134,8 @@ class Changes:
         )
         if workload is None:
             return
+        if now.problem is not None:
+            raise Declined("no-card", f"cards: {now.problem}")
         log_step(desired.lease, "resize")
         if before.devices == now.devices and not now.is_less_of(before):
             await self.devices.fit(desired.lease, now)

@@ -94,7 +94,9 @@ class Ending:
             oldest.remove()
 
     async def delete(self, lease: int) -> None:
-        """Retention is over and the chain agrees: everything of the lease goes, its folder last."""
+        """Retention is over and the chain agrees: everything of the lease goes, its folder last, which names what else
+        there is. Raises DatasetError, TimeoutError while its IPFS node cannot let go of what it keeps for it.
+        """
         if await self.chain.is_live(lease):
             return
         log_step(lease, "delete")
