@@ -30,7 +30,7 @@ from leasehold.client._errors import (
     WorkloadOfAnother,
 )
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered
+from leasehold.client._set_workload import Delivered, note_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.market import (
     Delivery,
@@ -194,7 +194,7 @@ class RentPlan(Plan["Rented"]):
             handed = await hand_over(self.client, machines, sealed, needed=needed)
         self._delivery = handed.delivery
         if self.request.workload is not None:
-            self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
+            note_workload(self.client, handed.delivery.digest, self.request.workload)
         yield handed
 
     async def steps(self) -> AsyncIterator[Step]:

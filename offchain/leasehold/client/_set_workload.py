@@ -54,7 +54,7 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
         assert self.machine.contact is not None
         sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
-        self.client.home.lease_names.keep(delivery.digest, self.workload.name)
+        note_workload(self.client, delivery.digest, self.workload)
         yield Delivered(delivery)
         receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
         ordered = None
@@ -84,3 +84,9 @@ class WorkloadChanged(Sent):
     def to_json(self, money: Money) -> dict[str, Json]:
         told: dict[str, Json] = {"delivered_by": self.delivery.by}
         return told if self.ordered is None else told | self.ordered.to_json(money)
+
+
+def note_workload(client: PoolClient, digest: bytes, workload: Workload) -> None:
+    """Remember in the home what was handed over under a digest: its name, and the image that it runs."""
+    client.home.lease_names.keep(digest, workload.name)
+    client.home.lease_images.keep(digest, workload.image)
