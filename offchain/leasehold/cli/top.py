@@ -8,14 +8,14 @@ from contextlib import aclosing
 from typing import Annotated
 
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._hints import said
 from leasehold.cli._options import option
-from leasehold.cli._output import escape
+from leasehold.cli._output import plain
 from leasehold.client import LeaseUse, PoolClient, TopRow, top_of, totals, watch_leases
 from leasehold.market import Json, Money, format_amount, format_duration, format_share, format_size
 
@@ -56,16 +56,22 @@ async def _watch(call: Invocation, client: PoolClient) -> None:
     with Live(console=call.out.out, auto_refresh=False, screen=True) as live:
         async with aclosing(watch_leases(client)) as looks:  # type: ignore[type-var]
             async for rows in looks:
-                live.update(_table(rows, client.money, max(1, live.console.height - 3)), refresh=True)
+                live.update(_drawn(rows, client.money, max(1, live.console.height - 3)), refresh=True)
 
 
-def _table(rows: Sequence[TopRow], money: Money, room: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", caption=escape(_sum(rows, money, room)))
-    for column in _COLUMNS:
-        table.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left", no_wrap=True)
-    for row in rows[:room]:
-        table.add_row(*map(escape, _row(row, money)))
-    return table
+def _drawn(rows: Sequence[TopRow], money: Money, room: int) -> Text:
+    """The table as lines: rich's own takes forty times as long, each second."""
+    heads = [column.lstrip(">") for column in _COLUMNS]
+    cells = [heads, *([plain(cell) for cell in _row(row, money)] for row in rows[:room])]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column[0] == ">" else cell.ljust(width)
+            for cell, width, column in zip(row, widths, _COLUMNS, strict=True)
+        )
+        for row in cells
+    ]
+    return Text("\n".join([*lines, "", _sum(rows, money, room)]), no_wrap=True, overflow="crop")
 
 
 def _sum(rows: Sequence[TopRow], money: Money, room: int) -> str:

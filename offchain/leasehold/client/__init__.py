@@ -70,6 +70,16 @@ if TYPE_CHECKING:
         Connecting,
         connect,
     )
+    from leasehold.client._cost import (
+        CostBy,
+        CostRow,
+        Costs,
+        Spent,
+        added_up,
+        billed_seconds,
+        costs_of,
+        spread,
+    )
     from leasehold.client._delegates import (
         AllowDelegate,
         AllowDelegatePlan,
@@ -193,6 +203,7 @@ if TYPE_CHECKING:
         LockedWallet,
         Password,
     )
+    from leasehold.client._machine_view import MachineView, PastTerms, view_machine
     from leasehold.client._many_logs import LogLine, logs_of
     from leasehold.client._money import (
         Approve,
@@ -541,6 +552,9 @@ __all__ = [
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "CostBy",
+    "CostRow",
+    "Costs",
     "CreatePool",
     "CreatePoolPlan",
     "DelegateAllowed",
@@ -631,6 +645,7 @@ __all__ = [
     "MachineChanged",
     "MachinePlan",
     "MachineStaked",
+    "MachineView",
     "Move",
     "MovePlan",
     "Moved",
@@ -670,6 +685,7 @@ __all__ = [
     "PaidIn",
     "PaidToLedger",
     "Password",
+    "PastTerms",
     "Pinned",
     "PinnedWorkload",
     "Plan",
@@ -758,6 +774,7 @@ __all__ = [
     "SignProposal",
     "SignProposalPlan",
     "SilenceProven",
+    "Spent",
     "SshDoor",
     "StakeSeat",
     "StakeSeatPlan",
@@ -791,17 +808,20 @@ __all__ = [
     "WithholdPlan",
     "WorkloadChanged",
     "WorkloadNotBrought",
+    "added_up",
     "agents_word",
     "alone",
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "billed_seconds",
     "calls_of",
     "check_alive",
     "check_ledger",
     "choose_lease",
     "choose_leases",
     "connect",
+    "costs_of",
     "current",
     "decide",
     "delegates_of",
@@ -853,6 +873,7 @@ __all__ = [
     "seat_at",
     "seat_json",
     "signed_offers",
+    "spread",
     "ssh_door",
     "standing_of",
     "successor",
@@ -867,6 +888,7 @@ __all__ = [
     "validator_status",
     "view_fault",
     "view_lease",
+    "view_machine",
     "watch_leases",
     "workloads_of",
 ]
@@ -890,6 +912,7 @@ _PARTS = {
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
     "_delegates": (
         "AllowDelegate", "AllowDelegatePlan", "DelegateAllowed", "DelegateRevoked", "RevokeDelegate",
         "RevokeDelegatePlan", "delegates_of",
@@ -927,6 +950,7 @@ _PARTS = {
     "_lease": ("TenantLease",),
     "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
     "_locked_wallet": ("LockedWallet", "Password"),
+    "_machine_view": ("MachineView", "PastTerms", "view_machine"),
     "_many_logs": ("LogLine", "logs_of"),
     "_money": (
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",

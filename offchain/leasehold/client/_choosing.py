@@ -110,12 +110,12 @@ def is_named(word: str) -> bool:
     return False
 
 
-async def known_leases(client: PoolClient) -> list[KnownLease]:
-    """All leases of the account, those that are over too, by number, with what they are called here. Raises as
-    `choose_leases`.
+async def known_leases(client: PoolClient, *, live: bool | None = None) -> list[KnownLease]:
+    """All leases of the account, those that are over too, by number, with what they are called here. live: only those
+    that hold cells, or only those that do not. Raises as `choose_leases`.
     """
     tags, handed = client.home.names(client.deployment).all(Kind.LEASE), client.home.lease_names.all()
-    records = await (await client.index()).leases(tenant=client.account)
+    records = await (await client.index()).leases(tenant=client.account, live=live)
     return [KnownLease(record, tag_of(record, tags, handed)) for record in records]
 
 
@@ -139,7 +139,7 @@ async def _meant(client: PoolClient, word: str, which: Which) -> list[int]:
         return [lease.id for lease in live or named if live or lease.record.opened_at == latest]
     names = {lease.tag.name for lease in known if lease.tag.name is not None and which.has(lease.record)}
     near = get_close_matches(word, sorted(names), n=1)
-    raise NoSuchLeaseName(word, which.value, near[0] if near else None)
+    raise NoSuchLeaseName(word, which.value, near[0] if near else "")
 
 
 async def _gang(client: PoolClient, first: int, which: Which) -> list[int]:

@@ -45,11 +45,11 @@ class ChosenTwice(InvalidInput):
     advice="{then}",
 )
 class NoSuchLeaseName(InvalidInput):
-    """A word that is no number and no name. near: the name most like it."""
+    """A word that is no number and no name. near: the name most like it, or nothing."""
 
     word: str
     which: str
-    near: str | None
+    near: str
 
     @property
     def leases(self) -> str:
@@ -57,7 +57,7 @@ class NoSuchLeaseName(InvalidInput):
 
     @property
     def then(self) -> str:
-        if self.near is not None:
+        if self.near:
             return f"write `{self.near}`, if that is meant."
         return "write its number, such as 12 or 12.1, or a name that it has."
 

@@ -24,7 +24,7 @@ from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, Sta
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered
+from leasehold.client._set_workload import Delivered, note_workload
 from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import MachineNotDown
@@ -162,7 +162,7 @@ class MovePlan(Plan["Moved"]):
         self._delivery = await self.client.renter().deliver(
             self.listing, sealed, without_agent=self.request.without_agent
         )
-        self.client.home.lease_names.keep(self._delivery.digest, workload.name)
+        note_workload(self.client, self._delivery.digest, workload)
         yield Delivered(self._delivery)
 
     async def steps(self) -> AsyncIterator[Step]:

@@ -33,7 +33,7 @@ from leasehold.client._errors import (
 )
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered
+from leasehold.client._set_workload import Delivered, note_workload
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.images import NoSuchPlatform, ResolvedImage
@@ -244,7 +244,7 @@ class RentPlan(Plan["Rented"]):
             handed = await hand_over(self.client, machines, sealed, needed=needed)
         self._delivery = handed.delivery
         if self.request.workload is not None:
-            self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
+            note_workload(self.client, handed.delivery.digest, self.request.workload)
         yield handed
 
     async def _with_code(self, workload: Workload) -> Workload:

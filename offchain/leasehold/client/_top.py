@@ -17,8 +17,8 @@ from leasehold.chain import LeaseRecord, format_lease
 from leasehold.client._choosing import tag_of
 from leasehold.errors import LeaseholdError
 from leasehold.home import Kind, Tag
-from leasehold.market import Bill, Json, Money
-from leasehold.market.wire import LeaseMetrics, LeaseReading
+from leasehold.market import AgentClient, Bill, Json, Money
+from leasehold.market.wire import AgentUnreachable, LeaseMetrics, LeaseReading
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -162,43 +162,60 @@ class Top:
         )
 
     async def ask_all(self) -> None:
-        """Ask each lease's agent once. The first alone: the wallet signs a session, and its password is asked once."""
-        await self._ask_in_turn([record.lease.id for record in self._records])
+        """Ask each machine's agent of its leases once."""
+        await self._ask_in_turn(self._records)
 
     async def keep_asking(self) -> None:
-        """Ask whoever was not asked for a while, for ever."""
+        """Ask of whatever was not asked for a while, for ever."""
         while True:
             now = monotonic()
             due = [
-                r.lease.id
-                for r in self._records
-                if now - self._asked.get(r.lease.id, -ASK_EVERY) >= ASK_EVERY
+                record
+                for record in self._records
+                if now - self._asked.get(record.lease.id, -ASK_EVERY) >= ASK_EVERY
             ]
             await self._ask_in_turn(due)
             await asyncio.sleep(1.0)
 
-    async def _ask_in_turn(self, leases: Sequence[int]) -> None:
-        if not leases:
-            return
+    async def _ask_in_turn(self, records: Sequence[LeaseRecord]) -> None:
+        """A few machines at a time, the first alone: the wallet signs a session, and its password is asked once."""
+        by_machine: dict[int, list[int]] = {}
+        for record in records:
+            by_machine.setdefault(record.lease.machine, []).append(record.lease.id)
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def ask(lease: int) -> None:
+        async def ask(leases: Sequence[int]) -> None:
             async with gate:
-                await self._ask(lease)
+                await self._ask_machine(leases)
 
-        await self._ask(leases[0])
-        await asyncio.gather(*map(ask, leases[1:]))
+        if not by_machine:
+            return
+        first, *others = by_machine.values()
+        await self._ask_machine(first)
+        await asyncio.gather(*map(ask, others))
 
-    async def _ask(self, lease: int) -> None:
-        self._asked[lease] = monotonic()
+    async def _ask_machine(self, leases: Sequence[int]) -> None:
+        """Ask one agent of these, over one connection. What it does not say of one is said of that one."""
+        self._asked |= dict.fromkeys(leases, monotonic())
+        left = list(leases)
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS), self.client.agent_of(lease) as agent:
-                answer = await agent.metrics(lease)
+            async with asyncio.timeout(_ANSWER_SECONDS), self.client.agent_of(leases[0]) as agent:
+                while left:
+                    await self._ask(agent, left[0])
+                    left.pop(0)
+        except LeaseholdError as error:
+            self._problems |= dict.fromkeys(left, error)
+        except TimeoutError:
+            return  # what it said last is as old as it says
+
+    async def _ask(self, agent: AgentClient, lease: int) -> None:
+        try:
+            answer = await agent.metrics(lease)
+        except AgentUnreachable:
+            raise
         except LeaseholdError as error:
             self._problems[lease] = error
             return
-        except TimeoutError:
-            return  # what it said last is as old as it says
         self._problems.pop(lease, None)
         self._take(lease, answer)
 

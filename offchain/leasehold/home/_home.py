@@ -116,6 +116,11 @@ class Home:
         """What these were called as they were handed over."""
         return home.LeaseNames(self.path)
 
+    @cached_property
+    def lease_images(self) -> home.LeaseNames:
+        """Which images these run."""
+        return home.LeaseNames(self.path, "images.json")
+
     def names(self, deployment: chain.Deployment | None) -> home.NameBook:
         """What that pool's leases and machines, and datasets and accounts, are called; without a pool, the latter."""
         return home.NameBook(self.path, deployment)

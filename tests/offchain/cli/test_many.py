@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +99,36 @@ def test_machines_and_accounts_have_names_too(two: Cli, pool: Pool) -> None:
         assert refused.err.count("\n") == 1
     two("name", "machine:1", "--remove", wallet=RENTER)
     assert "is no machine" in two("challenge", "fast", "--dry-run", wallet=RENTER, ok=False).err
+
+
+def test_top_prints_once_where_there_is_no_terminal(two: Cli) -> None:
+    told = two("top", "--json", wallet=RENTER).json
+    assert [lease["lease"] for lease in told["leases"]] == ["1", "2"]
+    assert told["leases"][0]["name"] == "train"
+    assert told["hourly"] == "5"
+    shown = two("top", wallet=RENTER)
+    assert "1 train" in shown.out
+    assert "silent" in shown.out
+    silent = [line for line in shown.err.splitlines() if line.startswith("Lease ")]
+    assert len(silent) == 2  # why its agent says nothing, of each
+    two("close", "--all", "--yes", wallet=RENTER)
+    assert "no running lease" in two("top", "--once", wallet=RENTER).out
+
+
+def test_top_at_a_terminal_draws_until_it_is_interrupted(two: Cli) -> None:
+    outer, inner = pty.openpty()
+    environment = {**os.environ, **two.environment(RENTER), "TERM": "xterm", "LINES": "24"}
+    words = [sys.executable, "-c", "from leasehold.cli import main; main()", "top"]
+    with subprocess.Popen(words, env=environment, stdin=inner, stdout=inner, stderr=inner) as process:
+        os.close(inner)
+        drawn = b""
+        while b"2 leases" not in drawn or b"train" not in drawn:
+            drawn += os.read(outer, 1 << 16)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # the terminal is gone with the process
+            while data := os.read(outer, 1 << 16):
+                drawn += data
+        assert process.wait() == 130
+    assert b"Your leases go on." in drawn
+    assert b"Traceback" not in drawn
+    os.close(outer)
