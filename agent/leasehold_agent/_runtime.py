@@ -22,11 +22,16 @@ Phase = Literal[
     "starting",  # the container exists and is not ready yet
     "ready",  # ready; `start` is being mined
     "running",  # billed
+    "stopped",  # by its tenant, and billed all the same
     "finished",  # its command has ended by itself, and is not started again
     "stopping",  # the lease is over; outputs are being packed
     "ended",
     "declined",
 ]
+
+
+Wish = Literal["stop", "start", "restart"]
+"""What a tenant can have done with his container while his lease goes on."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,12 @@ class LeaseRuntime(Protocol):
         """Keep its tenant's order to close it once the command of `workload` (its digest) has ended by itself.
 
         Raises `OrderVoid` for one that would not close it or is not taken here, `ChainError`, and `UploadsFull`.
+        """
+        ...
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        """Have its container stand still, run again, or begin anew: it is remembered before this returns, and done
+        soon. Raises NoContainer for a lease that is not billed, or a command that has ended where it is to stop.
         """
         ...
 

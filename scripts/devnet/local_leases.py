@@ -21,7 +21,7 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
+from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing, Wish
 from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
@@ -67,6 +67,7 @@ class LocalLeases:
         self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
         self.takes_orders = True
         self.standings: dict[int, Standing] = {}
+        self.powered: list[tuple[int, Wish]] = []
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -115,6 +116,10 @@ class LocalLeases:
                 yield piece
         finally:
             log.followers -= 1
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        self.powered.append((lease, wish))
+        self.change(lease, phase="stopped" if wish == "stop" else "running")
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
         if not self.takes_orders:

@@ -57,7 +57,7 @@ from leasehold.market.wire import (
     SshCertificate,
     UnknownLease,
 )
-from leasehold_agent._runtime import LeaseHandle, ServeContext
+from leasehold_agent._runtime import LeaseHandle, ServeContext, Wish
 from leasehold_agent.access import Admission
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Tenure
 from leasehold_agent.api._exec import serve_exec
@@ -204,6 +204,7 @@ def create_app(api: Api) -> FastAPI:
     _public_routes(app, api)
     _upload_route(app, api)
     _lease_routes(app, api)
+    _power_routes(app, api)
     _order_route(app, api)
     _stream_routes(app, api)
     return app
@@ -375,6 +376,30 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         samples = await api.context.runtime.usage(handle.lease, handle.tenant)
         readings = [LeaseReading(**asdict(sample)) for sample in samples]
         return LeaseMetrics(lease=format_lease(handle.lease), readings=readings)
+
+
+def _power_routes(app: FastAPI, api: Api) -> None:
+    async def power(request: Request, lease: str, wish: Wish) -> LeaseStatus:
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, f"lease.{wish}")
+        await api.context.runtime.power(handle.lease, wish)
+        _log.info(f"lease.{wish}", lease=format_lease(handle.lease), account=grant.request.account)
+        return _status(await api.context.runtime.lookup(handle.lease) or handle)
+
+    @app.put("/v1/leases/{lease}/stop", operation_id="lease_stop")
+    async def stop(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Stop the lease's container, with its grace, until it is started. The lease goes on, and so does its bill."""
+        return await power(request, lease, "stop")
+
+    @app.put("/v1/leases/{lease}/start", operation_id="lease_start")
+    async def start(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Start a container that was stopped, or whose command has ended by itself."""
+        return await power(request, lease, "start")
+
+    @app.put("/v1/leases/{lease}/restart", operation_id="lease_restart")
+    async def restart(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Stop the lease's container, with its grace, and start it again."""
+        return await power(request, lease, "restart")
 
 
 def _order_route(app: FastAPI, api: Api) -> None:

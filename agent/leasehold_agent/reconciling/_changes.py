@@ -15,6 +15,7 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
@@ -26,11 +27,13 @@ from leasehold_agent.store import (
     Volumes,
     note_told_of_cards,
     notice_of,
+    read_word,
     told_of_cards,
     words_on,
     write_card_notice,
     write_notice,
     write_warning,
+    write_word,
 )
 
 _log = structlog.get_logger("leasehold_agent")
@@ -76,6 +79,35 @@ class Changes:
         folder.save(blank)
         await self.volumes.sweep(self.leases.volumes_named)
         record.ready, record.workload, record.trouble = False, None, None
+
+    async def rest(self, desired: Desired) -> None:
+        """The container stands still, as its tenant wants it: its files, ports, cards and volumes stay the lease's."""
+        folder = self.leases.folder(desired.lease)
+        notes, container = folder.load(), await self.containers.inspect(desired.lease)
+        if read_word(folder.word, notes.workload) != "stop":  # he has said otherwise since
+            return
+        log_step(desired.lease, "rest")
+        notes.stopped = True
+        folder.save(notes)
+        await self._stand_still(desired.lease, container)
+
+    async def begin_anew(self, desired: Desired) -> None:
+        """The container is stopped, and brought up by the next pass as one that the agent has stopped."""
+        folder = self.leases.folder(desired.lease)
+        notes, container = folder.load(), await self.containers.inspect(desired.lease)
+        if read_word(folder.word, notes.workload) != "restart":
+            return
+        log_step(desired.lease, "begin-anew")
+        notes.stopped, notes.ended, notes.crashes = True, False, 0
+        folder.save(notes)
+        await self._stand_still(desired.lease, container)
+        write_word(folder.word, "", notes.workload)
+        self.leases.record(desired.lease).again.reset()
+
+    async def _stand_still(self, lease: int, container: ContainerFacts | None) -> None:
+        if container is not None and (container.running or container.paused):
+            await self.containers.end(container, self.leases.grace(lease))
+        self.leases.record(lease).ready = False
 
     async def hand_over(self, desired: Desired) -> None:
         """Note the new tenant. The container runs on, without the former tenant's secrets; what his keys opened is

@@ -10,7 +10,7 @@ from pathlib import Path
 from leasehold.chain import ClosingOrder, LeaseState
 from leasehold.workload import Restart
 from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, Wish
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -27,9 +27,12 @@ from leasehold_agent.store import (
     LeaseSample,
     Notes,
     UploadedWorkloads,
+    Word,
     keep_order,
     notice_of,
     read_ends,
+    read_word,
+    write_word,
 )
 
 _CONNECT_SECONDS = 10
@@ -61,7 +64,10 @@ class DockerRuntime:
         restart = workload.restart if workload else Restart.NEVER
         code = ended_with(Actual(notes, container, killed=record.killed, restart=restart), host.facts.boot)
         pause = record.again.until - host.clock()
-        phase, reason = phase_of(desired, notes, container, record, done=code is not None, pause=pause)
+        rests = read_word(host.leases.folder(lease).word, notes.workload) == "stop"
+        phase, reason = phase_of(
+            desired, notes, container, record, done=code is not None, pause=pause, rests=rests
+        )
         tenant = _let_in(desired, notes)
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = bool(tenant) and (desired is None or desired.author == desired.tenant)
@@ -114,6 +120,26 @@ class DockerRuntime:
             await asyncio.to_thread(keep_order, folder.order, KeptOrder(order, workload.hex()))
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the order now; send it again.") from error
+        self._reconciler.wake()
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        host, folder = self._host, self._host.leases.folder(lease)
+        desired, notes = host.snapshot.leases.get(lease), folder.load()
+        if (
+            desired is None
+            or desired.state is not LeaseState.ACTIVE
+            or not desired.live_at(host.snapshot.now)
+        ):
+            raise NoContainer("The lease has not begun, or is over: there is nothing to stop or to start.")
+        handle = await self.lookup(lease)
+        done = handle is not None and handle.ended_with is not None
+        if wish == "stop" and done:
+            raise NoContainer("The command has ended by itself: close the lease, or start the command again.")
+        words: dict[Wish, Word] = {"stop": "stop", "restart": "restart", "start": "restart" if done else ""}
+        try:
+            await asyncio.to_thread(write_word, folder.word, words[wish], notes.workload)
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room to remember that now; say it again.") from error
         self._reconciler.wake()
 
     async def standing(self, lease: int) -> Standing:

@@ -107,6 +107,11 @@ class LeaseDir:
         return self.path / "closing-order.json"
 
     @property
+    def word(self) -> Path:
+        """What its tenant has said of its container (`_tenants_word`)."""
+        return self.path / "word.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 

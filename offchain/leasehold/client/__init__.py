@@ -278,6 +278,7 @@ if TYPE_CHECKING:
         Sent,
         Step,
     )
+    from leasehold.client._power import ContainerSwitched, SwitchContainer, SwitchPlan
     from leasehold.client._powers import (
         powers_of,
     )
@@ -519,6 +520,7 @@ __all__ = [
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerSwitched",
     "CreatePool",
     "CreatePoolPlan",
     "DelegateAllowed",
@@ -736,6 +738,8 @@ __all__ = [
     "StatementSeen",
     "StatementsView",
     "Step",
+    "SwitchContainer",
+    "SwitchPlan",
     "TenantLease",
     "TopUpPlan",
     "TopUpSeat",
@@ -894,6 +898,7 @@ _PARTS = {
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",

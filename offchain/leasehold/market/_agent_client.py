@@ -64,6 +64,7 @@ from leasehold.market.wire import (
     LeaseStanding,
     LeaseStatus,
     MachineInfo,
+    PowerWish,
     SignedReceipt,
     SignedStatement,
     SshCertificate,
@@ -226,6 +227,14 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
         return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
+
+    async def power(self, lease: int, wish: PowerWish) -> LeaseStatus:
+        """Have the lease's container stand still, run again, or begin anew. Raises `NotRunning` for one that is not
+        billed, or whose command has ended where it is to stop.
+        """
+        path = f"/v1/leases/{format_lease(lease)}/{wish}"
+        sign = partial(self._sign, "PUT", path, "", f"lease.{wish}", lease, EMPTY_BODY)
+        return await self._document(LeaseStatus, "PUT", path, sign=sign)
 
     async def metrics(self, lease: int) -> LeaseMetrics:
         """What the lease has used so far, for a day at most."""

@@ -521,3 +521,11 @@ async def test_a_word_on_something_else_is_none_on_this(
         monkeypatch.setattr(client, "_document", AsyncMock(return_value=lease))
         with pytest.raises(StatementInvalid):
             await client.heartbeat()
+
+
+async def test_a_container_is_stopped_started_and_started_anew(world: World) -> None:
+    async with world.client() as client:
+        assert (await client.power(LEASE, "stop")).phase == "stopped"
+        assert (await client.power(LEASE, "start")).phase == "running"
+        await client.power(LEASE, "restart")
+    assert world.leases.powered == [(LEASE, "stop"), (LEASE, "start"), (LEASE, "restart")]

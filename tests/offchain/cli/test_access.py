@@ -387,6 +387,28 @@ def test_what_a_lease_uses_is_shown(served: Cli, agent: Agent, pool: Pool) -> No
     assert [reading["at"] for reading in answer["readings"]] == [60, 120, 180]
 
 
+def test_a_container_is_stopped_and_started_by_its_tenant_who_pays_all_the_same(
+    served: Cli, agent: Agent
+) -> None:
+    shown = served("stop", "1", "--dry-run", wallet=RENTER)
+    assert "goes on being billed until it ends" in shown.err
+    assert agent.leases.powered == []
+    assert served("stop", "1", wallet=RENTER, ok=False).code != 0  # nobody is there to say yes
+    assert served("stop", "1", "--yes", wallet=RENTER).out == "Lease 1: its container is stopped.\n"
+    assert served("start", "1", "--json", wallet=RENTER).json == {
+        "lease": "1",
+        "wish": "start",
+        "phase": "running",
+    }
+    served("restart", "1", "--yes", wallet=RENTER)
+    assert [wish for _, wish in agent.leases.powered] == ["stop", "start", "restart"]
+    assert "is 0x" in served("stop", "1", "--yes", wallet="provider", ok=False).err
+    served("close", "1", "--yes", wallet=RENTER)
+    over = served("start", "1", wallet=RENTER, ok=False).err
+    assert "is ended" in over
+    assert "only one that is billed" in over
+
+
 def test_commands_run_with_their_input_output_and_exit_code(served: Cli) -> None:
     ran = served("exec", "1", "--env", "WHO=me", "--", "sh", "-c", "cat; echo $WHO; echo bad >&2", wallet=RENTER,
                  typed="piped\n")  # fmt: skip

@@ -28,6 +28,9 @@ OPS: Final = (
     "lease.closing-order",
     "lease.ssh",
     "lease.metrics",
+    "lease.stop",
+    "lease.start",
+    "lease.restart",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"

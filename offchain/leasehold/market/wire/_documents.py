@@ -9,8 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from leasehold.chain import ClosingOrder
 
 Phase = Literal[
-    "pulling", "fetching", "starting", "ready", "running", "finished", "stopping", "ended", "declined"
+    "pulling",
+    "fetching",
+    "starting",
+    "ready",
+    "running",
+    "stopped",
+    "finished",
+    "stopping",
+    "ended",
+    "declined",
 ]
+PowerWish = Literal["stop", "start", "restart"]
+"""What a tenant can have done with a container while its lease goes on."""
 Whole = Annotated[int, Field(ge=0)]
 
 
