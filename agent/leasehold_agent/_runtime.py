@@ -104,6 +104,30 @@ class Standing:
     kills: int
 
 
+@dataclass(frozen=True)
+class VolumeExport:
+    """An export of a volume. read: bytes read so far, without what lies there twice. detail: why it failed."""
+
+    state: Literal["running", "done", "failed"]
+    cid: str | None = None
+    read: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class VolumeFacts:
+    """A volume that a lease names: `size` bytes of the host's disk, of which `used` where it is open; None of both
+    where it is not here. attached: to this lease.
+    """
+
+    name: str
+    path: str
+    size: int | None
+    used: int | None
+    attached: bool
+    export: VolumeExport | None = None
+
+
 class CommandStream(Protocol):
     """A command running in a lease's container. Iterating yields `(fd, data)`: fd 1 is stdout, 2 stderr.
 
@@ -158,6 +182,20 @@ class LeaseRuntime(Protocol):
         """Have its container stand still, run again, or begin anew: it is remembered before this returns, and done
         soon. Raises NoContainer for a lease that is not billed, or a command that has ended where it is to stop.
         """
+        ...
+
+    async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
+        """The volumes that its workload names, and how they stand; none of a lease that has changed hands."""
+        ...
+
+    async def export(self, lease: int, name: str) -> None:
+        """Begin to export a volume that it has attached. Raises NoContainer where it has not, VolumeTrouble while
+        another export of the lease goes on.
+        """
+        ...
+
+    async def discard(self, lease: int, name: str) -> None:
+        """Remove a volume of its tenant's that no lease has attached. Raises VolumeTrouble where one has."""
         ...
 
     async def standing(self, lease: int) -> Standing:

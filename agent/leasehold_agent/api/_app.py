@@ -46,6 +46,8 @@ from leasehold.market.wire import (
     LeaseReading,
     LeaseStanding,
     LeaseStatus,
+    LeaseVolume,
+    LeaseVolumes,
     MachineInfo,
     NoResults,
     NotRunning,
@@ -99,6 +101,9 @@ _SEALED_BODY: Final = {
 }
 DigestText = Annotated[
     str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the body, in hex")
+]
+VolumeText = Annotated[
+    str, Path(alias="name", pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$", description="what its tenant calls it")
 ]
 _ORDER_BODY: Final = {
     "requestBody": {
@@ -205,6 +210,7 @@ def create_app(api: Api) -> FastAPI:
     _upload_route(app, api)
     _lease_routes(app, api)
     _power_routes(app, api)
+    _volume_routes(app, api)
     _order_route(app, api)
     _stream_routes(app, api)
     return app
@@ -400,6 +406,41 @@ def _power_routes(app: FastAPI, api: Api) -> None:
     async def restart(request: Request, lease: LeaseText) -> LeaseStatus:
         """Stop the lease's container, with its grace, and start it again."""
         return await power(request, lease, "restart")
+
+
+def _volume_routes(app: FastAPI, api: Api) -> None:
+    async def told(handle: LeaseHandle) -> LeaseVolumes:
+        facts = await api.context.runtime.volumes(handle.lease)
+        volumes = [LeaseVolume.model_validate(asdict(volume)) for volume in facts]
+        return LeaseVolumes(lease=format_lease(handle.lease), volumes=volumes)
+
+    @app.get("/v1/leases/{lease}/volumes", operation_id="lease_volumes")
+    async def volumes(request: Request, lease: LeaseText) -> LeaseVolumes:
+        """The volumes that the lease's workload names, and how their exports stand."""
+        _no_body(request)
+        return await told((await api.grant(request, lease, "lease.volumes"))[1])
+
+    @app.put("/v1/leases/{lease}/volumes/{name}/export", operation_id="lease_export")
+    async def export(request: Request, lease: LeaseText, name: VolumeText) -> LeaseVolumes:
+        """Begin to put what a volume holds on IPFS, sealed under its key. It is asked for until it is done."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.export")
+        await api.context.runtime.export(handle.lease, name)
+        _log.info(
+            "lease.export", lease=format_lease(handle.lease), account=grant.request.account, volume=name
+        )
+        return await told(handle)
+
+    @app.delete("/v1/leases/{lease}/volumes/{name}", operation_id="lease_discard")
+    async def discard(request: Request, lease: LeaseText, name: VolumeText) -> LeaseVolumes:
+        """Remove a volume of the tenant's that no lease has attached."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.discard")
+        await api.context.runtime.discard(handle.lease, name)
+        _log.info(
+            "lease.discard", lease=format_lease(handle.lease), account=grant.request.account, volume=name
+        )
+        return await told(handle)
 
 
 def _order_route(app: FastAPI, api: Api) -> None:

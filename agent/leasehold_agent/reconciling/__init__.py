@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _leases            what is known here of each lease
     _containers        the engine's side of leases
     _supplies          where workloads, images and datasets come from, and results go
+    _carrying          volumes on their way
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
     _renewal           what a lease wrote goes on in the one that renews it
@@ -31,6 +32,7 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
+from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
 from leasehold_agent.reconciling._host import Host
@@ -45,6 +47,7 @@ from leasehold_agent.reconciling._usage import UsageWatch
 __all__ = [
     "SECONDS_TO_SAY",
     "CardHealth",
+    "Carrying",
     "Containers",
     "DockerRuntime",
     "Host",

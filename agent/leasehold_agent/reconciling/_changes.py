@@ -17,6 +17,7 @@ from leasehold_agent.cards import LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
+from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._container_spec import limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -45,6 +46,7 @@ class Changes:
     containers: Containers
     leases: LeaseBook
     volumes: Volumes
+    carrying: Carrying
     results: Publishing
 
     async def replace(self, desired: Desired, share: LeaseShare) -> None:
@@ -64,6 +66,7 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
+        await self.carrying.forget(desired.lease)  # the folder is cleared, and what lists them with it
         await self.volumes.detach(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         blank = Notes(

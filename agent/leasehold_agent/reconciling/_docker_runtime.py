@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from leasehold.chain import ClosingOrder, LeaseState
-from leasehold.workload import Restart
-from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, Wish
+from leasehold.chain import ClosingOrder, LeaseState, format_lease
+from leasehold.workload import Restart, VolumeMount
+from leasehold_agent._errors import (
+    EngineDown,
+    NoContainer,
+    OrderVoid,
+    UploadsFull,
+    VolumeHeld,
+    VolumeTrouble,
+)
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, VolumeFacts, Wish
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -32,6 +40,7 @@ from leasehold_agent.store import (
     notice_of,
     read_ends,
     read_word,
+    volume_id,
     write_word,
 )
 
@@ -142,6 +151,38 @@ class DockerRuntime:
             raise UploadsFull("This host's disk has no room to remember that now; say it again.") from error
         self._reconciler.wake()
 
+    async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
+        mounts, notes = self._mounts(lease), self._host.leases.folder(lease).load()
+        return await asyncio.to_thread(
+            lambda: [volume_facts(self._host, lease, notes.author, mount) for mount in mounts]
+        )
+
+    async def export(self, lease: int, name: str) -> None:
+        mount = next((mount for mount in self._mounts(lease) if mount.name == name), None)
+        notes = self._host.leases.folder(lease).load()
+        volume = volume_id(notes.author, name)
+        known = self._host.volumes.get(volume)
+        if mount is None or known is None or known.holder != lease or known.filling:
+            raise NoContainer("The lease has no such volume attached: what it holds can be read while it is.")
+        self._host.carrying.begin(lease, volume, mount)
+
+    async def discard(self, lease: int, name: str) -> None:
+        notes = self._host.leases.folder(lease).load()
+        tenant = notes.tenant or notes.author
+        try:
+            await self._host.volumes.discard(tenant, name)
+        except VolumeHeld as error:
+            raise VolumeTrouble(
+                f"The volume is attached to lease {format_lease(error.lease)}: close that one first."
+            ) from error
+
+    def _mounts(self, lease: int) -> Sequence[VolumeMount]:
+        """What its workload names, as long as it is its author's."""
+        notes, workload = self._host.leases.folder(lease).load(), self._host.leases.workload(lease)
+        if workload is None or notes.tenant != notes.author:
+            return ()
+        return workload.volumes or ()
+
     async def standing(self, lease: int) -> Standing:
         engine, names = self._host.containers.engine, self._host.containers.names
         container, ends = (
@@ -224,6 +265,20 @@ class DockerRuntime:
         if container is None:
             raise NoContainer(_NOT_RUNNING)
         return container
+
+
+def volume_facts(host: Host, lease: int, tenant: str, mount: VolumeMount) -> VolumeFacts:
+    """How a volume stands. Blocks for as long as its file system takes to say how full it is."""
+    volume = volume_id(tenant, mount.name)
+    known, used = host.volumes.get(volume), None
+    attached = known is not None and known.holder == lease
+    if attached:
+        with contextlib.suppress(OSError, EngineDown):
+            usage = shutil.disk_usage(host.volumes.seen(volume))
+            used = usage.used
+    size = None if known is None else known.size
+    export = host.carrying.export_of(lease, mount.name)
+    return VolumeFacts(mount.name, mount.path, size, used, attached, export)
 
 
 def _require_running(container: ContainerFacts) -> ContainerFacts:

@@ -109,9 +109,16 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
-        self._changes = Changes(chain, containers, leases, host.volumes, self._results)
+        self._changes = Changes(chain, containers, leases, host.volumes, host.carrying, self._results)
         self._ending = Ending(
-            chain, containers, leases, host.volumes, self._results, host.devices, host.readers
+            chain,
+            containers,
+            leases,
+            host.volumes,
+            host.carrying,
+            self._results,
+            host.devices,
+            host.readers,
         )
 
     def wake(self) -> None:
@@ -489,6 +496,7 @@ class Reconciler:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
         await self.host.readers.aclose()
+        await self.host.carrying.aclose()
 
 
 def _name(action: Action) -> str:

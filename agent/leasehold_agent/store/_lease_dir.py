@@ -112,6 +112,11 @@ class LeaseDir:
         return self.path / "word.json"
 
     @property
+    def exports(self) -> Path:
+        """The CIDs of the exports of its volumes, by their names."""
+        return self.path / "exports.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 

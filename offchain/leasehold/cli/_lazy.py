@@ -58,6 +58,7 @@ GROUPS = {
         "See who has which power over a pool; make one, and own it.",
         _of("pool", "trust params create owner licences rulings fees"),
     ),
+    "volume": GroupHelp("See, export and remove what you keep on machines.", ("volume",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",

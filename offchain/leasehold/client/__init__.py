@@ -447,6 +447,16 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volumes import (
+        DiscardVolume,
+        ExportVolume,
+        ImportVolume,
+        VolumeDiscarded,
+        VolumeExported,
+        VolumeSeen,
+        VolumesView,
+        volumes_of,
+    )
     from leasehold.client._votes import (
         CommitPlan,
         CommitVotes,
@@ -530,6 +540,7 @@ __all__ = [
     "Deposit",
     "DepositPlan",
     "DescribesAnother",
+    "DiscardVolume",
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
@@ -540,6 +551,7 @@ __all__ = [
     "ExecuteProposalPlan",
     "ExitSeat",
     "ExitSeatPlan",
+    "ExportVolume",
     "Extend",
     "ExtendPlan",
     "Extended",
@@ -581,6 +593,7 @@ __all__ = [
     "HostLeft",
     "HostStatus",
     "HostUpdated",
+    "ImportVolume",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -751,6 +764,10 @@ __all__ = [
     "Update",
     "ValidatorStatus",
     "VerificationAsked",
+    "VolumeDiscarded",
+    "VolumeExported",
+    "VolumeSeen",
+    "VolumesView",
     "VoteCommitted",
     "VoteNotHere",
     "VoteRevealed",
@@ -821,6 +838,7 @@ __all__ = [
     "validator_status",
     "view_fault",
     "view_lease",
+    "volumes_of",
     "workloads_of",
 ]
 
@@ -950,6 +968,10 @@ _PARTS = {
     "_views": (
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
+    ),
+    "_volumes": (
+        "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
+        "VolumesView", "volumes_of",
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",

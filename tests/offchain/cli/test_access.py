@@ -42,7 +42,7 @@ from leasehold.chain import (
 )
 from leasehold.cli import rent as renting
 from leasehold.market import canonical
-from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext
+from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext, VolumeFacts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
 from leasehold_agent.store import LeaseSample
@@ -598,3 +598,35 @@ def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Pa
             process.kill()
         assert process.returncode == 130
         assert b"Traceback" not in said
+
+
+def test_volumes_are_listed_exported_imported_and_removed(
+    served: Cli, agent: Agent, kubo: Kubo, tmp_path: Path
+) -> None:
+    assert (
+        "no volume" in served("volume", "ls", wallet=RENTER).out + served("volume", "ls", wallet=RENTER).err
+    )
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "file").write_text("kept")
+    imported = served("volume", "import", "models", str(folder), "--json", wallet=RENTER).json["cid"]
+    assert (
+        "is no volume's name" in served("volume", "import", "a/b", str(folder), wallet=RENTER, ok=False).err
+    )
+    assert (
+        "is no folder" in served("volume", "import", "x", str(folder / "file"), wallet=RENTER, ok=False).err
+    )
+    agent.leases.cid = imported
+    agent.leases.volumes_of[1 << 16] = [VolumeFacts("models", "/data", 1 << 30, 1 << 20, attached=True)]
+    listed = served("volume", "ls", wallet=RENTER).out
+    assert "models" in listed
+    assert "1 MB" in listed
+    exported = served("volume", "export", "1", "models", wallet=RENTER).out.split()
+    assert exported[0] == imported
+    assert f"models={imported}" in exported
+    (told,) = served("volume", "ls", "--json", wallet=RENTER).json
+    assert (told["lease"], told["export"]["cid"]) == ("1", imported)
+    assert "attached" in served("volume", "export", "1", "other", "--no-keep", wallet=RENTER, ok=False).err
+    assert served("volume", "rm", "1", "models", wallet=RENTER, ok=False).code != 0  # nobody says yes
+    assert served("volume", "rm", "1", "models", "--yes", wallet=RENTER).out == "Volume models is gone.\n"
+    assert "is 0x" in served("volume", "rm", "1", "models", "--yes", wallet="provider", ok=False).err

@@ -31,6 +31,9 @@ OPS: Final = (
     "lease.stop",
     "lease.start",
     "lease.restart",
+    "lease.volumes",
+    "lease.export",
+    "lease.discard",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"

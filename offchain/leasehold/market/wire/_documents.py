@@ -179,6 +179,33 @@ class SshCertificate(WireDocument):
     valid_until: int
 
 
+class VolumeExportStatus(WireDocument):
+    """An export of a volume. `read`: bytes read so far. `detail`: why it failed."""
+
+    state: Literal["running", "done", "failed"]
+    cid: str | None = None
+    read: Whole = 0
+    detail: str = ""
+
+
+class LeaseVolume(WireDocument):
+    """A volume that a lease names: `size` bytes of the host's disk, of which `used` where that is known; none where it
+    is not there. `attached`: to this lease.
+    """
+
+    name: str
+    path: str
+    size: Whole | None = None
+    used: Whole | None = None
+    attached: bool = False
+    export: VolumeExportStatus | None = None
+
+
+class LeaseVolumes(WireDocument):
+    lease: str
+    volumes: list[LeaseVolume]
+
+
 class LeaseReading(WireDocument):
     """What a lease had used by unix second `at`: seconds on processors, bytes, a number of processes; what grows counts
     from the container's start. Of cards: memory that the lease uses, and how busy (0 to 100) and hot (°C) those are

@@ -26,6 +26,7 @@
         ├── BodyTooLarge                413
         ├── DigestMismatch              422
         ├── OrderRefused                422
+        ├── VolumeBusy                  409
         ├── BadCall                     400
         ├── TooManyRequests             429
         ├── ChainUnreachable            503
@@ -190,6 +191,12 @@ class OrderRefused(AgentRefusal):
     code = "order-refused"
     status = 422
     title = "Closing order that is not taken"
+
+
+class VolumeBusy(AgentRefusal):
+    code = "volume-busy"
+    status = 409
+    title = "The volume cannot be had now"
 
 
 class BadCall(AgentRefusal):
