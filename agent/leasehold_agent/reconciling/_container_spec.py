@@ -149,7 +149,7 @@ def spec_of(
     devices: Sequence[str],
     facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
-    volumes: Sequence[tuple[Path, str, int]],
+    volumes: Sequence[tuple[Path, str, int]] = (),
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
 ) -> ContainerSpec:
