@@ -576,6 +576,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
         name=handle.name,
+        volumes=list(handle.volumes),
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),

@@ -24,7 +24,8 @@ _log = structlog.get_logger("leasehold_agent")
 @dataclass(frozen=True)
 class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
-    is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
+    is the profile without which a container would evade its disk limit, or None where the engine's own does;
+    `with_volumes` that of containers that have some, or None where it cannot be made. `id` is
     the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
     `containerd_images`: containerd keeps its images. `cdi`: folders in which the engine finds what to add to a
     container for a device, where it can do that by itself.
@@ -34,6 +35,7 @@ class EngineFacts:
     runtimes: tuple[str, ...]
     root: Path
     seccomp: str | None = None
+    with_volumes: str | None = None
     id: str = ""
     live_restore: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -71,18 +73,23 @@ def _specifications(folder: Path) -> list[Path]:
 def read_facts(client: Any) -> EngineFacts:
     """Asks a `docker.APIClient`, whose stubs leave half of its methods untyped."""
     info = client.info()
-    driver, seccomp = info["Driver"], None
+    driver, narrow, missing = info["Driver"], None, ""
+    try:
+        narrow = profile()
+    except ProfileMissing as error:
+        missing = str(error)
     if driver == "btrfs":
-        try:
-            seccomp = profile()
-        except ProfileMissing as error:
-            _log.warning("disk limits", problem=f"none is promised, since a tenant could evade them: {error}")
-        quota = seccomp is not None
+        if missing:
+            _log.warning(
+                "disk limits", problem=f"none is promised, since a tenant could evade them: {missing}"
+            )
+        quota = narrow is not None
     else:
         quota = driver == "zfs" or _quota_probe(client)
     return EngineFacts(
         quota=quota,
-        seccomp=seccomp,
+        seccomp=narrow if driver == "btrfs" else None,
+        with_volumes=narrow,
         runtimes=tuple(name for name in ("runc", "runsc") if name in info["Runtimes"]),
         root=Path(info["DockerRootDir"]),
         id=str(info.get("ID", "")),

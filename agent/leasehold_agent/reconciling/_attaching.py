@@ -53,6 +53,8 @@ class Attaching:
         volumes = self.workload.volumes or ()
         if not volumes:
             return []
+        if self.host.facts.engine.with_volumes is None:
+            raise Declined("unsupported", "volumes: this host has no seccomp profile for them.")
         sizes = self._sizes(volumes)
         ids = {volume_id(self.desired.author, mount.name) for mount in volumes}
         if not ids <= set(self.notes.volumes):  # from now on they are kept

@@ -186,7 +186,7 @@ def spec_of(
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,
-        seccomp=facts.seccomp,
+        seccomp=facts.with_volumes if volumes else facts.seccomp,
         entrypoint=workload.entrypoint,
         workdir=workload.workdir,
         user=workload.user,

@@ -102,6 +102,7 @@ class DockerRuntime:
             kept_until=kept[0],
             paid_until=kept[1],
             name=workload.name if workload and mine else None,
+            volumes=tuple(mount.name for mount in workload.volumes or ()) if workload and mine else (),
             helper=container is not None and HELPER_MOUNT in container.mounts,
             ended_with=code,
             closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,

@@ -26,7 +26,7 @@ from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, Sta
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
-from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
+from leasehold.client._tenancy import Unfetched, agents_word, live_lease, unfetched_results
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
@@ -87,7 +87,8 @@ class Move(Request["Moved"]):
         outages = await outages_of(client, lease)
         quote, settle, listing = await _quote(client, self, outages.after)
         record = await (await client.index()).lease(lease.id)
-        unfetched = await unfetched_results(client, lease, record)
+        status, _ = await agents_word(client, lease)
+        unfetched = unfetched_results(client, lease, record, status)
         payment = Payment(quote.deposit, quote.pulled, quote.approve)
         cautions = said_of(client, lease, self.workload)
         return MovePlan(client, self, lease, outages, quote, settle, listing, unfetched, payment, cautions)

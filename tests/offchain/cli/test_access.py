@@ -624,6 +624,10 @@ def test_volumes_are_listed_exported_imported_and_removed(
     exported = served("volume", "export", "1", "models", wallet=RENTER).out.split()
     assert exported[0] == imported
     assert f"models={imported}" in exported
+    agent.leases.change(1 << 16, volumes=("models",))
+    assert "models: attached" in served("show", "1", wallet=RENTER).out
+    closing = served("close", "1", "--dry-run", wallet=RENTER).err
+    assert "Its volumes (models) stay on machine 1" in closing
     (told,) = served("volume", "ls", "--json", wallet=RENTER).json
     assert (told["lease"], told["export"]["cid"]) == ("1", imported)
     assert "attached" in served("volume", "export", "1", "other", "--no-keep", wallet=RENTER, ok=False).err
