@@ -65,6 +65,7 @@ from leasehold_agent.idling import IdleJobs
 from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     CardHealth,
+    Carrying,
     Containers,
     DockerRuntime,
     Host,
@@ -96,6 +97,7 @@ _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
 _RESTS_PER_CALM = 10
 _THREADS = 32
+_CARRYING_THREADS = 4
 
 
 async def serve(settings: AgentSettings, told: Told | None = None) -> None:
@@ -198,6 +200,8 @@ async def make_host(
         logins=settings.registry_logins,
         rules=ImageRules(settings.images_allow, settings.images_deny),
     )
+    leases = LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity)
+    volumes = Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket))
     host = Host(
         facts=HostFacts(
             settings,
@@ -207,7 +211,7 @@ async def make_host(
             boot_id(),
             HardwareFiles(settings.hardware_dir),
         ),
-        leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
+        leases=leases,
         containers=Containers(
             names,
             engine,
@@ -222,7 +226,14 @@ async def make_host(
             packer(ipfs),
             CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
-        volumes=Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket)),
+        volumes=volumes,
+        carrying=Carrying(
+            volumes,
+            leases,
+            await stack.enter_async_context(Ipfs(settings.ipfs, threads=_CARRYING_THREADS)),
+            lambda: max(0, shutil.disk_usage(settings.state_dir).free - settings.disk_reserve),
+            settings.fetch_seconds,
+        ),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,

@@ -119,6 +119,16 @@ class LeaseDir:
         return self.path / "code"
 
     @property
+    def word(self) -> Path:
+        """What its tenant has said of its container (`_tenants_word`)."""
+        return self.path / "word.json"
+
+    @property
+    def exports(self) -> Path:
+        """The CIDs of the exports of its volumes, by their names."""
+        return self.path / "exports.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 

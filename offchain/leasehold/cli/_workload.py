@@ -40,6 +40,10 @@ VolumeTexts = Annotated[
     list[str] | None,
     option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
 ]
+VolumeSources = Annotated[
+    list[str] | None,
+    option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
+]
 Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
 Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
@@ -91,6 +95,7 @@ class WorkloadFlags:
     ports: Ports = None
     datasets: Datasets = None
     volumes: VolumeTexts = None
+    volume_sources: VolumeSources = None
     outputs: Outputs = None
     public: Public = False
     ssh_keys: SshKey = None
@@ -155,7 +160,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
-        "volumes": [_volume(text) for text in flags.volumes or ()] or None,
+        "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -214,6 +219,18 @@ def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
         raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
     mount: dict[str, object] = {"cid": cid, "path": path}
     return {**mount, "key": keys[cid]} if cid in keys else mount
+
+
+def _volumes(mounts: Sequence[str], sources: Sequence[str]) -> list[dict[str, object]]:
+    volumes = {str(volume["name"]): volume for volume in map(_volume, mounts)}
+    for text in sources:
+        name, _, cid = text.partition("=")
+        if name not in volumes or not cid:
+            raise InvalidInput(
+                f"'{text}' fills no volume: write --volume-from NAME=CID beside --volume NAME:/data."
+            )
+        volumes[name] = {**volumes[name], "source": cid}
+    return list(volumes.values()) if sources else [_volume(text) for text in mounts]
 
 
 def _volume(text: str) -> dict[str, object]:

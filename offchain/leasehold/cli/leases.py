@@ -180,6 +180,9 @@ def _agents_rows(view: LeaseView) -> Iterator[tuple[str, str]]:
     if status.ports:
         ports = (f"{port.container}/{port.protocol} at host port {port.host}" for port in status.ports)
         yield "ports", ", ".join(ports)
+    if status.volumes:
+        kept = "kept as long as its files" if status.kept is not None else "attached"
+        yield "volumes", f"{', '.join(status.volumes)}: {kept}"
     if status.kept is not None:
         until, paid = format_time(status.kept.until), format_time(status.kept.paid_until)
         yield "files are kept", f"until {until}, or {paid} where others want its room"

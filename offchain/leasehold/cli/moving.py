@@ -49,7 +49,8 @@ async def move(
     """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
 
     The new lease is paid out of what the old one gives back first. What runs there has to be named as for
-    `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
+    `leasehold rent`: workloads are sealed to one machine. Volumes that it names are carried along, and nothing else:
+    the container is stopped first, and runs again where the move fails.
     """
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:

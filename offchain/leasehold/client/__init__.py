@@ -306,6 +306,7 @@ if TYPE_CHECKING:
         Sent,
         Step,
     )
+    from leasehold.client._power import ContainerSwitched, SwitchContainer, SwitchPlan
     from leasehold.client._powers import (
         powers_of,
     )
@@ -476,6 +477,16 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volumes import (
+        DiscardVolume,
+        ExportVolume,
+        ImportVolume,
+        VolumeDiscarded,
+        VolumeExported,
+        VolumeSeen,
+        VolumesView,
+        volumes_of,
+    )
     from leasehold.client._votes import (
         CommitPlan,
         CommitVotes,
@@ -552,6 +563,7 @@ __all__ = [
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerSwitched",
     "CostBy",
     "CostRow",
     "Costs",
@@ -564,6 +576,7 @@ __all__ = [
     "Deposit",
     "DepositPlan",
     "DescribesAnother",
+    "DiscardVolume",
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
@@ -574,6 +587,7 @@ __all__ = [
     "ExecuteProposalPlan",
     "ExitSeat",
     "ExitSeatPlan",
+    "ExportVolume",
     "Extend",
     "ExtendPlan",
     "Extended",
@@ -616,6 +630,7 @@ __all__ = [
     "HostStatus",
     "HostUpdated",
     "ImageListing",
+    "ImportVolume",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -783,6 +798,8 @@ __all__ = [
     "StatementSeen",
     "StatementsView",
     "Step",
+    "SwitchContainer",
+    "SwitchPlan",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -798,6 +815,10 @@ __all__ = [
     "Update",
     "ValidatorStatus",
     "VerificationAsked",
+    "VolumeDiscarded",
+    "VolumeExported",
+    "VolumeSeen",
+    "VolumesView",
     "VoteCommitted",
     "VoteNotHere",
     "VoteRevealed",
@@ -889,6 +910,7 @@ __all__ = [
     "view_fault",
     "view_lease",
     "view_machine",
+    "volumes_of",
     "watch_leases",
     "workloads_of",
 ]
@@ -978,6 +1000,7 @@ _PARTS = {
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
@@ -1031,6 +1054,10 @@ _PARTS = {
     "_views": (
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
+    ),
+    "_volumes": (
+        "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
+        "VolumesView", "volumes_of",
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -271,8 +271,18 @@ class Close(Request["Ended"]):
         outages = await outages_of(client, lease)
         bill = await client.bill(outages.after, now, down_since=machine.down_since)
         trial = await _cheaper_trial(client, outages.after, bill, machine, now)
-        unfetched = await unfetched_results(client, lease, await index.lease(lease.id))
-        return ClosePlan(client, lease, outages, bill, trial, unfetched)
+        status, _ = await agents_word(client, lease)
+        unfetched = unfetched_results(client, lease, await index.lease(lease.id), status)
+        cautions = () if status is None or not status.volumes else (_volumes_said(lease, status.volumes),)
+        return ClosePlan(client, lease, outages, bill, trial, unfetched, cautions)
+
+
+def _volumes_said(lease: Lease, volumes: Sequence[str]) -> str:
+    names = ", ".join(volumes)
+    return (
+        f"Its volumes ({names}) stay on machine {lease.machine} as long as what the lease leaves is kept there: "
+        "another lease of yours there that names them keeps them longer, and an export takes them elsewhere."
+    )
 
 
 @dataclass(frozen=True)
@@ -293,6 +303,7 @@ class ClosePlan(OnePlan["Ended"]):
     bill: Bill
     trial: Trial | None
     unfetched: Unfetched | None
+    cautions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         money = self.client.money
@@ -376,14 +387,15 @@ class Unfetched:
     cid: str | None
 
 
-async def unfetched_results(client: PoolClient, lease: Lease, record: LeaseRecord | None) -> Unfetched | None:
-    """The results of a lease that is about to end which nobody has fetched here."""
+def unfetched_results(
+    client: PoolClient, lease: Lease, record: LeaseRecord | None, status: LeaseStatus | None
+) -> Unfetched | None:
+    """The results of a lease that is about to end which nobody has fetched here. status: its agent's word."""
     if record is not None and record.result:
         cid = cid_from_bytes(record.result)
         return (
             None if client.home.fetched_results(client.deployment).last(lease.id) == cid else Unfetched(cid)
         )
-    status, _ = await agents_word(client, lease)
     return Unfetched(None) if status is not None and status.outputs else None
 
 

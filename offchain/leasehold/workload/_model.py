@@ -256,11 +256,13 @@ class Code(WorkloadPart):
 class VolumeMount(WorkloadPart):
     """A volume of the tenant's, to read and to write at `path`. It lies on the machine under `key`, which is never
     noted there. `size` is the most that it holds; left out, as much as it does, or what the machine gives a new one.
+    `source`: an export of the volume (a CID), of which one is filled that is made anew there.
     """
 
     name: VolumeName
     path: ContainerPath
     size: Annotated[Bytes, Field(ge=LEAST_VOLUME_BYTES)] | None = None
+    source: Cid | None = None
     key: Annotated[VolumeKey | None, Field(repr=False)] = None
 
 

@@ -39,6 +39,7 @@ UPGRADE = {
 VALUES = {
     "lease": "12",
     "key": "11" * 32,
+    "name": "models",
     "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 }
 """What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""
