@@ -7,6 +7,7 @@ image's. Owners are the container's, never what somebody wrote.
 from __future__ import annotations
 
 import os
+import struct
 import tarfile
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -16,6 +17,9 @@ from leasehold.workload import CodeEntry, CodeKind, CodeTree
 ReadChunk = Callable[[bytes, int], bytes]
 _BUFFER: Final = 1 << 20
 _BLOCK: Final = 512
+_HEAD: Final = struct.Struct("100s8s8s8s12s12s8sc100s8s247x")
+_SHORT, _LARGE, _MOST_ID = 99, 8**11, 8**7
+_BLANK, _GNU = b" " * 8, b"ustar  \0"
 _TYPES: Final = {
     CodeKind.FOLDER: tarfile.DIRTYPE,
     CodeKind.FILE: tarfile.REGTYPE,
@@ -41,6 +45,27 @@ def code_tar(tree: CodeTree, at: str, read: ReadChunk, user: str) -> Iterator[by
 
 def _header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes:
     """By GNU's form, whose names are bytes as they are."""
+    if max(len(path), len(entry.target)) > _SHORT or entry.size >= _LARGE or max(owner) >= _MOST_ID:
+        return _long_header(entry, path, owner)
+    head = _HEAD.pack(
+        path,
+        b"%07o" % entry.mode,
+        b"%07o" % owner[0],
+        b"%07o" % owner[1],
+        b"%011o" % entry.size,
+        b"%011o" % entry.time,
+        _BLANK,
+        _TYPES[entry.kind],
+        entry.target,
+        _GNU,
+    )
+    if head.count(_BLANK) > 1:  # a name that looks like the place of the sum
+        return _long_header(entry, path, owner)
+    return head.replace(_BLANK, b"%06o\0 " % sum(head), 1)
+
+
+def _long_header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes:
+    """As the standard library writes it, which has a way for every name and size."""
     info = tarfile.TarInfo(os.fsdecode(path))
     info.type, info.mode, info.size, info.mtime = _TYPES[entry.kind], entry.mode, entry.size, entry.time
     info.linkname = os.fsdecode(entry.target)

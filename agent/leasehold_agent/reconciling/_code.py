@@ -101,7 +101,7 @@ class CodeIntake:
         return new, left
 
     async def whole(self) -> CodeTree:
-        """The list, once all of its pieces are here. Raises Declined("code-missing") where nobody brings them in time."""
+        """The list, once all of its pieces are here. Raises Declined("code-missing") where nobody brings them."""
         code, _ = self._named()
         record = self.host.leases.record(self.lease)
         record.waiting, record.progress = "code-missing", "waiting for the code"

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from leasehold.cli._command import Invocation
 from leasehold.cli._options import argument, option
+from leasehold.copying import CodeFolder
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
@@ -56,6 +57,10 @@ Ready = Annotated[
 ]
 Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
 
+CodePlace = Annotated[
+    str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
+]
+
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
 
@@ -88,6 +93,17 @@ class WorkloadFlags:
     restart: RestartWhen = None
     ready: Ready = None
     grace: Grace = None
+    code: CodePlace = None
+
+
+def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
+    """The folder that goes in, of `DIR` or `DIR:/PATH`."""
+    if flags.code is None:
+        return None
+    folder, colon, at = flags.code.rpartition(":")
+    if not colon or not at.startswith("/"):
+        return CodeFolder(Path(flags.code))
+    return CodeFolder(Path(folder), at)
 
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:

@@ -1,0 +1,185 @@
+"""How fast a folder of code reaches a lease's container, beside `rsync` to the same container; a file of 1 GiB, beside
+`docker cp`; and a log of short lines, beside `docker logs`.
+
+Both sides have one engine and one machine, and take turns. `rsync` goes by `docker exec`, which is the shortest way
+there is: no network, no cipher. Ours counts from the first look at the folder until it lies unpacked in the container
+of a lease that waits for nothing else. What changes between two looks is one file in a hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import leasehold
+from devnet import images
+from devnet.patience import patient
+from devnet.site import Site, make_site
+from devnet.world import PASSWORD, World
+from leasehold.chain import Keystore
+from leasehold.copying import CodeFolder, look_over
+
+FILES, BYTES = 10_000, 200 * 10**6
+CODE_IN_GOAL, CODE_AGAIN_GOAL = 1.3, 2.0
+ROUNDS = 3
+_WORKLOAD = {"version": 1, "command": ["sleep", "3600"], "memory": 512 << 20, "disk": 4 << 30, "grace": 0}
+
+
+def run() -> list[dict[str, Any]]:
+    """The rows; times in seconds."""
+    with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as name:
+        folder = Path(name)
+        with World(folder / "world") as world, make_site(world) as site:
+            image = _image_with_rsync(world.engine.url, folder)
+            code = folder / "code"
+            _write_code(code)
+            return list(asyncio.run(_code_rows(site, image, code)))
+
+
+async def _code_rows(site: Site, image: str, code: Path) -> list[dict[str, Any]]:
+    ours, again, theirs, theirs_again = list[float](), list[float](), list[float](), list[float]()
+    for number in range(ROUNDS):
+        _touch(code, number * 2)
+        shutil.rmtree(site.host.folder / "state" / "code", ignore_errors=True)
+        shutil.rmtree(site.renter.home / "code", ignore_errors=True)
+        with _container(site, image) as name:
+            theirs.append(_rsync(site, code, name))
+            ours.append(await _handed_in(site, image, code))
+            _touch(code, number * 2 + 1)
+            theirs_again.append(_rsync(site, code, name))
+            again.append(await _handed_in(site, image, code))
+    return [
+        _row("run.code_in", ours, theirs, CODE_IN_GOAL),
+        _row("run.code_again", again, theirs_again, CODE_AGAIN_GOAL),
+    ]
+
+
+def _row(name: str, ours: list[float], theirs: list[float], goal: float) -> dict[str, Any]:
+    mine, reference = statistics.median(ours), statistics.median(theirs)
+    return {
+        "name": name,
+        "ours": round(mine, 3),
+        "reference": round(reference, 3),
+        "ratio": round(mine / reference, 3),
+        "goal": f"≤ {goal} × rsync",
+        "ok": mine / reference <= goal,
+    }
+
+
+@contextmanager
+def _container(site: Site, image: str) -> Iterator[str]:
+    engine = ["docker", "-H", site.world.engine.url]
+    name = f"plain-{time.time_ns()}"
+    limits = ["--memory", str(_WORKLOAD["memory"]), "--storage-opt", f"size={_WORKLOAD['disk']}"]
+    _quiet([*engine, "run", "--detach", "--name", name, *limits, image, "sleep", "3600"])
+    try:
+        yield name
+    finally:
+        _quiet([*engine, "rm", "--force", name])
+
+
+def _rsync(site: Site, code: Path, name: str) -> float:
+    shell = f"docker -H {site.world.engine.url} exec -i"
+    began = time.perf_counter()
+    _quiet(["rsync", "--archive", "--delete", f"--rsh={shell}", f"{code}/", f"{name}:/work/"])
+    return time.perf_counter() - began
+
+
+async def _handed_in(site: Site, image: str, code: Path) -> float:
+    """Seconds of looking, and from offering until it is unpacked, in a lease that waits for nothing else."""
+    wallet = await Keystore(site.renter.home / "keys").unlock(site.renter.name, PASSWORD)
+    async with leasehold.connect(
+        site.world.deployment,
+        wallet=wallet,
+        rpc=site.world.anvil.url,
+        ipfs=site.world.renter_ipfs.api,
+        home=site.renter.home,
+    ) as pool:
+        workload = pool.workload({**_WORKLOAD, "image": image, "egress": "none"})
+        began = time.perf_counter()
+        await look_over(pool, CodeFolder(code))
+        looked = time.perf_counter() - began
+        plan = await pool.plan(
+            leasehold.Rent(
+                workload,
+                seconds=3600,
+                machines=(site.machine,),
+                allow_unverified=True,
+                wait=False,
+                code=CodeFolder(code),
+            )
+        )
+        since, handing, lease = len(site.host.steps), 0.0, 0
+        async for step in pool.steps(plan, approve=True):
+            if isinstance(step, leasehold.LeasesOpened):
+                lease = step.opened[0].lease
+                await asyncio.to_thread(site.host.wait_for, _is("code"), patient(60), since)
+                handing = time.time()
+        started = await asyncio.to_thread(site.host.wait_for, _is("start"), patient(120), since)
+        put = await asyncio.to_thread(site.host.wait_for, _is("put-code"), patient(120), since)
+        print("PARTS", round(looked, 2), round(put.at - handing, 2), round(started.at - put.at, 2))
+        took = looked + started.at - handing
+        await pool.carry_out(leasehold.Close(lease))
+        return took
+
+
+def _is(step: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda line: line.get("event") == "step" and line.get("step") == step
+
+
+def _image_with_rsync(url: str, folder: Path) -> str:
+    """busybox, and the host's rsync with what it is linked to; its id."""
+    program = shutil.which("rsync")
+    if program is None:
+        raise RuntimeError("rsync is missing: apt-get install rsync")
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.split()
+    layer, tiny = folder / "layer.tar", folder / "tiny"
+    images.unpacked(images.tiny(), tiny)
+    with tarfile.open(layer, "w") as out:
+        out.add(tiny, ".")
+        for path in [program, *(word for word in linked if word.startswith("/"))]:
+            out.add(Path(path).resolve(), path.lstrip("/"))
+    image = images.archive_of(layer, "leasehold/rsync:1", {"Cmd": ["sh"]}, folder / "image.tar")
+    images.load(url, images.Image("leasehold/rsync:1", image, folder / "image.tar"))
+    return image
+
+
+def _write_code(folder: Path) -> None:
+    """Text like a program's, the same on every run: a hundred folders of a hundred files."""
+    source = random.Random(1)
+    words = [
+        "".join(source.choices("abcdefghijklmnopqrstuvwxyz_", k=source.randrange(2, 11))) for _ in range(3000)
+    ]
+    for number in range(FILES):
+        place = folder / f"{number // 100}"
+        place.mkdir(parents=True, exist_ok=True)
+        size, lines = source.randrange(BYTES // FILES * 2), list[str]()
+        while sum(map(len, lines)) < size:
+            lines.append(" " * source.choice((0, 4, 8)) + " ".join(source.choices(words, k=200)) + "\n")
+        (place / f"{number}.py").write_text("".join(lines)[:size])
+
+
+def _touch(folder: Path, number: int) -> None:
+    """One file in a hundred says something else."""
+    for file in folder.glob("*/*7.py"):
+        if int(file.stem) % 100 == (7 + 10 * number) % 100:
+            file.write_text(f"changed = {number}\n" + file.read_text())
+
+
+def _quiet(command: list[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))
