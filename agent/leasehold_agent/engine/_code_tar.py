@@ -10,6 +10,7 @@ import os
 import struct
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from leasehold.workload import CodeEntry, CodeKind, CodeTree
@@ -27,12 +28,24 @@ _TYPES: Final = {
 }
 
 
-def code_tar(tree: CodeTree, at: str, read: ReadChunk, user: str) -> Iterator[bytes]:
-    """The folder below `at`, in pieces of about a MiB. user: as the container has it, in numbers if it counts."""
+@dataclass(frozen=True)
+class CodePart:
+    """The entries of a folder from `first` up to `end`. last: nothing comes behind them."""
+
+    tree: CodeTree
+    first: int
+    end: int
+    last: bool
+
+
+def code_tar(part: CodePart, at: str, read: ReadChunk, user: str) -> Iterator[bytes]:
+    """That part of the folder below `at`, in pieces of about a MiB. user: as the container has it, in numbers if it
+    counts.
+    """
     owner, everybody = _owner(user)
     base = at.strip("/").encode()
     buffer = bytearray(_header(CodeEntry(base, CodeKind.FOLDER, 0o1777 if everybody else 0o755), base, owner))
-    for entry in tree.entries:
+    for entry in part.tree.entries[part.first : part.end]:
         buffer += _header(entry, base + b"/" + entry.path, owner)
         for chunk, size in entry.pieces():
             buffer += read(chunk, size)
@@ -40,6 +53,9 @@ def code_tar(tree: CodeTree, at: str, read: ReadChunk, user: str) -> Iterator[by
                 yield bytes(buffer)
                 buffer.clear()
         buffer += bytes(-entry.size % _BLOCK)
+    for entry in part.tree.entries if part.last else ():
+        if entry.kind is CodeKind.FOLDER:  # once more: what came into it later has changed its time
+            buffer += _header(entry, base + b"/" + entry.path, owner)
     yield bytes(buffer) + bytes(2 * _BLOCK)
 
 

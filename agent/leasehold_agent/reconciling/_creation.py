@@ -103,20 +103,20 @@ class Creation:
             await engine.make_folders(self.name, output_folders(self.workload))
 
     async def _put_code(self) -> None:
-        """The folder that the workload names lies in the container before that runs for the first time, and is never put
+        """The folder that the workload names lies in the container before that runs for the first time, and is not put
         there again: its command may change it, and finds it as it left it.
         """
         code, desired = self.workload.code, self.desired
         if code is None or self.notes.coded:
             return
-        tree = await CodeIntake(self.host, desired.lease, desired.author).whole()
-        self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
-        try:
-            async with self.host.containers.limits.held():
-                await put_code(self.host, desired, tree, code)
-        except EngineRefused as error:
-            reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
-            raise Declined(reason, f"The code cannot be unpacked: {error}") from error
+        await self.host.containers.limits.settle()
+        async for part in CodeIntake(self.host, desired.lease, desired.author).arriving():
+            self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
+            try:
+                await put_code(self.host, desired, part, code)
+            except EngineRefused as error:
+                reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
+                raise Declined(reason, f"The code cannot be unpacked: {error}") from error
         self.notes.coded = True
         self.folder.save(self.notes)
 
