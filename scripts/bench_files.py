@@ -17,8 +17,8 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,12 @@ from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import PASSWORD, World
 from leasehold.chain import Keystore
-from leasehold.copying import CodeFolder, look_over
+from leasehold.client import PoolClient
+from leasehold.copying import CodeFolder, copy_in, lease_shell, look_over
 
 FILES, BYTES = 10_000, 200 * 10**6
-CODE_IN_GOAL, CODE_AGAIN_GOAL = 1.3, 2.0
+COPY_BYTES, LOG_LINES = 1 << 30, 1_000_000
+CODE_IN_GOAL, CODE_AGAIN_GOAL, CP_GOAL, LOG_GOAL = 1.3, 2.0, 1.5, 0.5
 ROUNDS = 3
 _WORKLOAD = {"version": 1, "command": ["sleep", "3600"], "memory": 512 << 20, "disk": 4 << 30, "grace": 0}
 
@@ -43,7 +45,10 @@ def run() -> list[dict[str, Any]]:
         with World(folder / "world") as world, make_site(world) as site:
             image = _image_with_rsync(world.engine.url, folder)
             code = folder / "code"
-            return list(asyncio.run(_code_rows(site, image, code)))
+            rows = asyncio.run(_code_rows(site, image, code))
+            rows.append(asyncio.run(_copy_row(site, image, folder / "large")))
+            rows.append(_log_row(site, image))
+            return rows
 
 
 async def _code_rows(site: Site, image: str, code: Path) -> list[dict[str, Any]]:
@@ -63,14 +68,78 @@ async def _code_rows(site: Site, image: str, code: Path) -> list[dict[str, Any]]
     ]
 
 
-def _row(name: str, ours: list[float], theirs: list[float], goal: float) -> dict[str, Any]:
+async def _copy_row(site: Site, image: str, large: Path) -> dict[str, Any]:
+    """A file that does not compress, into a container that runs."""
+    source = random.Random(0)
+    with large.open("wb") as file:
+        for _ in range(COPY_BYTES >> 20):
+            file.write(source.randbytes(1 << 20))
+    ours, theirs = list[float](), list[float]()
+    lease = await asyncio.to_thread(site.rent, **{**_WORKLOAD, "image": image})
+    async with _pool(site) as pool:
+        for _ in range(ROUNDS):
+            with _container(site, image) as name:
+                began = time.perf_counter()
+                _quiet(["docker", "-H", site.world.engine.url, "cp", str(large), f"{name}:/large"])
+                theirs.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            async with lease_shell(pool, leasehold.parse_lease(lease)) as shell:
+                await copy_in(shell, large, "/large")
+            ours.append(time.perf_counter() - began)
+            async with lease_shell(pool, leasehold.parse_lease(lease)) as shell:
+                await shell.ask("rm /large")
+        await pool.carry_out(leasehold.Close(leasehold.parse_lease(lease)))
+    return _row("files.cp_1gib", ours, theirs, CP_GOAL, "docker cp")
+
+
+def _log_row(site: Site, image: str) -> dict[str, Any]:
+    """Lines of a dozen bytes, as fast as they are read; in lines a second."""
+    count = LOG_LINES
+    lease = site.rent(**{**_WORKLOAD, "image": image, "command": ["sh", "-c", f"seq -w {count}; sleep 3600"]})
+    (container,) = site.containers(lease)
+    read = ["docker", "-H", site.world.engine.url, "logs", container["Id"]]
+    site.until(lambda: _lines(read) == count, patient(120))
+    ours, theirs = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        _lines(read)
+        theirs.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        asyncio.run(_read_log(site, lease, count))
+        ours.append(time.perf_counter() - began)
+    mine, reference = count / statistics.median(ours), count / statistics.median(theirs)
+    return {
+        "name": "logs.rate",
+        "ours": round(mine),
+        "reference": round(reference),
+        "ratio": round(mine / reference, 3),
+        "goal": f"≥ {LOG_GOAL} × docker logs",
+        "ok": mine / reference >= LOG_GOAL,
+    }
+
+
+def _lines(read: list[str]) -> int:
+    return subprocess.run(read, check=True, capture_output=True).stdout.count(b"\n")
+
+
+async def _read_log(site: Site, lease: str, count: int) -> None:
+    number, lines = leasehold.parse_lease(lease), 0
+    async with _pool(site) as pool, pool.agent_of(number) as agent:
+        async for data in agent.logs(number):
+            lines += data.count(b"\n")
+    assert lines == count, lines
+
+
+def _row(
+    name: str, ours: list[float], theirs: list[float], goal: float, peer: str = "rsync"
+) -> dict[str, Any]:
     mine, reference = statistics.median(ours), statistics.median(theirs)
     return {
         "name": name,
         "ours": round(mine, 3),
         "reference": round(reference, 3),
         "ratio": round(mine / reference, 3),
-        "goal": f"≤ {goal} × rsync",
+        "goal": f"≤ {goal} × {peer}",
         "ok": mine / reference <= goal,
     }
 
@@ -94,8 +163,8 @@ def _rsync(site: Site, code: Path, name: str) -> float:
     return time.perf_counter() - began
 
 
-async def _handed_in(site: Site, image: str, code: Path) -> float:
-    """Seconds of looking, and from offering until it is unpacked, in a lease that waits for nothing else."""
+@asynccontextmanager
+async def _pool(site: Site) -> AsyncIterator[PoolClient]:
     wallet = await Keystore(site.renter.home / "keys").unlock(site.renter.name, PASSWORD)
     async with leasehold.connect(
         site.world.deployment,
@@ -104,6 +173,13 @@ async def _handed_in(site: Site, image: str, code: Path) -> float:
         ipfs=site.world.renter_ipfs.api,
         home=site.renter.home,
     ) as pool:
+        await pool.index()
+        yield pool
+
+
+async def _handed_in(site: Site, image: str, code: Path) -> float:
+    """Seconds of looking, and from offering until it is unpacked, in a lease that waits for nothing else."""
+    async with _pool(site) as pool:
         workload = pool.workload({**_WORKLOAD, "image": image, "egress": "none"})
         began = time.perf_counter()
         await look_over(pool, CodeFolder(code))

@@ -9,7 +9,21 @@
 The folder lies at `/work` before the command starts, which runs there unless the workload names another `workdir`.
 """
 
-from leasehold.client import CodeHandedIn, hand_in, look_over
+from leasehold.client import (
+    CodeHandedIn,
+    Copied,
+    CopyFailed,
+    LeaseShell,
+    Synced,
+    SyncOptions,
+    copy_in,
+    copy_out,
+    hand_in,
+    lease_shell,
+    look_over,
+    sync_in,
+    sync_out,
+)
 from leasehold.workload import Code, CodeContents, CodeFolder, CodeTree
 
 __all__ = [
@@ -18,6 +32,16 @@ __all__ = [
     "CodeFolder",
     "CodeHandedIn",
     "CodeTree",
+    "Copied",
+    "CopyFailed",
+    "LeaseShell",
+    "SyncOptions",
+    "Synced",
+    "copy_in",
+    "copy_out",
     "hand_in",
+    "lease_shell",
     "look_over",
+    "sync_in",
+    "sync_out",
 ]

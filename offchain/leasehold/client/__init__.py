@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Connecting,
         connect,
     )
+    from leasehold.client._copying import Copied, copy_in, copy_out, lease_shell
     from leasehold.client._delegates import (
         AllowDelegate,
         AllowDelegatePlan,
@@ -170,6 +171,7 @@ if TYPE_CHECKING:
     from leasehold.client._lease import (
         TenantLease,
     )
+    from leasehold.client._lease_shell import CopyFailed, LeaseShell
     from leasehold.client._ledger import (
         PaidIn,
         check_ledger,
@@ -394,6 +396,7 @@ if TYPE_CHECKING:
         ssh_door,
     )
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
+    from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -521,6 +524,8 @@ __all__ = [
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "Copied",
+    "CopyFailed",
     "CreatePool",
     "CreatePoolPlan",
     "DelegateAllowed",
@@ -593,6 +598,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShell",
     "LeaseView",
     "LeasesAccepted",
     "LeasesOpened",
@@ -738,6 +744,8 @@ __all__ = [
     "StatementSeen",
     "StatementsView",
     "Step",
+    "SyncOptions",
+    "Synced",
     "TenantLease",
     "TopUpPlan",
     "TopUpSeat",
@@ -767,6 +775,8 @@ __all__ = [
     "check_alive",
     "check_ledger",
     "connect",
+    "copy_in",
+    "copy_out",
     "current",
     "decide",
     "delegates_of",
@@ -784,6 +794,7 @@ __all__ = [
     "hand_in",
     "hand_over",
     "host_status",
+    "lease_shell",
     "leases_of",
     "live_lease",
     "look_at",
@@ -814,6 +825,8 @@ __all__ = [
     "ssh_door",
     "standing_of",
     "successor",
+    "sync_in",
+    "sync_out",
     "take_off",
     "tended",
     "unfetched_results",
@@ -839,6 +852,7 @@ _PARTS = {
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_delegates": (
         "AllowDelegate", "AllowDelegatePlan", "DelegateAllowed", "DelegateRevoked", "RevokeDelegate",
         "RevokeDelegatePlan", "delegates_of",
@@ -872,6 +886,7 @@ _PARTS = {
         "decide",
     ),
     "_lease": ("TenantLease",),
+    "_lease_shell": ("CopyFailed", "LeaseShell"),
     "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
     "_locked_wallet": ("LockedWallet", "Password"),
     "_money": (
@@ -934,6 +949,7 @@ _PARTS = {
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
+    "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
         "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",

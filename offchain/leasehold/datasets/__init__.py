@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leasehold.datasets._fetch import Fetched, Progress
     from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
     from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+    from leasehold.datasets._pipe import piped
     from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
@@ -52,6 +53,7 @@ __all__ = [
     "new_identity",
     "opened_below",
     "parse_stream_address",
+    "piped",
     "public_parts",
     "recipient_of",
     "stream_address",
@@ -67,6 +69,7 @@ _PARTS = {
     "_fetch": ("Fetched", "Progress"),
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
     "_multipart": ("FilePart", "FolderPart", "LinkPart", "Part"),
+    "_pipe": ("piped",),
     "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
