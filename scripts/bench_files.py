@@ -32,7 +32,7 @@ from leasehold.client import PoolClient
 from leasehold.copying import CodeFolder, copy_in, lease_shell, look_over
 
 FILES, BYTES = 10_000, 200 * 10**6
-COPY_BYTES, LOG_LINES = 1 << 30, 1_000_000
+COPY_BYTES, LOG_LINES = 1 << 30, 250_000
 CODE_IN_GOAL, CODE_AGAIN_GOAL, CP_GOAL, LOG_GOAL = 1.3, 2.0, 1.5, 0.5
 ROUNDS = 3
 _WORKLOAD = {"version": 1, "command": ["sleep", "3600"], "memory": 512 << 20, "disk": 4 << 30, "grace": 0}
