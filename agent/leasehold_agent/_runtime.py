@@ -51,7 +51,7 @@ class LeaseHandle:
     `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
     are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
-    shell. `name`: what its workload is called.
+    shell. `name`: what its workload is called. `host`: at which its ports are published, if it has any.
     """
 
     lease: int
@@ -78,6 +78,7 @@ class LeaseHandle:
     closes_when_done: bool = False
     read_seconds: int | None = None
     renews: int | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True)

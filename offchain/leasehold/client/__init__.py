@@ -395,6 +395,15 @@ if TYPE_CHECKING:
         mint_key,
         ssh_door,
     )
+    from leasehold.client._ssh_config import (
+        SshFiles,
+        SshHost,
+        exclude,
+        include,
+        let_in,
+        ssh_config,
+        ssh_hosts,
+    )
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
@@ -737,6 +746,8 @@ __all__ = [
     "SignProposalPlan",
     "SilenceProven",
     "SshDoor",
+    "SshFiles",
+    "SshHost",
     "StakeSeat",
     "StakeSeatPlan",
     "StakeStillLocked",
@@ -781,6 +792,7 @@ __all__ = [
     "decide",
     "delegates_of",
     "duty_of",
+    "exclude",
     "executable",
     "exit_codes",
     "faults_of",
@@ -794,8 +806,10 @@ __all__ = [
     "hand_in",
     "hand_over",
     "host_status",
+    "include",
     "lease_shell",
     "leases_of",
+    "let_in",
     "live_lease",
     "look_at",
     "look_over",
@@ -822,7 +836,9 @@ __all__ = [
     "seat_at",
     "seat_json",
     "signed_offers",
+    "ssh_config",
     "ssh_door",
+    "ssh_hosts",
     "standing_of",
     "successor",
     "sync_in",
@@ -948,6 +964,7 @@ _PARTS = {
     ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
