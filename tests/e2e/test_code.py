@@ -82,7 +82,7 @@ def test_nothing_is_written_where_others_data_is_mounted(site: Site, folder: Pat
     data = tmp_path / "data"
     data.mkdir()
     (data / "x").write_text("everybody's")
-    cid = site.renter("dataset", "add", str(data))["cid"]
+    cid = site.renter("dataset", "add", "--public", str(data))["cid"]
     with site.engine.client() as client:
         made = client.containers.run(site.tiny, ["ln", "-s", "/data/d", "/esc"], detach=True)
         made.wait()

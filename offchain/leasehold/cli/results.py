@@ -12,6 +12,7 @@ from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Inv
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import LeaseId, argument, option
 from leasehold.client import fetch_lease_results, finish_of, published_results
+from leasehold.copying import bring_to
 from leasehold.errors import WalletError
 from leasehold.market import format_size, parse_duration
 
@@ -25,6 +26,10 @@ async def results(
         Path | None, option("--identity FILE", "The age key, if it is not the wallet's own.")
     ] = None,
     wait: Annotated[str, option("--wait DURATION", "How long to wait for them.")] = "2m",
+    to: Annotated[
+        str | None,
+        option("--to ADDRESS", "Bring them there as well: s3://, gs:// and what else fsspec writes."),
+    ] = None,
 ) -> None:
     """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
     patience, shown = parse_duration(wait), format_lease(lease)
@@ -56,6 +61,10 @@ async def results(
             empty="The workload declared no outputs.",
         )
         call.out.say(f"Fetched {fetched.cid} into {folder}.")
+        if to is not None:
+            with call.out.working(f"Bringing them to {to}"):
+                count = await asyncio.to_thread(bring_to, folder, to)
+            call.out.say(f"Brought {count} files to {to}.")
         if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
             say_finish(call, await finish_of(client, lease))
 

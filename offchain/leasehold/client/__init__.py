@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -782,6 +783,7 @@ __all__ = [
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "bring_to",
     "calls_of",
     "check_alive",
     "check_ledger",
@@ -796,6 +798,7 @@ __all__ = [
     "executable",
     "exit_codes",
     "faults_of",
+    "fetch_from",
     "fetch_lease_results",
     "find_reach",
     "finish_of",
@@ -807,6 +810,7 @@ __all__ = [
     "hand_over",
     "host_status",
     "include",
+    "is_address",
     "lease_shell",
     "leases_of",
     "let_in",
@@ -878,6 +882,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
