@@ -56,7 +56,8 @@ class LeaseHandle:
     `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
     are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
-    shell. `name`: what its workload is called. `volumes` are those that it names.
+    shell. `name`: what its workload is called. `volumes` are those that it names. `host`: at which its ports are
+    published, if it has any.
     """
 
     lease: int
@@ -84,6 +85,7 @@ class LeaseHandle:
     read_seconds: int | None = None
     renews: int | None = None
     volumes: tuple[str, ...] = ()
+    host: str | None = None
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class LocalLeases:
         self.streams: list[ProcessStream] = []
         self.samples: dict[int, list[tuple[str, LeaseSample]]] = {}
         self.lookups = 0
+        self.codes: dict[int, list[tuple[str, bytes]]] = {}
         self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
         self.takes_orders = True
         self.standings: dict[int, Standing] = {}
@@ -135,6 +136,16 @@ class LocalLeases:
     async def discard(self, lease: int, name: str) -> None:
         kept = [volume for volume in self.volumes_of.get(lease, ()) if volume.name != name]
         self.volumes_of[lease] = kept
+
+    async def offer_code(self, lease: int, tenant: str, folded: bytes) -> list[bool]:
+        """Takes any list, and lacks all but the first piece of three."""
+        self.codes.setdefault(lease, []).append((tenant, folded))
+        return [False, True, True]
+
+    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
+        """Takes any pack for one new piece."""
+        self.codes.setdefault(lease, []).append((tenant, pack))
+        return 1, 1
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
         if not self.takes_orders:

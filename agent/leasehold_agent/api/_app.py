@@ -652,6 +652,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),
+        host=handle.host,
     )
 
 

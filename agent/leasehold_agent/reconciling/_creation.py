@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from leasehold.files import replace_file
-from leasehold.workload import CodeTree, Workload
+from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
@@ -95,7 +95,6 @@ class Creation:
         if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
-        code = None if self.notes.coded else await self._code()
         if existing is None:
             spec = await self._spec(devices, attached, refused)
             await self._network()
@@ -105,28 +104,24 @@ class Creation:
             await engine.join(self.name, self.host.containers.names.network(self.desired.lease))
         put_secrets(self.folder, self.workload if self.desired.author == self.desired.tenant else None)
         if existing is None or existing.state == "created":
-            await self._put(code)
+            await self._put_code()
             await engine.make_folders(self.name, output_folders(self.workload))
 
-    async def _code(self) -> CodeTree | None:
-        """The folder that the workload names, once it is whole here."""
-        if self.workload.code is None:
-            return None
-        return await CodeIntake(self.host, self.desired.lease, self.desired.author).whole()
-
-    async def _put(self, tree: CodeTree | None) -> None:
-        """It lies in the container before that runs for the first time: its command may change it, and finds it as it
-        left it.
+    async def _put_code(self) -> None:
+        """The folder that the workload names lies in the container before that runs for the first time, and is not put
+        there again: its command may change it, and finds it as it left it.
         """
-        if tree is None or self.workload.code is None:
+        code, desired = self.workload.code, self.desired
+        if code is None or self.notes.coded:
             return
-        self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
-        try:
-            async with self.host.containers.limits.held():
-                await put_code(self.host, self.desired, tree, self.workload.code)
-        except EngineRefused as error:
-            reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
-            raise Declined(reason, f"The code cannot be unpacked: {error}") from error
+        await self.host.containers.limits.settle()
+        async for part in CodeIntake(self.host, desired.lease, desired.author).arriving():
+            self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
+            try:
+                await put_code(self.host, desired, part, code)
+            except EngineRefused as error:
+                reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
+                raise Declined(reason, f"The code cannot be unpacked: {error}") from error
         self.notes.coded = True
         self.folder.save(self.notes)
 

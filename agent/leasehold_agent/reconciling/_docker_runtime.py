@@ -8,6 +8,8 @@ import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
+import orjson
+
 from leasehold.chain import ClosingOrder, LeaseState, format_lease
 from leasehold.workload import Restart, VolumeMount
 from leasehold_agent._errors import (
@@ -110,7 +112,14 @@ class DockerRuntime:
             closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
+            host=self._published_at(desired, container),
         )
+
+    def _published_at(self, desired: Desired | None, container: ContainerFacts | None) -> str | None:
+        """The host of the lease's endpoint document, where that has ports to tell of."""
+        if desired is None or container is None or not container.ports:
+            return None
+        return str(orjson.loads(self._host.endpoint(desired, container.ports))["host"])
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
         host, folder = self._host, self._host.leases.folder(lease)

@@ -102,6 +102,7 @@ class _Sight:
 
 
 _RESTS = "Its tenant has stopped it. It is billed until its end, and started when he says so."
+_FETCHED = ("dataset-missing", "code-missing")
 _Row = tuple[Phase, Callable[[_Sight], bool], Callable[[_Sight], str | None]]
 _TABLE: tuple[_Row, ...] = (
     # phase      when                                             why it is not running, if it is not
@@ -116,7 +117,7 @@ _TABLE: tuple[_Row, ...] = (
     ("starting", lambda lease: lease.made, lambda lease: lease.record.trouble),
     (
         "fetching",
-        lambda lease: lease.record.waiting in ("dataset-missing", "code-missing"),
+        lambda lease: lease.record.waiting in _FETCHED,
         lambda lease: lease.record.trouble,
     ),
     ("pulling", lambda _: True, lambda lease: lease.record.trouble),

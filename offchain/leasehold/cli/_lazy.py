@@ -39,7 +39,8 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power", "moving", "transfer",
-         "auto_extend", "quotes", "access", "results", "statements", "challenge", "faults", "compensate"),
+         "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements", "challenge", "faults",
+         "compensate"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(

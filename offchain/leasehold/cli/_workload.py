@@ -13,6 +13,7 @@ from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
 from leasehold.client import PinnedWorkload
+from leasehold.copying import CodeFolder
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
@@ -77,6 +78,10 @@ Ready = Annotated[
 ]
 Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
 
+CodePlace = Annotated[
+    str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
+]
+
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
 
@@ -113,11 +118,22 @@ class WorkloadFlags:
     restart: RestartWhen = None
     ready: Ready = None
     grace: Grace = None
+    code: CodePlace = None
 
     @property
     def names_a_workload(self) -> bool:
         """Whether it is said what should run."""
         return any(named is not None for named in (self.file, self.template, self.image))
+
+
+def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
+    """The folder that goes in, of `DIR` or `DIR:/PATH`."""
+    if flags.code is None:
+        return None
+    folder, colon, at = flags.code.rpartition(":")
+    if not colon or not at.startswith("/"):
+        return CodeFolder(Path(flags.code))
+    return CodeFolder(Path(folder), at)
 
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:

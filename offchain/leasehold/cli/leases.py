@@ -178,7 +178,8 @@ def _agents_rows(view: LeaseView) -> Iterator[tuple[str, str]]:
     if status.closes_when_done and view.lease.state.live:
         yield "when it is done", "its agent closes the lease"
     if status.ports:
-        ports = (f"{port.container}/{port.protocol} at host port {port.host}" for port in status.ports)
+        at = f"{status.host}:" if status.host else "host port "
+        ports = (f"{port.container}/{port.protocol} at {at}{port.host}" for port in status.ports)
         yield "ports", ", ".join(ports)
     if status.volumes:
         kept = "kept as long as its files" if status.kept is not None else "attached"

@@ -13,6 +13,7 @@ from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Inv
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import AnyLeases, Several, argument, option
 from leasehold.client import PoolClient, Which, fetch_lease_results, finish_of, published_results
+from leasehold.copying import bring_to
 from leasehold.errors import WalletError
 from leasehold.market import Json, format_size, parse_duration
 
@@ -28,6 +29,10 @@ async def results(
         Path | None, option("--identity FILE", "The age key, if it is not the wallet's own.")
     ] = None,
     wait: Annotated[str, option("--wait DURATION", "How long to wait for them.")] = "2m",
+    to: Annotated[
+        str | None,
+        option("--to ADDRESS", "Bring them there as well: s3://, gs:// and what else fsspec writes."),
+    ] = None,
 ) -> None:
     """Fetch leases' results, check them, open them, and keep a copy on your IPFS node."""
     patience = parse_duration(wait)
@@ -36,12 +41,19 @@ async def results(
         told = []
         for lease in chosen:
             into = folder if len(chosen) == 1 else folder / format_lease(lease)
-            told.append(await _fetch(call, client, lease, into, identity, patience))
+            where = to if to is None or len(chosen) == 1 else f"{to.rstrip('/')}/{format_lease(lease)}"
+            told.append(await _fetch(call, client, lease, into, identity, patience, where))
         call.out.answer(told[0] if len(told) == 1 else {"leases": told})
 
 
 async def _fetch(
-    call: Invocation, client: PoolClient, lease: int, folder: Path, identity: Path | None, patience: float
+    call: Invocation,
+    client: PoolClient,
+    lease: int,
+    folder: Path,
+    identity: Path | None,
+    patience: float,
+    to: str | None,
 ) -> dict[str, Json]:
     """Fetch one lease's results and say what they are; the same for programs."""
     shown = format_lease(lease)
@@ -71,6 +83,10 @@ async def _fetch(
         empty="The workload declared no outputs.",
     )
     call.out.say(f"Fetched {fetched.cid} into {folder}.")
+    if to is not None:
+        with call.out.working(f"Bringing them to {to}"):
+            count = await asyncio.to_thread(bring_to, folder, to)
+        call.out.say(f"Brought {count} files to {to}.")
     if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
         say_finish(call, await finish_of(client, lease))
     return {"lease": shown, "cid": fetched.cid, "folder": str(folder), "outputs": told}

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Connecting,
         connect,
     )
+    from leasehold.client._copying import Copied, copy_in, copy_out, lease_shell
     from leasehold.client._cost import (
         CostBy,
         CostRow,
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -193,6 +195,7 @@ if TYPE_CHECKING:
     from leasehold.client._lease import (
         TenantLease,
     )
+    from leasehold.client._lease_shell import CopyFailed, LeaseShell
     from leasehold.client._ledger import (
         PaidIn,
         check_ledger,
@@ -421,7 +424,17 @@ if TYPE_CHECKING:
         mint_key,
         ssh_door,
     )
+    from leasehold.client._ssh_config import (
+        SshFiles,
+        SshHost,
+        exclude,
+        include,
+        let_in,
+        ssh_config,
+        ssh_hosts,
+    )
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
+    from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -564,6 +577,8 @@ __all__ = [
     "CommitVotes",
     "Connecting",
     "ContainerSwitched",
+    "Copied",
+    "CopyFailed",
     "CostBy",
     "CostRow",
     "Costs",
@@ -644,6 +659,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShell",
     "LeaseUse",
     "LeaseView",
     "LeasesAccepted",
@@ -791,6 +807,8 @@ __all__ = [
     "SilenceProven",
     "Spent",
     "SshDoor",
+    "SshFiles",
+    "SshHost",
     "StakeSeat",
     "StakeSeatPlan",
     "StakeStillLocked",
@@ -800,6 +818,8 @@ __all__ = [
     "Step",
     "SwitchContainer",
     "SwitchPlan",
+    "SyncOptions",
+    "Synced",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -836,20 +856,25 @@ __all__ = [
     "ask_hosts",
     "ask_statement",
     "billed_seconds",
+    "bring_to",
     "calls_of",
     "check_alive",
     "check_ledger",
     "choose_lease",
     "choose_leases",
     "connect",
+    "copy_in",
+    "copy_out",
     "costs_of",
     "current",
     "decide",
     "delegates_of",
     "duty_of",
+    "exclude",
     "executable",
     "exit_codes",
     "faults_of",
+    "fetch_from",
     "fetch_lease_results",
     "find_reach",
     "finish_of",
@@ -860,10 +885,14 @@ __all__ = [
     "hand_in",
     "hand_over",
     "host_status",
+    "include",
+    "is_address",
     "is_named",
     "known_leases",
     "label_things",
+    "lease_shell",
     "leases_of",
+    "let_in",
     "live_lease",
     "logs_of",
     "look_at",
@@ -895,9 +924,13 @@ __all__ = [
     "seat_json",
     "signed_offers",
     "spread",
+    "ssh_config",
     "ssh_door",
+    "ssh_hosts",
     "standing_of",
     "successor",
+    "sync_in",
+    "sync_out",
     "tag_of",
     "take_off",
     "tended",
@@ -935,6 +968,7 @@ _PARTS = {
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
+    "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_delegates": (
         "AllowDelegate", "AllowDelegatePlan", "DelegateAllowed", "DelegateRevoked", "RevokeDelegate",
         "RevokeDelegatePlan", "delegates_of",
@@ -944,6 +978,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -970,6 +1005,7 @@ _PARTS = {
         "decide",
     ),
     "_lease": ("TenantLease",),
+    "_lease_shell": ("CopyFailed", "LeaseShell"),
     "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
     "_locked_wallet": ("LockedWallet", "Password"),
     "_machine_view": ("MachineView", "PastTerms", "view_machine"),
@@ -1035,7 +1071,9 @@ _PARTS = {
     ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
+    "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
         "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",

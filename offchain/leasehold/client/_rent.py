@@ -271,14 +271,16 @@ class RentPlan(Plan["Rented"]):
             lease = await self.client.lease(one.lease)
             orders.append(await order_closing(self.client, lease, digest))
             yield orders[-1]
-        async for handed in self._hand_in(opened):
-            yield handed
+        handed = list[CodeHandedIn]()
+        async for code in self._hand_in(opened):
+            handed.append(code)
+            yield code
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
-        yield Rented(made.receipt, made, tuple(leases), tuple(orders))
+        yield Rented(made.receipt, made, tuple(leases), tuple(orders), tuple(handed))
 
     async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
         """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
@@ -318,6 +320,7 @@ class Rented(Sent):
     opening: LeasesOpened
     leases: tuple[Lease, ...]
     orders: tuple[ClosingOrdered, ...] = ()
+    handed: tuple[CodeHandedIn, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -334,6 +337,8 @@ class Rented(Sent):
             told |= {"state": "active", "start": lease.start, "end": lease.end}
         for told, ordered in zip(leases, self.orders, strict=False):
             told |= ordered.to_json(money)
+        for told, code in zip(leases, self.handed, strict=False):
+            told |= code.to_json(money)
         return {
             **(leases[0] if len(leases) == 1 else {"leases": leases}),
             "delivered_by": self.opening.delivery.by,

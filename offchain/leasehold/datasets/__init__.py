@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from leasehold.datasets._fetch import Fetched, Progress
     from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
     from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+    from leasehold.datasets._pipe import piped
     from leasehold.datasets._sealed_tree import MAX_INDEX, TreeSeal, decode_index
     from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
@@ -60,6 +61,7 @@ __all__ = [
     "new_identity",
     "opened_below",
     "parse_stream_address",
+    "piped",
     "public_parts",
     "recipient_of",
     "stream_address",
@@ -76,6 +78,7 @@ _PARTS = {
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
     "_multipart": ("FilePart", "FolderPart", "LinkPart", "Part"),
     "_sealed_tree": ("MAX_INDEX", "TreeSeal", "decode_index"),
+    "_pipe": ("piped",),
     "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),

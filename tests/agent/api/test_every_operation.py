@@ -28,6 +28,8 @@ RIGHTS = {
     "put_workload": UPLOAD,
     "put_closing_order": "lease.closing-order",
     "lease_statement": "lease.status",
+    "offer_code": "lease.code",
+    "put_code": "lease.code",
 }
 """What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {

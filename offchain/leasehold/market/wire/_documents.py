@@ -123,7 +123,8 @@ class LeaseStatus(WireDocument):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
     its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
     command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
-    lease then. `volumes`: the names of those that it has, which are kept as long as it is.
+    lease then. `volumes`: the names of those that it has, which are kept as long as it is. `host`: at which its ports
+    are published, if it has any.
     """
 
     lease: str
@@ -142,6 +143,7 @@ class LeaseStatus(WireDocument):
     kept: Kept | None = None
     name: str | None = None
     renews: str | None = None
+    host: str | None = None
     exit_code: int | None = None
     closes_when_done: bool = False
     volumes: list[str] = []
