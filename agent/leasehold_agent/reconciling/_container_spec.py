@@ -37,8 +37,8 @@ def check_tenant(workload: Workload, desired: Desired) -> None:
 def check_fits(
     workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
 ) -> None:
-    """Raises Declined("unsupported") for what the lease's cells or this host do not offer, "no-card" while that cannot be
-    told.
+    """Raises Declined: "unsupported" for what the lease's cells or this host do not offer, "no-card" while that cannot
+    be told.
     """
     check_cards_told(share)
     _check_cards(workload, placement, share, settings)
@@ -61,8 +61,8 @@ def check_fits(
 
 
 def check_cards_told(share: LeaseShare) -> None:
-    """Raises Declined("no-card") while the lease cannot have its cards: what they could offer cannot be told either, and
-    no card is given instead of one that was paid for.
+    """Raises Declined("no-card") while the lease cannot have its cards: what they could offer cannot be told either,
+    and no card is given instead of one that was paid for.
     """
     if share.problem is not None:
         raise Declined("no-card", f"cards: {share.problem}")
