@@ -111,6 +111,16 @@ class TestFit:
         fields = {"cpu": 2, "memory": "4GiB", "share": "whole", "ports": [{"container": 80, "host": 100}]}
         check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
         check_fits(workload(share="cells"), 0x0103, replace(SHARE, gpu_uuids=()), FACTS, SETTINGS)
+
+    def test_a_card_that_is_lost_says_nothing_of_what_it_could_offer(self) -> None:
+        """Or a lease whose workload is replaced meanwhile would never run again, and be billed to its end."""
+        lost, timed = (
+            replace(SHARE, gpu_uuids=(), problem="GPU 0 does not answer."),
+            workload(share="time-slice"),
+        )
+        with pytest.raises(Declined) as error:
+            check_fits(timed, 0x0103, lost, FACTS, SETTINGS)
+        assert error.value.reason == "no-card"
         gvisor = replace(FACTS, runtimes=("runc", "runsc"))
         check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, SETTINGS)
 

@@ -17,6 +17,7 @@ from leasehold.errors import ContractError, TransactionFailed
 from leasehold.workload import digest
 
 from .chaos_ledger import Told
+from .chaos_orders import order_close
 from .chaos_remains import remains
 from .chaos_schedule import Deed
 from .chaos_sight import SeenContainer, Sight
@@ -40,11 +41,14 @@ while :; do sleep 3600 & wait $!; done
 
 @dataclass(frozen=True)
 class Wanted:
-    """A workload that a tenant has sealed: its results name the token. job: its command ends by itself."""
+    """A workload that a tenant has sealed: its results name the token. job: its command ends by itself. ordered: its
+    tenant has its end end the bill.
+    """
 
     token: str
     sealed: bytes
     job: bool
+    ordered: bool
 
 
 @dataclass
@@ -54,7 +58,7 @@ class Crowd:
 
     homes: the container that each token was seen in. kept: the id in it. last: what each lease was seen to
     run. replaced: tokens that had to make way. results: what was read of each CID. doubtful: tokens of leases that were
-    opened while a card may have been ill.
+    opened while a card may have been ill. given: those of jobs whose end ends the bill, as their agent knows.
     """
 
     site: Site
@@ -69,6 +73,7 @@ class Crowd:
     results: dict[bytes, dict[str, str]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
     doubtful: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
 
     # --------------------------------------------------------------------------------------------------- what is done
 
@@ -92,7 +97,8 @@ class Crowd:
 
     def _rent(self, deed: Deed) -> None:
         tenant, spot = self.tenants[deed.pick % len(self.tenants)], deed.verb == "rent spot"
-        wanted = self._seal(tenant, job=deed.verb == "rent a job")
+        job = deed.verb == "rent a job"
+        wanted = self._seal(tenant, job=job, ordered=job and bool(deed.pick // 4 % 2))
         price = SPOT_PRICE if spot else PRICE
         if self.unsure():
             self.doubtful.add(wanted.token)
@@ -114,13 +120,13 @@ class Crowd:
         elif verb == "terminate" and told.price == SPOT_PRICE:
             self.site.owner.pool(lambda pool: pool.terminate(told.lease))
 
-    def _seal(self, tenant: Tenant, *, job: bool = False) -> Wanted:
+    def _seal(self, tenant: Tenant, *, job: bool = False, ordered: bool = False) -> Wanted:
         token = uuid.uuid4().hex
         environment = {"TOKEN": token} | ({"JOB": "yes"} if job else {})
         more: dict[str, Any] = {"readiness": None} if job else {}  # it may be over before anybody looks
         more |= {"share": "time-slice", "datasets": []}
         workload = tenant.workload("", program=PROGRAM, environment=environment, **more)
-        wanted = Wanted(token, self.site.seal(workload), job)
+        wanted = Wanted(token, self.site.seal(workload), job, ordered)
         self.wanted[digest(wanted.sealed)] = wanted
         return wanted
 
@@ -174,11 +180,21 @@ class Crowd:
             return "it is not started"
         self._look_back(told.lease, wanted.token)
         if wanted.job:
-            return "" if told.results else "its job has no result"
+            return self._trouble_with_job(told, wanted)
         if not container.running:
             return "it does not run"
         self._remember(wanted.token, container.id)
         return ""
+
+    def _trouble_with_job(self, told: Told, wanted: Wanted) -> str:
+        """Its results are published, and then its bill ends where its tenant has ordered that."""
+        if wanted.ordered and wanted.token not in self.given:
+            if problem := order_close(self._tenant(told), told.lease, told.workload):
+                return f"its tenant's order is not taken: {problem}"
+            self.given.add(wanted.token)
+        if not told.results:
+            return "its job has no result"
+        return "its job is done, and its bill runs on" if wanted.ordered else ""
 
     def _look_back(self, lease: int, token: str) -> None:
         """What ran before was replaced, and its data went with it: should it come back, it begins anew."""

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import structlog
 
 from leasehold.chain import LeaseState, format_lease
-from leasehold_agent._errors import Declined, NodesDisagree
+from leasehold_agent._errors import NodesDisagree
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
-from leasehold_agent.reconciling._container_spec import limits_of
+from leasehold_agent.reconciling._container_spec import check_cards_told, limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._results import Publishing
@@ -169,8 +169,7 @@ class Changes:
         )
         if workload is None:
             return
-        if now.problem is not None:
-            raise Declined("no-card", f"cards: {now.problem}")
+        check_cards_told(now)
         log_step(desired.lease, "resize")
         if before.devices == now.devices and not now.is_less_of(before):
             await self.devices.fit(desired.lease, now)

@@ -41,7 +41,10 @@ def check_tenant(workload: Workload, desired: Desired) -> None:
 def check_fits(
     workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
 ) -> None:
-    """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    """Raises Declined: "unsupported" for what the lease's cells or this host do not offer, "no-card" while that cannot
+    be told.
+    """
+    check_cards_told(share)
     _check_cards(workload, placement, share, settings)
     for what, asked, most in (
         ("cpu", workload.cpu, share.cpus),
@@ -59,6 +62,14 @@ def check_fits(
         if port.host is not None and not settings.first_port <= port.host <= settings.last_port:
             offered = f"{settings.first_port} to {settings.last_port}"
             raise Declined("unsupported", f"ports: this host publishes {offered}, not {port.host}.")
+
+
+def check_cards_told(share: LeaseShare) -> None:
+    """Raises Declined("no-card") while the lease cannot have its cards: what they could offer cannot be told either,
+    and no card is given instead of one that was paid for.
+    """
+    if share.problem is not None:
+        raise Declined("no-card", f"cards: {share.problem}")
 
 
 def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings: AgentSettings) -> None:

@@ -20,6 +20,7 @@ from leasehold_agent.reconciling._attaching import Attaching
 from leasehold_agent.reconciling._code import CodeIntake, put_code
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
+    check_cards_told,
     check_fits,
     choose_ports,
     sharing_of,
@@ -133,8 +134,7 @@ class Creation:
     async def _devices(self) -> tuple[str, ...]:
         """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
         share = self.host.share(self.desired)
-        if share.problem is not None:  # it gets no card instead of one that it has not paid for
-            raise Declined("no-card", f"cards: {share.problem}")
+        check_cards_told(share)
         if not share.gpu_uuids:
             return ()
         check_apart(self.workload, share)
