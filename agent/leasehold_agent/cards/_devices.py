@@ -75,6 +75,12 @@ class Devices:
                 except (ToolFailed, OSError) as error:
                     _log.warning("mig", problem=str(error))
 
+    async def free(self, card: str, *, watched: bool) -> None:
+        """The card is to be as any other, and nobody's. Raises CardBusy, ToolFailed, OSError."""
+        if self.mps is not None:
+            await self.mps.clear(card)
+        await self._card(card, HeldDevices(), timed=False, watched=watched)
+
     async def end_part(self, lease: int) -> None:
         """Nothing is left of the lease's part of a card. What somebody is still in goes once nobody is."""
         if self.mps is None:
