@@ -11,7 +11,7 @@ import orjson
 
 from leasehold.chain import ClosingOrder, LeaseState
 from leasehold.workload import Restart
-from leasehold_agent._errors import CodeRefused, NoContainer, OrderVoid, UploadsFull
+from leasehold_agent._errors import CodeUnwanted, NoContainer, OrderVoid, UploadsFull
 from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
@@ -139,7 +139,7 @@ class DockerRuntime:
         if desired is None or not notes.workload or notes.workload != desired.workload.hex():
             raise NoContainer("The lease is not taken on here yet; hand the code over again in a moment.")
         if desired.author.lower() != tenant.lower():
-            raise CodeRefused("The lease's workload is another's: set one of your own, with your code.")
+            raise CodeUnwanted("The lease's workload is another's: set one of your own, with your code.")
         return CodeIntake(self._host, lease, desired.author)
 
     async def standing(self, lease: int) -> Standing:
