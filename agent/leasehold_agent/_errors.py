@@ -9,7 +9,7 @@ AgentError
 │   └── NotRead         it is over, and its files are not to be had
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── UploadsFull         too many uploads that no lease has claimed
-├── CodeRefused         code that the lease does not name
+├── CodeUnwanted         code that the lease does not name
 ├── CodeLost            code that was here is damaged or gone
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
@@ -153,7 +153,7 @@ class UploadsFull(AgentError):
     code = "store-full"
 
 
-class CodeRefused(AgentError):
+class CodeUnwanted(AgentError):
     """A folder of code that the lease's workload does not name, or that cannot travel."""
 
     code = "code-refused"

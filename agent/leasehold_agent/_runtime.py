@@ -184,7 +184,7 @@ class LeaseRuntime(Protocol):
     async def offer_code(self, lease: int, tenant: str, folded: bytes) -> Sequence[bool]:
         """Of the pieces of the list that its tenant shows of the folder that its workload names, which are lacking.
 
-        Raises `CodeRefused`, `UploadsFull`; `NoContainer` while the lease is not taken on.
+        Raises `CodeUnwanted`, `UploadsFull`; `NoContainer` while the lease is not taken on.
         """
         ...
 

@@ -11,7 +11,7 @@ import pytest
 
 from leasehold.errors import CodeInvalid
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, CodeTree, packs, survey
-from leasehold_agent._errors import CodeLost, CodeRefused, UploadsFull
+from leasehold_agent._errors import CodeLost, CodeUnwanted, UploadsFull
 from leasehold_agent.engine import CodePart, code_tar
 from leasehold_agent.store import CodeStore
 
@@ -56,7 +56,7 @@ def test_another_account_learns_nothing_of_it(tmp_path: Path, store: CodeStore) 
 
 def test_a_piece_that_nobody_asked_for_is_not_kept(tmp_path: Path, store: CodeStore) -> None:
     mine, theirs = contents(tmp_path / "a", x=b"mine"), contents(tmp_path / "b", x=b"other")
-    with pytest.raises(CodeRefused):
+    with pytest.raises(CodeUnwanted):
         store.take(ME, next(packs(theirs.pieces(theirs.tree.chunks))), mine.tree.chunks)
     with pytest.raises(CodeInvalid):
         store.take(ME, b"\x28\xb5\x2f\xfd" + bytes(20), mine.tree.chunks)

@@ -60,7 +60,7 @@ def test_ssh_train(site: Site, at_home: Party, tmp_path: Path) -> None:
     )
     assert ssh(tmp_path, "train", "cat /file").stdout == "by scp"
     assert "port 2200" in ssh(tmp_path, "-G", "elsewhere").stdout
-    assert at_home.run("ssh-config", "--print").stdout.startswith("# Written by")
+    assert at_home.run("ssh-config", "--print").stdout.startswith("# Written by Leasehold")
     command = at_home("edit", lease, "/srv", "--print")["command"]
     assert command == ["code", "--remote", "ssh-remote+train", "/srv"]
     assert at_home("ssh-config", "--undo") == {"undone": True}

@@ -220,6 +220,7 @@ CODES = {
     "no-results": (wire.NoResults, 404),
     "not-running": (wire.NotRunning, 409),
     "body-too-large": (wire.BodyTooLarge, 413),
+    "code-refused": (wire.CodeRefused, 422),
     "digest-mismatch": (wire.DigestMismatch, 422),
     "order-refused": (wire.OrderRefused, 422),
     "volume-busy": (wire.VolumeBusy, 409),

@@ -26,7 +26,7 @@ from leasehold.files import replace_file
 from leasehold.market import format_size
 from leasehold.market.wire import MAX_CODE
 from leasehold.workload import Code, CodeTree, Workload, unfolded
-from leasehold_agent._errors import CodeRefused, Declined, NoContainer, UploadsFull
+from leasehold_agent._errors import CodeUnwanted, Declined, NoContainer, UploadsFull
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import CodePart, code_tar
 from leasehold_agent.host import remove_tree
@@ -38,7 +38,7 @@ PART = 64 << 20
 """Bytes that are unpacked at a time, while the next are on their way: the engine holds the container as long."""
 _NOT_YET = "The lease is not taken on here yet; hand the code over again in a moment."
 _USELESS = (
-    CodeRefused,
+    CodeUnwanted,
     DatasetCorrupt,
     DatasetTooLarge,
     DatasetUnavailable,
@@ -65,14 +65,14 @@ class CodeIntake:
         """Of the pieces of a list that its tenant shows, which are lacking here.
 
         Raises:
-            CodeRefused: it is not the one that the workload names, or too large. NoContainer: ask again.
+            CodeUnwanted: it is not the one that the workload names, or too large. NoContainer: ask again.
         """
         code, workload = self._named()
         tree = await asyncio.to_thread(_read_tree, folded)
         if tree.digest.hex() != code.digest:
-            raise CodeRefused("The lease's workload names another folder than this.")
+            raise CodeUnwanted("The lease's workload names another folder than this.")
         if tree.size > (most := self._most(workload)):
-            raise CodeRefused(
+            raise CodeUnwanted(
                 f"The folder has {format_size(tree.size)} and may have {format_size(most)} here: put what is large "
                 "into a dataset."
             )
@@ -95,7 +95,7 @@ class CodeIntake:
         try:
             new = await asyncio.to_thread(self.store.take, self.account, pack, tree.chunks)
         except CodeInvalid as error:
-            raise CodeRefused(str(error)) from error
+            raise CodeUnwanted(str(error)) from error
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
         left = sum(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks))
@@ -184,7 +184,7 @@ class CodeIntake:
         if workload is None:
             raise NoContainer(_NOT_YET)
         if workload.code is None:
-            raise CodeRefused("The lease's workload names no folder of code.")
+            raise CodeUnwanted("The lease's workload names no folder of code.")
         return workload.code, workload
 
     def _most(self, workload: Workload) -> int:
@@ -227,7 +227,7 @@ def _read_tree(folded: bytes) -> CodeTree:
     try:
         return CodeTree.decode(unfolded(folded))
     except CodeInvalid as error:
-        raise CodeRefused(str(error)) from error
+        raise CodeUnwanted(str(error)) from error
 
 
 async def put_code(host: Host, desired: Desired, part: CodePart, code: Code) -> None:

@@ -13,7 +13,7 @@ import orjson
 from leasehold.chain import ClosingOrder, LeaseState, format_lease
 from leasehold.workload import Restart, VolumeMount
 from leasehold_agent._errors import (
-    CodeRefused,
+    CodeUnwanted,
     EngineDown,
     NoContainer,
     OrderVoid,
@@ -156,7 +156,7 @@ class DockerRuntime:
         if desired is None or not notes.workload or notes.workload != desired.workload.hex():
             raise NoContainer("The lease is not taken on here yet; hand the code over again in a moment.")
         if desired.author.lower() != tenant.lower():
-            raise CodeRefused("The lease's workload is another's: set one of your own, with your code.")
+            raise CodeUnwanted("The lease's workload is another's: set one of your own, with your code.")
         return CodeIntake(self._host, lease, desired.author)
 
     async def power(self, lease: int, wish: Wish) -> None:

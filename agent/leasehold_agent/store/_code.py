@@ -22,7 +22,7 @@ from typing import Final
 
 from leasehold.files import replace_file
 from leasehold.workload import unpacked
-from leasehold_agent._errors import CodeLost, CodeRefused, UploadsFull
+from leasehold_agent._errors import CodeLost, CodeUnwanted, UploadsFull
 
 _PLACE: Final = struct.Struct(">32sQI")  # digest, offset, size
 _FRESH_SECONDS: Final = 3600.0
@@ -70,12 +70,12 @@ class CodeStore:
         """Keep what is new of a pack; how many pieces that are.
 
         Raises:
-            CodeRefused: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
+            CodeUnwanted: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
         """
         with self._held(account) as folder:
             came, places = unpacked(pack), self._index(folder)
             if any(wanted.get(digest) != size for digest, _, size in came.pieces):
-                raise CodeRefused("A piece is none of the folder's, which must not change while it is sent.")
+                raise CodeUnwanted("A piece is none of the folder's, which must not change while it is sent.")
             new = {digest: (at, size) for digest, at, size in came.pieces if digest not in places}
             if new:
                 self._make_room(folder, len(came.data))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from leasehold.chain import format_lease
 from leasehold.client._plan import Step
 from leasehold.errors import AgentError
+from leasehold.files import replace_file
 from leasehold.market import AgentClient, Json, Money
 from leasehold.market.wire import (
     ChainUnreachable,
@@ -85,9 +86,9 @@ async def on_ipfs(client: PoolClient, contents: CodeContents) -> Code:
 
 
 def _write_packs(contents: CodeContents, folder: Path) -> None:
-    (folder / "tree").write_bytes(fold(contents.tree.encoded))
+    replace_file(folder / "tree", fold(contents.tree.encoded))
     for number, pack in enumerate(packs(contents.pieces(contents.tree.chunks))):
-        (folder / f"{number:06}.pack").write_bytes(pack)
+        replace_file(folder / f"{number:06}.pack", pack)
 
 
 async def hand_in(client: PoolClient, lease: int, contents: CodeContents) -> CodeHandedIn:

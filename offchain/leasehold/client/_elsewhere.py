@@ -93,9 +93,9 @@ def _sizes(files: Any, place: str) -> dict[str, tuple[str, int | None]]:
     root = place.rstrip("/") + "/"
     there = files.find(place, detail=True)
     return {
-        path.removeprefix(root): (path, found.get("size"))
-        for path, found in sorted(there.items())
-        if found.get("type") == "file"
+        path.removeprefix(root): (path, facts.get("size"))
+        for path, facts in sorted(there.items())
+        if facts.get("type") == "file"
     }
 
 

@@ -23,9 +23,7 @@ from leasehold.files import replace_file, write_private
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
-_HEAD: Final = (
-    "# Written by `leasehold ssh-config`, which writes it anew: nothing that is changed here stays.\n"
-)
+_HEAD: Final = "# Written by Leasehold, which writes it anew: nothing that is changed here stays.\n"
 _ALIAS: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _KEY_BYTES: Final = 32
 
@@ -65,17 +63,17 @@ async def ssh_hosts(client: PoolClient) -> list[SshHost]:
     """The live leases of the client's account whose machines have an SSH server. One whose documents cannot be had is
     left out. A name that two leases have is neither's.
     """
-    found = list[tuple[str, str | None, SshDoor]]()
+    doors = list[tuple[str, str | None, SshDoor]]()
     for rented in await leases_of(client):
         with contextlib.suppress(LeaseholdError):
             door = await ssh_door(client, rented.lease.id)
-            found.append((format_lease(rented.lease.id), rented.name, door))
-    called = [name for _, name, _ in found]
+            doors.append((format_lease(rented.lease.id), rented.name, door))
+    called = [name for _, name, _ in doors]
     return [
         SshHost(
             (f"lease-{shown}", *([name] if name and called.count(name) == 1 and _speaks(name) else [])), door
         )
-        for shown, name, door in found
+        for shown, name, door in doors
     ]
 
 

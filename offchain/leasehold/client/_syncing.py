@@ -57,7 +57,7 @@ class Synced:
 
 
 @dataclass(frozen=True)
-class Item:
+class SyncEntry:
     """An entry of either folder. time: unix seconds. digest: a file's SHA-256, where bytes are compared."""
 
     kind: CodeKind
@@ -66,10 +66,12 @@ class Item:
     digest: bytes = b""
 
 
-Items = Mapping[bytes, Item]
+SyncEntries = Mapping[bytes, SyncEntry]
 
 
-def differing(source: Items, target: Items, options: SyncOptions) -> tuple[list[bytes], list[bytes]]:
+def differing(
+    source: SyncEntries, target: SyncEntries, options: SyncOptions
+) -> tuple[list[bytes], list[bytes]]:
     """What to send, folders before what lies in them, and what to remove first. Raises DestinationExists where a folder
     would have to make way, and nothing may be removed.
     """
@@ -84,7 +86,7 @@ def differing(source: Items, target: Items, options: SyncOptions) -> tuple[list[
     return send, [path for path in sorted(gone, key=_parts) if not _within(path, below)]
 
 
-def _differs(source: Item, target: Item | None) -> bool:
+def _differs(source: SyncEntry, target: SyncEntry | None) -> bool:
     if target is None or source.kind is not target.kind:
         return True
     if (
@@ -150,7 +152,7 @@ async def _fetch(
     source: str,
     target: Path,
     send: Sequence[bytes],
-    there: Items,
+    there: SyncEntries,
     left: list[str],
     counted: Counted,
 ) -> None:
@@ -173,7 +175,7 @@ async def _fetch(
 # ------------------------------------------------------------------------------------------------------------ there
 
 
-async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: int) -> dict[bytes, Item]:
+async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: int) -> dict[bytes, SyncEntry]:
     """The entries of a folder there; none where it is not there and `missing` is 0. Raises CopyFailed."""
     said = await shell.ask(_LIST, folder, str(missing))
     names_text, end, rest = said.partition(b"\0\0")
@@ -195,7 +197,7 @@ async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: i
     return items
 
 
-def _parsed(names: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[tuple[bytes, Item]]:
+def _parsed(names: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[tuple[bytes, SyncEntry]]:
     """What no copy can be made of is left out."""
     for name, line in zip(names, lines, strict=True):
         path, fields = name.removeprefix(b"./"), line.split()
@@ -205,7 +207,7 @@ def _parsed(names: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[tuple[by
             raise CopyFailed(_CHANGES) from None
         kind = _kind(mode)
         if kind is not None and all(part not in (b"", b".", b"..") for part in path.split(b"/")):
-            yield path, Item(kind, size if kind is not CodeKind.FOLDER else 0, time)
+            yield path, SyncEntry(kind, size if kind is not CodeKind.FOLDER else 0, time)
 
 
 def _kind(mode: int) -> CodeKind | None:
@@ -242,18 +244,18 @@ def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
 # ------------------------------------------------------------------------------------------------------------- here
 
 
-def _items(contents: CodeContents, checksum: bool) -> dict[bytes, Item]:
+def _items(contents: CodeContents, checksum: bool) -> dict[bytes, SyncEntry]:
     root = contents.folder.path
     return {entry.path: _item(root, entry, checksum) for entry in contents.tree.entries}
 
 
-def _item(root: Path, entry: CodeEntry, checksum: bool) -> Item:
+def _item(root: Path, entry: CodeEntry, checksum: bool) -> SyncEntry:
     digest = b""
     if checksum and entry.kind is CodeKind.FILE:
         with (root / os.fsdecode(entry.path)).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
     size = len(entry.target) if entry.kind is CodeKind.LINK else entry.size
-    return Item(entry.kind, size, entry.time, digest)
+    return SyncEntry(entry.kind, size, entry.time, digest)
 
 
 def _write_tar(writer: BinaryIO, root: Path, paths: Sequence[bytes]) -> None:

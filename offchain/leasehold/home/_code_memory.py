@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from leasehold.files import write_private
+from leasehold.files import replace_file
 from leasehold.workload import KnownFiles
 
 _DIGEST = 32
@@ -35,7 +35,8 @@ class CodeMemory:
         rows = [
             (path.decode("latin-1"), seen, b"".join(chunks).hex()) for path, (seen, chunks) in known.items()
         ]
-        write_private(self._path, orjson.dumps(rows))
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._path, orjson.dumps(rows))
         kept = [path for path in self._path.parent.iterdir() if path.name[0] != "."]
         for old in sorted(kept, key=lambda path: path.stat().st_mtime)[:-_MOST]:
             old.unlink(missing_ok=True)

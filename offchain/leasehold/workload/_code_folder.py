@@ -123,9 +123,9 @@ class _Look:
     def folder(self, place: bytes, path: bytes, rules: _Rules) -> None:
         """All below one folder, which lies at `place`."""
         with os.scandir(place) as listing:
-            found = sorted(listing, key=lambda entry: entry.name)
+            entries = sorted(listing, key=lambda entry: entry.name)
         rules = self.rules[path] = self._with_own(place, path, rules)
-        for entry in found:
+        for entry in entries:
             below = path + b"/" + entry.name if path else entry.name
             isfolder = entry.is_dir(follow_symlinks=False)
             if entry.name in _NEVER or _ignored(below, rules, isfolder=isfolder):
