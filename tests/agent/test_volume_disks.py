@@ -245,6 +245,24 @@ class TestVolumes:
         await volumes.sweep(set)  # mounted, and noted no more
         assert list(volumes.root.iterdir()) == []
 
+    @pytest.mark.parametrize("note", ["", "[]", "{}", '{"tenant": "x"}'])
+    async def test_a_note_that_a_power_cut_has_taken_takes_no_volume(
+        self, volumes: Volumes, note: str
+    ) -> None:
+        data = await volumes.attach(1, A, MODELS, SIZE)
+        (data / "file").write_bytes(SECRET)
+        await volumes.detach(1)
+        (volumes.root / "stray").write_bytes(b"")
+        (data.parent.parent / "volume.json").write_text(note)
+        assert volumes.held() == {}
+        with pytest.raises(WrongVolumeKey):
+            await volumes.attach(2, A, MODELS.model_copy(update={"key": OTHER_KEY.hex()}), SIZE)
+        (data.parent.parent / "volume.json").write_text(note)
+        await volumes.sweep(lambda: {volume_id(A, "models")})
+        await volumes.attach(3, A, MODELS, 2 * SIZE)
+        assert (data / "file").read_bytes() == SECRET
+        assert volumes.all() == {volume_id(A, "models"): Volume(A, "models", 2 * SIZE, 3)}
+
     async def test_another_s_key_leaves_it_free(self, volumes: Volumes) -> None:
         await volumes.attach(1, A, MODELS, SIZE)
         await volumes.detach(1)

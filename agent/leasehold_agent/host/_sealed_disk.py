@@ -52,6 +52,11 @@ class SealedDisk:
         return self.file.exists()
 
     @property
+    def size(self) -> int:
+        """Bytes of the host's disk that it takes."""
+        return self.file.stat().st_size
+
+    @property
     def mounted(self) -> bool:
         return self.space.mounted(self._place)
 

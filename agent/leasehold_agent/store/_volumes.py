@@ -53,10 +53,12 @@ class Volumes:
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def get(self, volume: str) -> Volume | None:
-        """What is noted of a volume, by its id; None where there is none."""
+        """What is noted of a volume, by its id; None where there is none, or nothing that can be read: of it the key
+        alone tells whose it is.
+        """
         try:
             return Volume(**json.loads((self.root / volume / _NOTE).read_text()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
             return None
 
     def all(self) -> dict[str, Volume]:
@@ -113,7 +115,9 @@ class Volumes:
             disk.file.unlink(missing_ok=True)
         if disk.made:
             wanted = replace(wanted, filling="")
-        size = known.size if known is not None and disk.made else wanted.size
+        size = wanted.size
+        if disk.made:
+            size = disk.size if known is None else known.size
         disk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(volume, replace(wanted, size=size))
         try:
@@ -149,7 +153,7 @@ class Volumes:
 
     def _sweep(self, wanted: Collection[str]) -> None:
         for folder in list(self.root.iterdir()) if self.root.is_dir() else ():
-            if folder.name not in wanted:
+            if folder.name not in wanted and folder.is_dir():
                 self._remove(folder.name)
 
     def _remove(self, volume: str) -> None:
