@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
+    from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._statements import Statements
     from leasehold.home._votes import Vote, Votes, revealable
@@ -31,13 +32,17 @@ __all__ = [
     "DatasetKeys",
     "FetchedResults",
     "FleetBook",
+    "GivenUp",
     "Groups",
     "Home",
     "LeaseNames",
     "OfferBook",
     "PendingSessions",
+    "RunRecord",
+    "Runs",
     "SealedWorkloads",
     "Statements",
+    "Try",
     "Vote",
     "Votes",
     "revealable",
@@ -54,6 +59,7 @@ _PARTS = {
     "_lease_names": ("LeaseNames",),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
+    "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
     "_statements": ("Statements",),
     "_votes": ("Vote", "Votes", "revealable"),
