@@ -54,6 +54,7 @@ MEANINGS = {
     "ipfs": "API of your own IPFS node, as a multiaddr",
     "wallet": "the usual wallet's name",
     "password": "the wallet's password",
+    "docker_config": "what `docker login` has left: read to find private images, and given to no machine",
     "documents_timeout": "seconds to wait for one machine's document",
 }
 

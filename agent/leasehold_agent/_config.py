@@ -31,8 +31,11 @@ from leasehold_agent._config_file import config_file, not_yours, settings_file
 from leasehold_agent.host import (
     BLOCK_BITS,
     LEASE_NETWORKS,
+    Egress,
     Hours,
     MaintenanceWindow,
+    Policy,
+    egress_of,
     parse_hours,
     parse_windows,
 )
@@ -58,6 +61,7 @@ Network = IPv4Network | IPv6Network
 GIB = 1 << 30
 _PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 DAY = 86_400
+_SLOWEST = 65_536
 
 
 class AgentSettings(BaseSettings):
@@ -143,6 +147,9 @@ class AgentSettings(BaseSettings):
     """The most that is packed of one lease's outputs."""
     image_limit: ByteCount = 32 * GIB
     """The most that one image may come to, unpacked, its archive counted."""
+    code_cache: ByteCount = 20 * GIB
+    """The most that tenants' folders of code may keep of the disk; one lease may be given half of it. It goes after a
+    week in which nobody wanted it, or earlier where there is no room."""
     dataset_cache: ByteCount = 200 * GIB
     """The most that fetched datasets may keep of the disk, those in use among them."""
 
@@ -185,10 +192,24 @@ class AgentSettings(BaseSettings):
     """
 
     lease_bandwidth: Annotated[int | None, Field(ge=65_536, examples=[12_500_000])] = None
-    """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; unlimited if unset."""
+    """Bytes a second that one lease may have of SSH, logs and exec together, each way counted; by default as many as
+    `egress_up` lets out of it."""
 
-    egress: Literal["internet", "none"] = "internet"
-    """The most that any tenant may reach."""
+    egress: Policy = "internet"
+    """The most that any tenant may reach: the `internet`, `none` of it, or what a home can lend of its line
+    (`residential`): no mail, few new addresses a minute, so many bytes a second. Renters see it before they pay."""
+    egress_refused_ports: Annotated[
+        tuple[Port, ...] | None, NoDecode, BeforeValidator(_listed), Field(examples=[[25, 465, 587]])
+    ] = None
+    """Ports that no tenant may reach at any address. By default none; `residential`: 25, 465, 587, 2525."""
+    egress_destinations: Annotated[int | None, Field(ge=0, examples=[60])] = None
+    """How many addresses and ports, that it has not gone to for five minutes, a lease may go to in a minute; 0: as many
+    as it likes. By default that; `residential`: 60."""
+    egress_down: Annotated[int | None, Field(examples=[6_250_000])] = None
+    """Bytes a second that reach a lease by its network; 0: as many as come. By default that; `residential`:
+    6,250,000."""
+    egress_up: Annotated[int | None, Field(examples=[1_250_000])] = None
+    """Bytes a second that leave it; 0: as many as go. By default that; `residential`: 1,250,000."""
     egress_deny: Annotated[
         tuple[Network, ...], NoDecode, BeforeValidator(_listed), Field(examples=[["198.51.100.0/24"]])
     ] = ()
@@ -243,6 +264,30 @@ class AgentSettings(BaseSettings):
     def hardware_dir(self) -> Path:
         """Where what machines were described as is kept."""
         return self.state_dir / "hardware"
+
+    @property
+    def host_egress(self) -> Egress:
+        """The host's own policy, with what its owner chose otherwise."""
+        return egress_of(
+            self.egress,
+            connections=self.connections_limit,
+            refused_ports=self.egress_refused_ports,
+            destinations=self.egress_destinations,
+            down=self.egress_down,
+            up=self.egress_up,
+        )
+
+    @property
+    def line_bandwidth(self) -> int | None:
+        """Bytes a second of SSH, logs and exec: who may send so much by his own network gets no more around it."""
+        return self.host_egress.pace.up if self.lease_bandwidth is None else self.lease_bandwidth
+
+    @field_validator("egress_down", "egress_up")
+    @classmethod
+    def _carries(cls, rate: int | None) -> int | None:
+        if rate and rate < _SLOWEST:
+            raise ValueError(f"less than {_SLOWEST} bytes a second carries nothing; 0 is no limit")
+        return rate
 
     @field_validator("dns")
     @classmethod

@@ -9,10 +9,15 @@ AgentError
 │   └── NotRead         it is over, and its files are not to be had
 ├── LimitNotHeld        no disk limit holds now, so nothing starts
 ├── UploadsFull         too many uploads that no lease has claimed
+├── CodeRefused         code that the lease does not name
+├── CodeLost            code that was here is damaged or gone
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
 ├── StillStopping       the lease that this one renews has not stopped yet
+├── VolumeTrouble       a volume cannot be made, opened or closed now
+│   └── WrongVolumeKey  it was made under another key
+├── VolumeHeld          another lease has it
 ├── GasKept             the operator's last gas is for answers
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken
@@ -33,9 +38,11 @@ DeclineReason = Literal[
     "workload-invalid",
     "image-unknown",
     "dataset-missing",
+    "code-missing",
     "not-ready",
     "no-card",
     "no-disk",
+    "volume-held",
     "port-taken",
     "unsupported",
     "start-failed",
@@ -115,6 +122,25 @@ class StillStopping(AgentError):
     """The lease before this one in its slot still runs here; once it has stopped, its data goes on in this one."""
 
 
+class VolumeTrouble(AgentError):
+    """A volume cannot be made, opened or closed here now; the text says why. What holds on to it may let go."""
+
+
+class WrongVolumeKey(VolumeTrouble):
+    """The volume was made under another key than the workload has."""
+
+    def __init__(self) -> None:
+        super().__init__("it was made under another key")
+
+
+class VolumeHeld(AgentError):
+    """A lease has the volume: two would write over each other's file system."""
+
+    def __init__(self, lease: int) -> None:
+        super().__init__("Another lease has the volume.")
+        self.lease = lease
+
+
 class LimitNotHeld(AgentError):
     """The file system holds no container to its disk limit now; nothing starts until it does."""
 
@@ -123,6 +149,19 @@ class UploadsFull(AgentError):
     """Uploads that no lease has claimed fill their share of the disk; try again later."""
 
     code = "store-full"
+
+
+class CodeRefused(AgentError):
+    """A folder of code that the lease's workload does not name, or that cannot travel."""
+
+    code = "code-refused"
+
+
+class CodeLost(AgentError):
+    """Code that was handed over is damaged or gone; it is waited for anew."""
+
+    def __init__(self) -> None:
+        super().__init__("Some of the code is gone from this host; hand it over again.")
 
 
 class NetworkError(AgentError):

@@ -149,6 +149,17 @@ class LeaseRuntime(Protocol):
         """
         ...
 
+    async def offer_code(self, lease: int, tenant: str, folded: bytes) -> Sequence[bool]:
+        """Of the pieces of the list that its tenant shows of the folder that its workload names, which are lacking.
+
+        Raises `CodeRefused`, `UploadsFull`; `NoContainer` while the lease is not taken on.
+        """
+        ...
+
+    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
+        """Keep a pack of them; how many were new, and how many are lacking now. Raises as `offer_code`."""
+        ...
+
     async def standing(self, lease: int) -> Standing:
         """How its container stands, asked of the engine now. Raises EngineDown."""
         ...

@@ -55,6 +55,7 @@ from leasehold_agent.host import (
     DiskReserve,
     Firewall,
     Identity,
+    MountSpace,
     load_identity,
     take_inventory,
 )
@@ -76,9 +77,11 @@ from leasehold_agent.reconciling import (
 from leasehold_agent.ssh import SshServer
 from leasehold_agent.store import (
     HELPER_MOUNT,
+    CodeStore,
     DatasetCache,
     History,
     UploadedWorkloads,
+    Volumes,
     lend_helper,
     packer,
 )
@@ -203,11 +206,17 @@ async def make_host(
             names,
             engine,
             DiskLimits(layers if facts.quota and layers.is_dir() else None),
-            Firewall(settings.engine_netns, settings.connections_limit),
+            Firewall(settings.engine_netns, settings.host_egress.pace),
         ),
         supplies=Supplies(
-            ipfs, UploadedWorkloads(settings.state_dir / "workloads"), images, cache, packer(ipfs)
+            ipfs,
+            UploadedWorkloads(settings.state_dir / "workloads"),
+            images,
+            cache,
+            packer(ipfs),
+            CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
+        volumes=Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket)),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
@@ -246,7 +255,7 @@ async def _servers(
         now=lambda: int(time.time()),
         seen=reconciler.seen,
     )
-    admission = Admission(line=Line(settings.lease_bandwidth))
+    admission = Admission(line=Line(settings.line_bandwidth))
     api = await _patiently("disk", lambda: ApiServer.open(context, admission=admission), DISK_TROUBLE)
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
@@ -282,7 +291,7 @@ def introduction_of(host: Host, identity: Identity) -> Introduction:
     settings, ipfs = host.facts.settings, host.supplies.ipfs
 
     async def made() -> dict[str, object]:
-        images = await host.containers.engine.images()
+        images = [*await host.containers.engine.images(), *await host.supplies.images.public()]
         datasets = await asyncio.to_thread(host.supplies.datasets.public)
         return await contact_document(settings, identity, ipfs, images=images, datasets=datasets)
 

@@ -27,11 +27,13 @@ def tidy(client: httpx.AsyncClient) -> httpx.AsyncClient:
     """The same client, whose connections are closed even when its caller is cancelled while they are made."""
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.AsyncHTTPTransport):
-            transport._pool._network_backend = _Backend()
+            transport._pool._network_backend = TidyBackend()
     return client
 
 
-class _Backend(httpcore.AnyIOBackend):
+class TidyBackend(httpcore.AnyIOBackend):
+    """Connects as httpcore does by itself, and closes what nobody waits for any more."""
+
     async def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore.AsyncNetworkStream:
         connecting = asyncio.ensure_future(super().connect_tcp(*arguments, **options))
         try:

@@ -27,6 +27,7 @@
     │   ├── WrongIdentity
     │   ├── SealBroken
     │   ├── AgeKeyInvalid
+    │   ├── CodeInvalid
     │   └── ResultsInvalid
     ├── DatasetError
     │   ├── DatasetUnavailable
@@ -64,6 +65,7 @@ __all__ = [
     "AgeKeyInvalid",
     "AgentError",
     "ChainError",
+    "CodeInvalid",
     "ContractError",
     "DatasetCorrupt",
     "DatasetError",
@@ -430,6 +432,17 @@ class WorkloadTooLarge(WorkloadError):
 
     size: int
     limit: int
+
+
+@error_type(
+    "code-invalid",
+    problem="The folder of code is refused, since {why}",
+    advice="leave out what cannot travel.",
+)
+class CodeInvalid(WorkloadError):
+    """A folder of code, or what was sent of one, that no machine takes. why: half a sentence."""
+
+    why: str
 
 
 @error_type(

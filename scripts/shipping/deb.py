@@ -34,7 +34,7 @@ Version: {version}
 Architecture: {architecture}
 Maintainer: The Leasehold project <maintainers@leasehold.invalid>
 Installed-Size: {kibibytes}
-Depends: python3 (>= {python}), python3 (<< {next_python}), nftables, ca-certificates
+Depends: python3 (>= {python}), python3 (<< {next_python}), nftables, ca-certificates, e2fsprogs, mount
 Recommends: docker.io | docker-ce, golang-github-containers-common
 Section: admin
 Priority: optional

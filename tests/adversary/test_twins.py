@@ -31,7 +31,7 @@ def twins(pool_state: PoolState) -> Iterator[Twins]:
         anvil.stop()
 
 
-@pytest.mark.parametrize("seed", [1, 7])
+@pytest.mark.parametrize("seed", [1, pytest.param(7, marks=pytest.mark.slow)])
 def test_a_history_comes_out_alike(twins: Twins, seed: int) -> None:
     live(twins, seed, steps=10)
 

@@ -278,6 +278,8 @@ async def _clean(rig: Rig) -> None:
         await engine.remove(container.name)
     for lease in rig.host.leases.folders():
         await rig.host.containers.remove(lease)  # and what was kept of it
+    for lease in rig.host.volumes.held():
+        await rig.host.volumes.detach(lease)
     for network in await engine.networks(rig.host.containers.names.filter):
         await engine.remove_network(network)
     await rig.host.containers.firewall.remove()

@@ -334,6 +334,7 @@ def test_contract_and_agent_agree_over_100_000_steps(tmp_path: Path, seed: int) 
     played(tmp_path, seed, 1_000)
 
 
+@pytest.mark.slow
 async def test_the_book_is_as_the_contract(chain: PoolChain) -> None:
     """The same steps on a real chain: each lease sits where the book has it."""
     rng, book, ours = Random(11), CellBook(), dict[int, int]()

@@ -34,7 +34,7 @@ from leasehold_agent.engine import Engine as AgentsEngine
 from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import Inventory, bounded, take_inventory
 
-FACTS = EngineFacts(True, ("runc",), Path("/none"), versions={"runc": "1.3.3", "Engine": "28.5.1"})
+FACTS = EngineFacts(True, ("runc",), Path("/none"), "{}", versions={"runc": "1.3.3", "Engine": "28.5.1"})
 BARE = Inventory((), None, "", 4, 1, (), "")
 MIB = 1 << 20
 
@@ -100,12 +100,12 @@ def test_an_engine_that_is_well(well: None) -> None:
 
 
 def test_an_engine_without_quota(well: None) -> None:
-    facts = EngineFacts(False, ("runc",), Path("/none"), versions=FACTS.versions)
+    facts = EngineFacts(False, ("runc",), Path("/none"), "{}", versions=FACTS.versions)
     assert states(parts.look_at_engine(facts, BARE)) == [("engine", "ok"), ("quota", "warning")]
 
 
 def test_an_engine_that_ends_its_containers() -> None:
-    facts = EngineFacts(True, ("runc",), Path("/none"), live_restore=False, versions=FACTS.versions)
+    facts = EngineFacts(True, ("runc",), Path("/none"), "{}", live_restore=False, versions=FACTS.versions)
     assert "live-restore" in text_of(parts.look_at_engine(facts, BARE))
 
 

@@ -153,6 +153,7 @@ async def test_describe_a_host_with_cards(
     assert "GPU is lost" in done.stderr
 
 
+@pytest.mark.slow
 async def test_describe_what_no_machine_has(
     invoke: Callable[..., Any], rig_of: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -430,9 +431,11 @@ async def _answers(rig: Rig, port: int) -> None:
 
 
 def test_what_a_host_lacks_is_said_with_what_to_do(tmp_path: Path) -> None:
-    well = EngineFacts(True, ("runc",), tmp_path, live_restore=True)
+    well = EngineFacts(True, ("runc",), tmp_path, "{}", live_restore=True)
     assert lacks(well, most_files=lambda: 65_536, sysctls=tmp_path) == []
     (engine, files) = lacks(replace(well, live_restore=False), most_files=lambda: 1_024, sysctls=tmp_path)
+    (calls,) = lacks(replace(well, seccomp=None), most_files=lambda: 65_536, sysctls=tmp_path)
+    assert "golang-github-containers-common" in calls
     assert '"live-restore": true' in engine
     assert "1024 files" in files
     assert "LimitNOFILE=65536" in files
@@ -440,7 +443,7 @@ def test_what_a_host_lacks_is_said_with_what_to_do(tmp_path: Path) -> None:
 
 def test_what_one_lease_could_take_from_all_is_named(tmp_path: Path) -> None:
     """With the kernel's defaults one container has all 128 watchers, and every other's `inotify_init` fails."""
-    well = EngineFacts(True, ("runc",), tmp_path, live_restore=True)
+    well = EngineFacts(True, ("runc",), tmp_path, "{}", live_restore=True)
     shipped = (Path(__file__).parents[2] / "agent" / "leasehold-sysctl.conf").read_text()
     for line in shipped.splitlines():
         if "=" in line:

@@ -127,6 +127,7 @@ async def test_it_is_closed_once_its_results_are_out_and_the_rest_comes_back(rig
     assert (handle.phase, handle.ended_with) == ("ended", 0)
 
 
+@pytest.mark.slow
 async def test_without_an_order_it_is_shown_as_finished_and_billed_on(rig: Rig) -> None:
     lease = await rig.open(job(rig, command=FAILS))
     await rig.reaches(lease, LeaseState.ACTIVE)

@@ -87,6 +87,7 @@ async def test_a_workload_that_cannot_run(rig: Rig, fields: dict[str, object], r
     await rig.until(over)
 
 
+@pytest.mark.slow
 async def test_a_workload_that_nobody_delivers(rig: Rig) -> None:
     lease = await rig.open(upload=False)
     assert await declined(rig, lease) == "workload-missing"
@@ -138,6 +139,7 @@ def _listening_inside(engine: Engine) -> Iterator[int]:
         process.communicate()
 
 
+@pytest.mark.slow
 async def test_a_copy_of_somebody_elses_workload(rig: Rig) -> None:
     """Whoever sees the digest on the chain may rent with the same sealed bytes, and finds nothing."""
     sealed = seal(rig.workload().for_tenant(rig.chain.address(3)), rig.identity.age_recipient)
@@ -161,6 +163,7 @@ async def _saw_it_run(*_: object) -> None:
     """As the first look is, which comes before the command has ended."""
 
 
+@pytest.mark.slow
 async def test_what_failed_at_start_is_told_for_an_hour(rig: Rig) -> None:
     """The container and its log would be gone with the refund, and nobody would know what was wrong."""
     lease = await rig.open(rig.workload(command=["sh", "-c", "echo no such model >&2; exit 3"]))

@@ -128,6 +128,7 @@ def neighbours(engine: Engine, image: str) -> Iterator[None]:
 
 
 class TestLease:
+    @pytest.mark.slow
     async def test_beside_neighbours(self, rig: Rig, docker_engine: Engine) -> None:
         lose_count(docker_engine.folder / "data")
         with neighbours(docker_engine, rig.image):

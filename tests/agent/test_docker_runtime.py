@@ -74,6 +74,7 @@ class TestExec:
         await stream.resize(10, 10)
         await stream.close()
 
+    @pytest.mark.slow
     async def test_a_command_that_ends_before_its_terminal_has_a_size(self, rig: Rig) -> None:
         lease = await running(rig)
         for code in range(5):

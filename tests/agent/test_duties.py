@@ -264,6 +264,7 @@ async def down(rig: Rig) -> bool:
 
 
 class TestChallenged:
+    @pytest.mark.slow
     async def test_it_answers_and_the_bond_is_lost(self, rig: Rig) -> None:
         await challenged(rig)
         await rig.until(lambda: _gone(rig))
@@ -283,6 +284,7 @@ class TestChallenged:
             await rig.reconciler.settle()
         assert await _sent(rig) == starts + 2
 
+    @pytest.mark.slow
     async def test_a_restarted_agent_answers_what_came_meanwhile(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0))
         await rig.reaches(lease, LeaseState.ACTIVE)
@@ -293,6 +295,7 @@ class TestChallenged:
         await rig.until(lambda: _gone(rig))
         assert not await down(rig)
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings(
         "ignore::pytest.PytestUnraisableExceptionWarning"
     )  # the SDK's, as an engine dies
@@ -313,6 +316,7 @@ class TestChallenged:
         await rig.until(lambda: _gone(rig))
         assert not await down(rig)
 
+    @pytest.mark.slow
     async def test_too_late_it_says_nothing_until_the_outage_runs_and_then_ends_it(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0), duration=7_200)
         await rig.reaches(lease, LeaseState.ACTIVE)
@@ -337,6 +341,7 @@ class TestChallenged:
         assert await _sent(rig) == before + 1
 
 
+@pytest.mark.slow
 async def test_an_api_that_has_died_is_no_service(rig: Rig) -> None:
     lease = await rig.open(rig.workload(grace=0))
     await rig.reaches(lease, LeaseState.ACTIVE)

@@ -32,6 +32,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_container_that_takes_its_grace_holds_no_agent_that_ends(tmp_path: Path) -> None:
     asked, over = threading.Event(), threading.Event()
 

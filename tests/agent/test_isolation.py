@@ -25,17 +25,29 @@ if TYPE_CHECKING:
 PUBLIC = "203.0.113.7"  # TEST-NET-3: no private range, and nobody's
 PRIVATE = ("10.99.0.7", "172.20.0.7", "192.168.77.7", "100.64.0.7", "169.254.169.254", "198.18.0.7")
 PORT = 8080
+SINK = 9000
+"""Takes whatever comes."""
+RUNTIMES = ("runc", "gvisor")
+under_both = pytest.mark.parametrize("runtime", RUNTIMES)
+under_runc_first = pytest.mark.parametrize(
+    "runtime", ["runc", pytest.param("gvisor", marks=pytest.mark.slow)]
+)
+"""The quick lane tries one of them."""
 _NOT_DISKS = ("proc", "tmpfs", "devpts", "mqueue", "sysfs", "cgroup", "cgroup2", "devtmpfs")
 _SERVER = """
 import selectors, socket, sys
 chosen = selectors.DefaultSelector()
-for port in (8080, 53):
+for port in (8080, 53, 25, 587, 9000):
     chosen.register(socket.create_server(("0.0.0.0", port), backlog=50), selectors.EVENT_READ)
 print("up", flush=True)
 while True:
     for key, _ in chosen.select():
         connection, _ = key.fileobj.accept()
-        connection.sendall(b"hello")
+        if key.fileobj.getsockname()[1] == 9000:
+            while connection.recv(65536):
+                pass
+        else:
+            connection.sendall(b"hello")
         connection.close()
 """
 
@@ -43,7 +55,7 @@ while True:
 @pytest.fixture(scope="module")
 def outside(docker_engine: Engine) -> Iterator[None]:
     """A host beyond the engine's namespace that holds a public address and one of every private range,
-    and serves on two ports; and another server on the engine's own namespace, which is the lease's
+    and serves on a few ports; and another server on the engine's own namespace, which is the lease's
     host."""
     name, undo = f"lht-outside-{os.getpid()}", contextlib.ExitStack()  # others may test here too
     inside = list(docker_engine.in_netns("ip"))
@@ -102,8 +114,9 @@ async def running(rig: Rig, **fields: object) -> int:
 @pytest.mark.usefixtures("outside")
 @pytest.mark.slow
 class TestNetwork:
-    async def test_internet_and_nothing_private(self, rig: Rig, docker_engine: Engine) -> None:
-        lease = await running(rig)
+    @under_both
+    async def test_internet_and_nothing_private(self, rig: Rig, docker_engine: Engine, runtime: str) -> None:
+        lease = await running(rig, runtime=runtime)
         assert await reached(rig, lease, PUBLIC)
         for address in PRIVATE:
             assert not await reached(rig, lease, address), address
@@ -120,32 +133,39 @@ class TestNetwork:
         ):
             assert not await reached(rig, lease, address), address
 
-    async def test_none_reaches_nothing(self, rig: Rig) -> None:
-        lease = await running(rig, egress="none")
+    @under_both
+    async def test_none_reaches_nothing(self, rig: Rig, runtime: str) -> None:
+        lease = await running(rig, egress="none", runtime=runtime)
         assert not await reached(rig, lease, PUBLIC)
 
-    async def test_an_allow_list_is_all_there_is(self, rig: Rig) -> None:
-        lease = await running(rig, egress=[f"{PUBLIC}:53", "10.99.0.7"])
+    @under_both
+    async def test_an_allow_list_is_all_there_is(self, rig: Rig, runtime: str) -> None:
+        lease = await running(rig, egress=[f"{PUBLIC}:53", "10.99.0.7"], runtime=runtime)
         assert await reached(rig, lease, PUBLIC, 53)
         assert not await reached(rig, lease, PUBLIC, PORT)
         assert not await reached(rig, lease, "10.99.0.7")  # no list opens a private range
 
-    async def test_the_hosts_policy_is_over_the_tenants(self, rig_of: Callable[..., Any]) -> None:
+    @under_both
+    async def test_the_hosts_policy_is_over_the_tenants(
+        self, rig_of: Callable[..., Any], runtime: str
+    ) -> None:
         rig: Rig = await rig_of(egress="none")
-        lease = await running(rig)
+        lease = await running(rig, runtime=runtime)
         assert not await reached(rig, lease, PUBLIC)
 
-    async def test_what_the_host_denies(self, rig_of: Callable[..., Any]) -> None:
+    @under_both
+    async def test_what_the_host_denies(self, rig_of: Callable[..., Any], runtime: str) -> None:
         rig: Rig = await rig_of(egress_deny=["203.0.113.0/24"])
-        lease = await running(rig)
+        lease = await running(rig, runtime=runtime)
         assert not await reached(rig, lease, PUBLIC)
 
+    @under_both
     async def test_not_another_lease_not_even_by_its_published_port(
-        self, rig: Rig, docker_engine: Engine
+        self, rig: Rig, docker_engine: Engine, runtime: str
     ) -> None:
         serve = ["sh", "-c", "while true; do echo hello | nc -l -p 80; done"]
-        served = await running(rig, command=serve, ports=[{"container": 80}])
-        other = await running(rig)
+        served = await running(rig, command=serve, ports=[{"container": 80}], runtime=runtime)
+        other = await running(rig, runtime=runtime)
         container = await rig.container(served)
         assert container is not None
         assert container.address is not None
@@ -164,14 +184,16 @@ class TestNetwork:
 
         await rig.until(closed)
 
+    @under_both
     async def test_one_lease_does_not_take_all_connections(
-        self, rig_of: Callable[..., Any], docker_engine: Engine
+        self, rig_of: Callable[..., Any], docker_engine: Engine, runtime: str
     ) -> None:
         """The kernel remembers a limited number for the whole host; a socket that sends to every port is one each."""
         rig: Rig = await rig_of(connections_limit=16)
-        lease, other = await running(rig), await running(rig)
+        lease, other = await running(rig, runtime=runtime), await running(rig, runtime=runtime)
         before = _connections(docker_engine)
-        spray = f"for i in $(seq 40); do timeout 1 nslookup name {PUBLIC} >/dev/null 2>&1 & done; wait"
+        asked = f"timeout 1 nslookup name {PUBLIC} >/dev/null 2>&1"
+        spray = f"for i in $(seq 5); do for j in $(seq 8); do {asked} & done; wait; done"
         await rig.inside(lease, spray)
         await rig.reconciler.tick()  # rules put in place again do not begin to count anew
         await rig.inside(lease, spray)
@@ -216,6 +238,67 @@ class TestNetwork:
         await rig.until(lambda: f'"{bridge}" : jump' not in _rules(docker_engine))
 
 
+@pytest.mark.usefixtures("outside")
+@pytest.mark.slow
+class TestResidential:
+    """What a home lends of its line, tried from inside; the test hosts are in network namespaces."""
+
+    @under_both
+    async def test_no_mail(self, rig_of: Callable[..., Any], runtime: str) -> None:
+        rig: Rig = await rig_of(egress="residential")
+        lease = await running(rig, runtime=runtime)
+        assert await reached(rig, lease, PUBLIC)
+        for port in (25, 587):
+            assert not await reached(rig, lease, PUBLIC, port), port
+
+    async def test_no_list_of_a_tenants_opens_it(self, rig_of: Callable[..., Any]) -> None:
+        rig: Rig = await rig_of(egress="residential")
+        lease = await running(rig, egress=[f"{PUBLIC}:25", f"{PUBLIC}:8080"])
+        assert await reached(rig, lease, PUBLIC)
+        assert not await reached(rig, lease, PUBLIC, 25)
+
+    async def test_where_mail_is_let_through_it_arrives(self, rig_of: Callable[..., Any]) -> None:
+        rig: Rig = await rig_of(egress="residential", egress_refused_ports=[587])
+        lease = await running(rig)
+        assert await reached(rig, lease, PUBLIC, 25)
+        assert not await reached(rig, lease, PUBLIC, 587)
+
+    @under_both
+    async def test_no_scan(self, rig_of: Callable[..., Any], docker_engine: Engine, runtime: str) -> None:
+        """Of forty ports few are reached; what the lease had reached before stays reachable, and neighbours have their
+        own count.
+        """
+        rig: Rig = await rig_of(egress="residential", egress_destinations=1)
+        lease, other = await running(rig, runtime=runtime), await running(rig, runtime=runtime)
+        assert await reached(rig, lease, PUBLIC)
+        before = _connections(docker_engine)
+        scan = f"for i in $(seq 2001 2040); do echo | timeout 2 nc {PUBLIC} $i & done; wait"
+        await rig.inside(lease, scan)
+        await rig.inside(lease, "for i in $(seq 40); do echo | timeout 2 nc 10.99.0.7 $i & done; wait")
+        assert _connections(docker_engine) - before < 20
+        assert await reached(rig, lease, PUBLIC)
+        assert await reached(rig, other, PUBLIC)
+
+    async def test_so_many_bytes_a_second(self, rig_of: Callable[..., Any], docker_engine: Engine) -> None:
+        """What is too much is dropped, and the rest arrives: of one way only, where the other is not limited."""
+        rig: Rig = await rig_of(egress="residential", egress_down=0, egress_up=1 << 20)
+        lease = await running(rig)
+        assert _dropped(docker_engine, "up") == 0
+        sent = f"head -c 4194304 /dev/zero | timeout 30 nc {PUBLIC} {SINK}; true"
+        await rig.inside(lease, sent)
+        assert _dropped(docker_engine, "up") > 0
+        assert await reached(rig, lease, PUBLIC)
+        assert "@down" not in _rules(docker_engine, "leasehold_counts")
+
+
+def _dropped(engine: Engine, name: str) -> int:
+    """How many packets were one too many."""
+    rules = json.loads(_rules(engine, "leasehold_counts"))["nftables"]
+    counted = [rule["rule"]["expr"] for rule in rules if "rule" in rule and f"@{name}" in json.dumps(rule)]
+    ((counter,),) = ([part["counter"] for part in parts if "counter" in part] for parts in counted)
+    return int(counter["packets"])
+
+
 def _connections(engine: Engine) -> int:
     """How many connections to `PUBLIC` the kernel remembers in the engine's namespace."""
     listed = subprocess.run(
@@ -224,9 +307,9 @@ def _connections(engine: Engine) -> int:
     return sum(f"dst={PUBLIC} " in line for line in listed.stdout.splitlines())
 
 
-def _rules(engine: Engine) -> str:
+def _rules(engine: Engine, table: str = "leasehold") -> str:
     listed = subprocess.run(
-        engine.in_netns("nft", "-j", "list", "table", "inet", "leasehold"),
+        engine.in_netns("nft", "-j", "list", "table", "inet", table),
         capture_output=True,
         text=True,
         check=True,
@@ -332,8 +415,9 @@ async def _cgroup(rig: Rig, lease: int) -> str:
 
 
 class TestHost:
-    async def test_no_docker_socket_no_host_path(self, rig: Rig) -> None:
-        lease = await running(rig)
+    @under_runc_first
+    async def test_no_docker_socket_no_host_path(self, rig: Rig, runtime: str) -> None:
+        lease = await running(rig, runtime=runtime)
         code, text = await rig.inside(lease, "find / -xdev -name '*.sock' 2>/dev/null; cat /proc/mounts")
         assert code == 0
         assert "docker.sock" not in text
@@ -357,16 +441,16 @@ class TestHost:
         assert status["NoNewPrivs"] == "1"
         assert status["Seccomp"] == "2"
 
+    @under_runc_first
     async def test_datasets_are_read_only_and_secrets_are_in_files_only(
-        self, rig: Rig, tmp_path: Path, docker_engine: Engine
+        self, rig: Rig, tmp_path: Path, docker_engine: Engine, runtime: str
     ) -> None:
         folder = tmp_path / "digits"
         folder.mkdir()
         (folder / "one").write_text("1")
         added = await rig.ipfs.add_folder(folder)
-        lease = await running(
-            rig, datasets=[{"cid": added.cid, "path": "/data"}], secrets={"token": "hush-hush"}
-        )
+        datasets = [{"cid": added.cid, "path": "/data"}]
+        lease = await running(rig, datasets=datasets, secrets={"token": "hush-hush"}, runtime=runtime)
         assert await rig.inside(lease, "cat /data/one /run/secrets/token") == (0, "1hush-hush")
         code, text = await rig.inside(lease, "echo 2 > /data/one; rm /data/one; touch /data/two")
         assert code != 0

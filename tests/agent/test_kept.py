@@ -97,6 +97,7 @@ class TestFiles:
         assert container is not None
         assert container.exited  # what is kept has not run meanwhile
 
+    @pytest.mark.slow
     async def test_nothing_leads_out(self, rig: Rig) -> None:
         """No network, no secret, no dataset's or host's path, no right to change users, no GPU."""
         secrets = {"token": "s3cret"}
@@ -114,6 +115,7 @@ class TestFiles:
         assert reader["HostConfig"]["Memory"] == 128 * MIB
         assert reader["HostConfig"]["PidsLimit"] == 64
 
+    @pytest.mark.slow
     async def test_a_reader_is_no_lease_s_container(self, rig: Rig) -> None:
         """Its image remembers the labels of what it was made of: the loop must not take one for the other."""
         lease = await over(rig, "echo kept > /state")
@@ -140,6 +142,7 @@ class TestFiles:
         assert set(found) == {(0, "kept\n")}
         assert left_of_readers(rig) == (1, 1)
 
+    @pytest.mark.slow
     async def test_of_a_job_that_is_done_while_it_is_paid_for(self, rig: Rig) -> None:
         """Its command will not run again, and nothing of its files was to be had before the lease was over."""
         lease = await rig.open(rig.workload(command=["sh", "-c", "echo kept > /state"]))

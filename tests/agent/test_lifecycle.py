@@ -106,6 +106,7 @@ async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: 
     assert (handle.phase, handle.exit_code) == ("finished", 0)
 
 
+@pytest.mark.slow
 async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
     rig_of: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -148,6 +149,7 @@ async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., An
     assert not rig.host.leases.folder(lease).exists
 
 
+@pytest.mark.slow
 async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) -> None:
     """Filled, closed, rented again: what the former lease left is gone before the next one is declined for it."""
     (tmp_path / "data").mkdir()
@@ -181,6 +183,7 @@ async def test_what_is_kept_makes_way_for_who_comes(rig: Rig, tmp_path: Path) ->
     await running(rig, second)
 
 
+@pytest.mark.slow
 async def test_what_a_lease_ran_on_was_used_until_its_end(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +216,7 @@ async def test_what_a_lease_ran_on_was_used_until_its_end(
     await rig.until(lambda: used.stat().st_mtime > 1_000)
 
 
+@pytest.mark.slow
 async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:
     """A reorganisation ends a lease and brings it back, with the container that it had."""
     lease = await rig.open(rig.workload(grace=0))
@@ -234,6 +238,7 @@ async def test_who_comes_back_has_a_network_again(rig: Rig) -> None:
     assert now.id == before
 
 
+@pytest.mark.slow
 async def test_another_workload_on_the_same_lease(rig: Rig, tmp_path: Path) -> None:
     first = rig.workload(command=["sh", "-c", ANSWER + "; exec sleep 600"], outputs=[RESULTS], grace=0)
     lease = await rig.open(first)
@@ -296,6 +301,7 @@ async def test_a_lease_that_is_reorganised_away_stops_and_comes_back_with_its_da
     await rig.reaches(lease, LeaseState.ACTIVE)
 
 
+@pytest.mark.slow
 async def test_a_result_that_a_reorganisation_undoes_is_published_again(rig: Rig, tmp_path: Path) -> None:
     """Nobody but the agent knows what its transaction said, and its notes say that it has been sent."""
     lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
@@ -308,6 +314,7 @@ async def test_a_result_that_a_reorganisation_undoes_is_published_again(rig: Rig
     await rig.until(lambda: rig.host.snapshot.leases[lease].result == cid)
 
 
+@pytest.mark.slow
 async def test_a_lease_whose_end_is_reorganised_away_publishes_what_it_leaves_at_last(
     rig: Rig, tmp_path: Path
 ) -> None:
@@ -430,6 +437,7 @@ async def test_a_restarted_agent_takes_its_leases_over(rig: Rig) -> None:
     assert (await rig.handle(lease)).phase == "running"
 
 
+@pytest.mark.slow
 async def test_a_lease_that_ends_while_the_agent_is_down(rig: Rig, tmp_path: Path) -> None:
     lease = await rig.open(
         rig.workload(command=["sh", "-c", ANSWER + "; exec sleep 600"], outputs=[RESULTS], grace=0)
@@ -441,6 +449,7 @@ async def test_a_lease_that_ends_while_the_agent_is_down(rig: Rig, tmp_path: Pat
     assert await result(rig, lease, tmp_path) == "42\n"
 
 
+@pytest.mark.slow
 async def test_lost_notes_are_worked_out_anew(rig: Rig) -> None:
     lease = await rig.open()
     container = await running(rig, lease)
@@ -452,6 +461,7 @@ async def test_lost_notes_are_worked_out_anew(rig: Rig) -> None:
     assert (await rig.handle(lease)).tenant == rig.chain.address(TENANT)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, as an engine dies
 async def test_the_engine_goes_and_comes_back(rig: Rig, docker_engine: Engine) -> None:
     lease = await rig.open()
@@ -485,6 +495,7 @@ async def test_the_chain_goes_and_nothing_is_torn_down(rig: Rig) -> None:
     assert found.id == container
 
 
+@pytest.mark.slow
 async def test_a_network_of_the_lease_that_is_missing_is_no_end(rig: Rig) -> None:
     """Steps begin with a look: an agent killed anywhere in bringing up finds what it made and goes on."""
     lease = await rig.open(rig.workload(readiness={"command": ["test", "-f", "/go"], "timeout": 60}))
@@ -509,6 +520,7 @@ async def _result_of(rig: Rig, lease: int) -> bytes | None:
         return found
 
 
+@pytest.mark.slow
 async def test_ready_when_a_port_answers(rig: Rig) -> None:
     answer = "HTTP/1.1 $(cat /status) x\\r\\nContent-Length: 0\\r\\n\\r\\n"
     serve = f'echo 503 > /status; while true; do printf "{answer}" | nc -l -p 8000; done'

@@ -97,6 +97,7 @@ def test_windows_as_they_are_written() -> None:
         parse_windows([utc] * 17)
 
 
+@pytest.mark.slow
 async def test_a_lease_that_would_reach_into_it_comes_back_whole(rig_of: Callable[..., Any]) -> None:
     """Announced in the contact document; a shorter lease runs, and hears of it once its tenant makes it longer."""
     rig: Rig = await rig_of()

@@ -103,6 +103,7 @@ async def test_bytes_come_and_go() -> None:
     assert seen.troubles == ()
 
 
+@pytest.mark.slow
 async def test_the_command_serves_until_it_is_ended() -> None:
     """Without settings, keys or an engine."""
     port = str(free_port())

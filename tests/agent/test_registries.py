@@ -15,7 +15,7 @@ import pytest
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
 from leasehold.datasets import Ipfs
-from leasehold.workload import registry_of
+from leasehold.images import registry_of
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, ImageDelayed, ImageTooLarge
 from leasehold_agent.engine import Engine, ImageRules, Images

@@ -1,4 +1,6 @@
-"""A container on btrfs cannot evade its disk limit by a subvolume, and loses nothing else by that."""
+"""What a container may ask of the kernel: no subvolume by which it would evade its disk limit, and no socket past its
+network; nothing else is lost by that.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import ctypes
 import io
 import json
 import shutil
+import socket
 import subprocess
 import tarfile
 from pathlib import Path
@@ -119,7 +122,7 @@ def test_the_probe_finds_what_it_looks_for(probe: bytes, docker_engine: Engine) 
 class TestProfile:
     def test_no_rule_allows_what_another_refuses(self) -> None:
         rules = json.loads(profile())["syscalls"]
-        for name in ("ioctl", "clone"):
+        for name in ("ioctl", "clone", "socket"):
             assert all(rule["args"] for rule in rules if name in rule["names"])
         refused = {name for rule in rules if rule["action"] == "SCMP_ACT_ERRNO" for name in rule["names"]}
         assert {"mount", "unshare", "keyctl", "setns"} <= refused
@@ -154,9 +157,18 @@ class TestProfile:
         found = (library.seccomp_syscall_resolve_num_arch(native, number) for number in range(455))
         assert {name.decode() for name in found if name} <= named
 
+    def test_sockets_are_of_families_that_a_network_of_its_own_has(self) -> None:
+        rules = [rule for rule in json.loads(profile())["syscalls"] if "socket" in rule["names"]]
+        assert all(rule["action"] == "SCMP_ACT_ALLOW" for rule in rules)
+        families = [arg for rule in rules for arg in rule["args"] if arg["index"] == 0]
+        assert [(family["op"], family["value"]) for family in families] == [
+            ("SCMP_CMP_EQ", family)
+            for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
+        ]
+
     def test_what_does_not_exist_says_so(self) -> None:
         rules = json.loads(profile())["syscalls"]
-        for name in ("clone3", "io_uring_setup"):
+        for name in ("clone3", "io_uring_setup", "socketcall"):
             assert [rule.get("errnoRet") for rule in rules if name in rule["names"]] == [38]
 
     def test_a_profile_that_knows_newer_calls(self, tmp_path: Path) -> None:

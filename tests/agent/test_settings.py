@@ -103,6 +103,7 @@ def test_a_missing_extra_is_named() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_logged_beside_an_answer_is_not_in_it() -> None:
     """`leasehold-agent describe > machine.json` on a host of which there is something to say."""
     program = (

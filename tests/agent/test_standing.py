@@ -34,6 +34,7 @@ async def stands(rig: Rig, lease: int, **expected: object) -> Standing:
     return await rig.runtime.standing(lease)
 
 
+@pytest.mark.slow
 async def test_a_hand_on_the_host_is_owned_up_to(rig: Rig, docker_engine: Engine) -> None:
     """Killed, stopped and paused; counted once each, over a restart of the agent too; and begun again."""
     lease = await rig.open(rig.workload(command=["sh", "-c", "sleep 600"], grace=0))

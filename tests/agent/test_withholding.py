@@ -179,6 +179,7 @@ def _put_often(folder: Path, reason: Reason, cell: int) -> None:
         )  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_a_command_and_the_agent_write_at_once(tmp_path: Path) -> None:
     """Neither loses what the other said."""
     context = multiprocessing.get_context("spawn")

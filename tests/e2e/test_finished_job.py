@@ -24,6 +24,7 @@ def closed_of(site: Site, lease: str) -> LeaseClosed:
     return closed
 
 
+@pytest.mark.slow
 def test_a_jobs_end_ends_its_bill_while_nobody_is_there(site: Site) -> None:
     """The renter's command has ended when the job has begun. The agent publishes, closes and pays the gas, and the
     renter pays the seconds, to the unit. Afterwards everything says how it ended.

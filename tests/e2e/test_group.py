@@ -130,6 +130,7 @@ def lab(site: Site) -> Lab:
     return Lab(site, (Account(site.world), Account(site.world), Account(site.world)))
 
 
+@pytest.mark.slow
 def test_a_2_of_3_group_rents_a_machine_and_uses_it(site: Site, lab: Lab) -> None:
     # Somebody pays into the group's ledger. There is no contract at its address, and there need not be.
     patron, anyone = Tenant(site), Account(site.world)

@@ -29,6 +29,7 @@ def run(party: Party, code: int, says: str, *arguments: str) -> None:
     sentence(party.run(*arguments), code, says)
 
 
+@pytest.mark.slow
 def test_from_the_first_terms_to_the_last_withdrawal(site: Site) -> None:
     owner, machine, anvil = site.provider, str(site.machine), site.world.anvil
     wish = site.rent_arguments("--no-wait")

@@ -58,6 +58,7 @@ SAMPLES = {
     bytes: b"Abcd",
     object: None,
     int | None: 7,
+    str | None: "this",
     tuple[str, ...]: ("one", "two"),
     LeaseholdError: LeaseholdError("Something else", "do that."),
 }
@@ -158,6 +159,7 @@ DRAWN = {
     "leasehold.market.wire._errors": lambda kind: True,
     "leasehold.agreements._errors": lambda kind: True,
     "leasehold.home._errors": lambda kind: True,
+    "leasehold.images._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,
     "leasehold.client._tenant_errors": lambda kind: True,
     "leasehold.client._validator_errors": lambda kind: True,

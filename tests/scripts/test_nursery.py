@@ -80,6 +80,7 @@ def test_a_signal_ends_it_and_is_told(nursery, env):
         waits.send_signal(signal.SIGTERM)  # which reaches nobody any more
 
 
+@pytest.mark.slow
 def test_it_goes_with_whom_it_was_made_for():
     with Nursery() as made:
         assert Path(f"/proc/{made.pid}").exists()

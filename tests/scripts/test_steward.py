@@ -83,6 +83,7 @@ def owner(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_all_that_a_killed_process_started_is_gone(owner, how):
     """Killed, or by Ctrl-C where no block catches it."""

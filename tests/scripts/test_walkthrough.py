@@ -104,6 +104,7 @@ def test_a_document_that_has_drifted_fails(tmp_path: Path, text: str, says: str)
     assert says in str(drifted.value)
 
 
+@pytest.mark.slow
 def test_a_nursery_s_scripts_are_the_commands(tmp_path: Path) -> None:
     """With this folder, these streams and this terminal; Ctrl-C reaches them."""
     scripts = tmp_path / "bin"

@@ -146,6 +146,12 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         },
     ),
     (
+        "VolumeKey",
+        CONTROLLER,
+        "VolumeKey(address account,uint256 chain,address controller,string name)",
+        {"account": ACCOUNT, "chain": CHAIN, "controller": CONTROLLER, "name": "models"},
+    ),
+    (
         "Answer",
         CONTROLLER,
         "Answer(address account,uint32 machine,uint256 fault,uint64 issuedAt)",

@@ -6,6 +6,7 @@ Each file stands on none but those before it:
     _nonces        requests that were served, so that none is served twice
     _limits        how much may be uploaded
     _streams       answers that outlive their request's check
+    _received      bodies that are larger than a workload
     _logs          a log that can be taken up where it broke off
     _gate          how often anybody may ask
     _protocols     clients that send slowly, or in tiny pieces

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated, BinaryIO, Final
 
 import orjson
 import structlog
@@ -27,6 +28,7 @@ from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
     LOG_OFFSET,
+    MAX_CODE,
     MAX_ORDER,
     MAX_UPLOAD,
     UPLOAD,
@@ -35,6 +37,8 @@ from leasehold.market.wire import (
     BodyTooLarge,
     ChainUnreachable,
     ClosingOrderDocument,
+    CodeTaken,
+    CodeWanted,
     ContactSignature,
     Container,
     DigestMismatch,
@@ -57,8 +61,9 @@ from leasehold.market.wire import (
     SshCertificate,
     UnknownLease,
 )
+from leasehold.workload import MAX_PACKED
 from leasehold_agent._runtime import LeaseHandle, ServeContext
-from leasehold_agent.access import Admission
+from leasehold_agent.access import Admission, Slots
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Tenure
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._gate import Gate, Ready, address_of, side_of, visitor_of
@@ -66,6 +71,7 @@ from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer, problem
+from leasehold_agent.api._received import received
 from leasehold_agent.api._streams import HeldResponse, cut, until
 from leasehold_agent.ssh import Certificates, is_over
 
@@ -82,6 +88,10 @@ RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
 """How often the chain is asked anew about the contract or group under whose approval a stream is open."""
 MOST_TAIL: Final = 100_000
+CODE_OF_LEASE: Final = 4
+"""Bodies of code that one lease's tenant may be sending."""
+CODE_AT_ONCE: Final = 2
+"""Of all that have come whole, how many are taken apart at a time: each costs some MiB of memory."""
 
 LeaseText = Annotated[
     str,
@@ -97,6 +107,13 @@ _SEALED_BODY: Final = {
         },
     }
 }
+
+
+def _packed_body(most: int) -> dict[str, object]:
+    binary = {"type": "string", "format": "binary", "maxLength": most}
+    return {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": binary}}}}
+
+
 DigestText = Annotated[
     str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the body, in hex")
 ]
@@ -138,6 +155,7 @@ class Api:
     approval_seconds: float = APPROVAL_SECONDS
 
     def __post_init__(self) -> None:
+        self.codes = Slots(CODE_OF_LEASE)
         self.door = self.admission.street_door()
         self.back_door = self.admission.back_door()
 
@@ -205,6 +223,7 @@ def create_app(api: Api) -> FastAPI:
     _upload_route(app, api)
     _lease_routes(app, api)
     _order_route(app, api)
+    _code_routes(app, api)
     _stream_routes(app, api)
     return app
 
@@ -406,6 +425,59 @@ def _order_route(app: FastAPI, api: Api) -> None:
         if handle is None:
             raise UnknownLease("There is no such lease here any more.")
         return _status(handle)
+
+
+def _code_routes(app: FastAPI, api: Api) -> None:
+    working = asyncio.Semaphore(CODE_AT_ONCE)
+
+    @app.put(
+        "/v1/leases/{lease}/code/{digest}",
+        operation_id="offer_code",
+        openapi_extra=_packed_body(MAX_CODE),
+    )
+    async def offer_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeWanted:
+        """Which pieces of the folder that the lease's workload names this host lacks. The body is its list, zstd."""
+        async with (
+            _code_body(request, api, lease, bytes.fromhex(digest), MAX_CODE) as (handle, body),
+            working,
+        ):
+            folded = await asyncio.to_thread(body.read)
+            lacking = await api.context.runtime.offer_code(handle.lease, handle.tenant, folded)
+        return CodeWanted.of(lacking)
+
+    @app.put(
+        "/v1/leases/{lease}/code-packs/{digest}",
+        operation_id="put_code",
+        openapi_extra=_packed_body(MAX_PACKED),
+    )
+    async def put_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeTaken:
+        """Keep some of these pieces, for this tenant. The body is each piece behind its length in 4 bytes, zstd."""
+        async with (
+            _code_body(request, api, lease, bytes.fromhex(digest), MAX_PACKED) as (handle, body),
+            working,
+        ):
+            pack = await asyncio.to_thread(body.read)
+            taken, left = await api.context.runtime.take_code(handle.lease, handle.tenant, pack)
+        return CodeTaken(taken=taken, left=left)
+
+
+@asynccontextmanager
+async def _code_body(
+    request: Request, api: Api, lease: str, digest: bytes, most: int
+) -> AsyncIterator[tuple[LeaseHandle, BinaryIO]]:
+    """Whose code comes, and the body: only so many of one lease at once."""
+    _check_length(request, most)
+    grant = await api.authorizer.check(
+        request.headers.getlist("authorization"), _call(request, digest), op="lease.code", lease=_lease(lease)
+    )
+    assert grant.handle is not None
+    number = grant.handle.lease
+    if (visitor := visitor_of(request.scope)) is not None:
+        visitor.know(number)
+    with api.codes.take(number), api.admission.streams.take(number):
+        carried = partial(api.admission.line.carry, number)
+        async with received(request, most, digest, api.context.state_dir, carried) as body:
+            yield grant.handle, body
 
 
 async def _named_body(

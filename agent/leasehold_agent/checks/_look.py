@@ -12,6 +12,7 @@ from leasehold_agent._config import AgentSettings
 from leasehold_agent.checks._finding import Finding
 from leasehold_agent.checks._outside import Effort, Outside, ask_peer, name_of
 from leasehold_agent.checks._parts import (
+    judge_egress,
     judge_network,
     judge_ports,
     look_at_cards,
@@ -24,7 +25,7 @@ from leasehold_agent.checks._parts import (
 from leasehold_agent.checks._ports import listening
 from leasehold_agent.documents import Measurements, read_status
 from leasehold_agent.engine import EngineFacts
-from leasehold_agent.host import Inventory
+from leasehold_agent.host import Inventory, default_address
 
 _STALE_SECONDS = 60
 
@@ -63,6 +64,7 @@ async def look(
         ipfs,
         dns,
         *reach,
+        judge_egress(settings, default_address()),
         judge_network(outside, peer),
     )
     measured = Measurements(int(now()), pace)

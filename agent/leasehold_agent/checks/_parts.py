@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from leasehold.chain import Deployment, Rpc
@@ -166,6 +167,19 @@ def _known_name(registries: Sequence[str]) -> str:
     return next(
         (host for host in hosts if re.fullmatch(r"[^.\s]+(\.[^.\s]+)*\.[^\W\d]+", host)), "example.org"
     )
+
+
+def judge_egress(settings: AgentSettings, address: str) -> Finding:
+    """What the owner's network lends to tenants. address: the host's own, by which one behind a router is known."""
+    policy = settings.host_egress.policy
+    if "egress" in settings.model_fields_set or ip_address(address).is_global:
+        return Finding("egress", "ok", f"Tenants reach what `egress` says: {policy}.")
+    text = (
+        f"This host is behind a router ({address}), and tenants may do on its line as they like: if it is a home's, "
+        'set `egress = "residential"`, by which they send no mail, search no networks and leave you some of the line; '
+        'if it is not, `egress = "internet"` says so.'
+    )
+    return Finding("egress", "warning", text)
 
 
 def look_at_disk(root: Path, settings: AgentSettings) -> tuple[list[Finding], Pace | None]:

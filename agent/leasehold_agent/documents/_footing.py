@@ -32,6 +32,11 @@ def lacks(
             "The Docker engine ends its containers whenever it restarts, and each begins anew: "
             'set "live-restore": true in /etc/docker/daemon.json and reload the engine.'
         )
+    if facts.seccomp is None:
+        sentences.append(
+            "Containers get the Docker engine's own profile of system calls, by which they may reach a hypervisor "
+            "past every rule of the network: install golang-github-containers-common and restart the agent."
+        )
     files = (most_files or _most_files)()
     if files < DESCRIPTORS:
         sentences.append(

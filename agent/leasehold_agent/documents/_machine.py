@@ -85,6 +85,7 @@ async def contact_document(
             for window in settings.maintenance_windows
             if now() < window.ends_at
         ],
+        "egress": settings.host_egress.document(),
         "location": {"country": settings.country} if settings.country else {},
         **last_measured(settings.state_dir),
         "operator": identity.operator.address,

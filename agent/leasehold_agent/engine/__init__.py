@@ -8,13 +8,14 @@ take every one there is, and what has to be cut off in the middle would wait for
 Each file stands on none but those before it:
 
     _errands        threads for calls that last
-    _seccomp        the system calls of a container whose layers lie on btrfs
+    _seccomp        the system calls of a container
     _facts          what this engine can do
     _networks       the networks of leases
     _kept           what a container has written, after its end
     _containers     containers in the engine's words
     _sightings      which of them need not be asked about again
     _tars           what goes into a container and comes out of one
+    _code_tar       a tenant's folder, as it goes in
     _ping           whether it is there at all, for the sentinel
     _streams        commands inside a container, and its log
     _pull           an image from a registry, watched as it comes
@@ -31,6 +32,7 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
+from leasehold_agent.engine._code_tar import code_tar
 from leasehold_agent.engine._containers import (
     DEVICES_LABEL,
     SHARING_LABEL,
@@ -60,6 +62,7 @@ __all__ = [
     "Images",
     "Limits",
     "ReaderSpec",
+    "code_tar",
     "ended_again",
     "ended_for_good",
     "engine_answers",

@@ -42,6 +42,7 @@ class ContainerFacts:
     finished_at: float = 0.0
     mounts: frozenset[str] = frozenset()  # where in it something of the host's is mounted
     devices: tuple[str, ...] = ()  # cards or slices of cards, by their UUIDs
+    user: str = ""  # as whom it runs, as it was asked for or as the image says; empty: root
 
     @property
     def sharing(self) -> str:
@@ -105,6 +106,7 @@ class ContainerSpec:
     user: str | None = None
     ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
+    volumes: Sequence[tuple[Path, str]] = ()  # as `mounts`, to be written to as well
     base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
 
@@ -138,6 +140,7 @@ def facts_of(raw: Mapping[str, Any]) -> ContainerFacts:
         finished_at=_seconds(state.get("FinishedAt", "")),
         mounts=frozenset(mount["Destination"] for mount in raw.get("Mounts") or ()),
         devices=tuple(_devices(raw)),
+        user=raw["Config"].get("User") or "",
     )
 
 
@@ -189,7 +192,10 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         runtime=spec.runtime,
         device_requests=[device_request(spec)] if spec.gpu_uuids and not spec.devices else None,
         devices=[f"{path}:{path}:rwm" for path in spec.devices] or None,
-        mounts=[Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts],
+        mounts=[
+            *(Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts),
+            *(Mount(target, str(source), type="bind") for source, target in spec.volumes),
+        ],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,
         dns=list(spec.dns),

@@ -13,7 +13,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -100,6 +100,12 @@ class Engine:
         self._short = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-engine")
         self._long = Errands(_LONG_AT_ONCE, "leasehold-engine-long")
 
+    @property
+    def socket(self) -> Path | None:
+        """Where it listens on this host; None where it is reached over a network."""
+        address = urlsplit(self.url)
+        return Path(address.path) if address.scheme == "unix" else None
+
     async def aclose(self) -> None:
         self.close()
         await self.streams.aclose()
@@ -163,6 +169,10 @@ class Engine:
 
         tagged = await self._call(ask)
         return sorted((i, tag) for i, tag in tagged if "<none>" not in tag)
+
+    async def image_ids(self) -> set[str]:
+        """Of every image that it has, tagged or not."""
+        return await self._call(lambda client: {image["Id"] for image in client.images()})
 
     async def survey(self, archive: Path, limit: int) -> Surveyed:
         """Look at all of an archive, beside whatever else takes long. Raises what `survey` does."""
@@ -308,6 +318,26 @@ class Engine:
                     client.put_archive(name, "/", tar_of_folder(folder))
 
         await self._call(make)
+
+    async def unpack(self, name: str, tar: Callable[[], Iterator[bytes]]) -> None:
+        """Unpack a tar of the agent's own making into a container that has never run: nothing in there can change
+        meanwhile where a path leads. What `tar` raises comes through.
+        """
+        given_up = threading.Event()
+
+        def put(client: Client) -> None:
+            def chunks() -> Iterator[bytes]:
+                for chunk in tar():
+                    if given_up.is_set():
+                        raise EngineRefused("nobody waits for it any more")
+                    yield chunk
+
+            client.put_archive(name, "/", chunks())
+
+        try:
+            await self._call(put, long=True)
+        finally:
+            given_up.set()
 
     async def start(self, name: str) -> None:
         await self._call(lambda client: client.start(name))

@@ -24,7 +24,7 @@ _log = structlog.get_logger("leasehold_agent")
 @dataclass(frozen=True)
 class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
-    is the profile without which a container would evade its disk limit, or None where the engine's own does. `id` is
+    is the profile that containers get, or None where there is none but the engine's own. `id` is
     the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
     `containerd_images`: containerd keeps its images. `cdi`: folders in which the engine finds what to add to a
     container for a device, where it can do that by itself.
@@ -70,14 +70,15 @@ def _specifications(folder: Path) -> list[Path]:
 
 def read_facts(client: Any) -> EngineFacts:
     """Asks a `docker.APIClient`, whose stubs leave half of its methods untyped."""
-    info = client.info()
-    driver, seccomp = info["Driver"], None
+    info, seccomp = client.info(), None
+    driver = info["Driver"]
+    try:
+        seccomp = profile()
+    except ProfileMissing as error:
+        _log.warning("system calls", problem=f"containers get the engine's own profile: {error}")
     if driver == "btrfs":
-        try:
-            seccomp = profile()
-        except ProfileMissing as error:
-            _log.warning("disk limits", problem=f"none is promised, since a tenant could evade them: {error}")
-        quota = seccomp is not None
+        if not (quota := seccomp is not None):
+            _log.warning("disk limits", problem="none is promised, since a tenant could evade them")
     else:
         quota = driver == "zfs" or _quota_probe(client)
     return EngineFacts(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from leasehold.workload import registry_of, repository_of
+from leasehold.images import registry_of, repository_of
 from leasehold_agent._errors import Declined
 
 

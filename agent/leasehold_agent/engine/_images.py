@@ -20,8 +20,9 @@ import structlog
 from leasehold.chain import InvalidCid
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
+from leasehold.images import registry_of
 from leasehold.market import format_size
-from leasehold.workload import RegistryLogin, registry_of
+from leasehold.workload import RegistryLogin
 from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
 from leasehold_agent.engine._engine import OURS, Engine
 from leasehold_agent.engine._image_notes import ImageNote, ImageNotes
@@ -253,6 +254,17 @@ class Images:
     def used(self, image: str) -> None:
         """A lease had it until now, as its workload names it. Blocks for as long as a small file takes."""
         self._notes.used(image)
+
+    async def public(self) -> list[tuple[str, str]]:
+        """What came from registries for leases and everybody may have, and the engine has still: the engine's ids, and
+        how workloads name it.
+        """
+        notes = await asyncio.to_thread(self._notes.by_last_use)
+        there = await self._engine.image_ids()
+        open_to_all = [
+            note for _, note in notes if not note.private_to and not note.bare and "@" in note.named
+        ]
+        return sorted({(note.image, note.named) for note in open_to_all if note.image in there})
 
     def idle(self, needed: Collection[str]) -> list[tuple[float, ImageNote]]:
         """What came for leases and is none of `needed`, as workloads name them, what was used longest ago first, with

@@ -6,13 +6,13 @@ What is said here was written by a stranger; whoever asks takes what is raised f
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from typing import Any, Final
 
+from leasehold_agent.host import architecture
+
 INDEX: Final = "index.json"
 _DEEPEST: Final = 3
-_PROCESSORS: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _OF_NOTHING: Final = "unknown"
 """What descriptions of how an image was made, which stand beside it, have for a platform."""
 
@@ -33,7 +33,7 @@ def image_of_layout(index: bytes, blobs: Mapping[str, bytes]) -> list[dict[str, 
 def _ours(manifests: Any) -> Any:
     """The one of several that runs here."""
     images = [one for one in manifests if _platform(one).get("architecture") != _OF_NOTHING]
-    here = _PROCESSORS.get(platform.machine(), platform.machine())
+    here = architecture()
     fitting = [
         one
         for one in images

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address, ip_network
 
-from leasehold.workload import registry_of
+from leasehold.images import registry_of
 from leasehold_agent._errors import Declined, ImageDelayed
 from leasehold_agent.host import PRIVATE_V4, PRIVATE_V6
 

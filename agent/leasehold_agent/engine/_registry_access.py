@@ -10,31 +10,28 @@ from __future__ import annotations
 
 import base64
 import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
+from functools import partial
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import structlog
 
-from leasehold.workload import RegistryLogin, registry_of, repository_of
+from leasehold.images import (
+    ACCEPTED,
+    RealmElsewhere,
+    RegistryAnswer,
+    authorization,
+    base_url,
+    registry_of,
+    repository_of,
+)
+from leasehold.workload import RegistryLogin
 from leasehold_agent._errors import Declined, ImageDelayed
-from leasehold_agent.engine._registry_http import RegistryAnswer, ask
+from leasehold_agent.engine._registry_http import ask
 
 _log = structlog.get_logger("leasehold_agent")
-_SERVED_BY = {"docker.io": "registry-1.docker.io"}
-_REALMS = {"docker.io": "auth.docker.io", "registry.gitlab.com": "gitlab.com"}
-"""Public registries whose passwords belong to a second host of the same house."""
-_MANIFESTS = (
-    "application/vnd.docker.distribution.manifest.v2+json",
-    "application/vnd.docker.distribution.manifest.list.v2+json",
-    "application/vnd.oci.image.manifest.v1+json",
-    "application/vnd.oci.image.index.v1+json",
-)
 _GRANTED, _SENT_ON, _WITHHELD, _WANTS_A_PASSWORD = 200, (302, 303, 307, 308), (403, 404), 401
-_PARAMETER = re.compile(r'([a-zA-Z_]+)="([^"]*)"')
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class RegistryAccess:
     async def _granted(self, image: str, registry: str, login: RegistryLogin | None) -> bool:
         base, repository = base_url(registry), repository_of(image)
         ping = await ask("GET", f"{base}/v2/", {"Host": urlsplit(base).netloc}, self.netns)
-        headers = {"Host": urlsplit(base).netloc, "Accept": ", ".join(_MANIFESTS)}
+        headers = {"Host": urlsplit(base).netloc, "Accept": ACCEPTED}
         if ping.status == _WANTS_A_PASSWORD:
             shown = await self._shown(ping, registry, repository, login)
             if shown is None:
@@ -76,54 +73,15 @@ class RegistryAccess:
         self, ping: RegistryAnswer, registry: str, repository: str, login: RegistryLogin | None
     ) -> str | None:
         """What the registry wants to see with each question; None where it cannot be had."""
-        realms = [value for value in ping.challenges if value.lower().startswith("bearer ")]
-        if not realms:
-            return _basic(login)
-        # Whichever of several the engine would choose, none may lead elsewhere.
-        wanted = [dict(_PARAMETER.findall(value)) for value in realms]
-        for parameters in wanted:
-            check_realm(registry, parameters.get("realm", ""))
-        return await self._token(wanted[0], repository, login)
-
-    async def _token(
-        self, wanted: Mapping[str, str], repository: str, login: RegistryLogin | None
-    ) -> str | None:
-        realm = wanted["realm"]
-        about = {"service": wanted.get("service", ""), "scope": f"repository:{repository}:pull"}
-        headers = {"Host": urlsplit(realm).netloc, "Accept": "application/json"}
-        if login is not None and login.identity_token is not None:
-            form = {**about, "grant_type": "refresh_token", "client_id": "leasehold"}
-            body = urlencode({**form, "refresh_token": login.identity_token}).encode()
-            headers |= {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(len(body))}
-            answer = await ask("POST", realm, headers, self.netns, body=body)
-        else:
-            if (basic := _basic(login)) is not None:
-                headers["Authorization"] = basic
-            joint = "&" if urlsplit(realm).query else "?"
-            answer = await ask("GET", f"{realm}{joint}{urlencode(about)}", headers, self.netns)
-        if answer.status != _GRANTED:
-            return None
-        said = json.loads(answer.body)
-        token = (said.get("token") or said.get("access_token")) if isinstance(said, dict) else None
-        return f"Bearer {token}" if isinstance(token, str) and token.isascii() else None
-
-
-def base_url(registry: str) -> str:
-    """Where the engine asks. Without encryption it does so on its own loopback alone, or where its owner says so."""
-    scheme = "http" if _is_loopback(registry) else "https"
-    return f"{scheme}://{_SERVED_BY.get(registry, registry)}"
-
-
-def check_realm(registry: str, realm: str) -> None:
-    """Raises Declined("unsupported") where a password would go to another host than the registry's, or in clear."""
-    to, own = urlsplit(realm), urlsplit(base_url(registry))
-    same = to.netloc == own.netloc if own.scheme == "http" else to.hostname == own.hostname
-    if to.scheme != own.scheme or not (same or to.netloc == _REALMS.get(registry)):
-        raise Declined(
-            "unsupported",
-            f"registry: {registry} wants its passwords sent to {(to.hostname or 'nowhere')[:64]!a}; this host sends "
-            "them to the registry alone.",
-        )
+        asked = partial(ask, netns=self.netns)
+        try:
+            return await authorization(asked, ping.challenges, registry, repository, login)
+        except RealmElsewhere as error:
+            raise Declined(
+                "unsupported",
+                f"registry: {registry} wants its passwords sent to {error.host}; this host sends them to the registry "
+                "alone.",
+            ) from None
 
 
 def auth_header(login: RegistryLogin) -> bytes:
@@ -134,17 +92,3 @@ def auth_header(login: RegistryLogin) -> bytes:
         account = {"username": login.username or "", "password": login.password or ""}
         said = {**account, "serveraddress": login.server}
     return base64.urlsafe_b64encode(json.dumps(said).encode())
-
-
-def _basic(login: RegistryLogin | None) -> str | None:
-    if login is None or login.password is None:
-        return None
-    return "Basic " + base64.b64encode(f"{login.username}:{login.password}".encode()).decode()
-
-
-def _is_loopback(registry: str) -> bool:
-    host = urlsplit(f"//{registry}").hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -9,12 +9,13 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpcore
 
+from leasehold import images
+from leasehold.images import RegistryAnswer
 from leasehold_agent.host import connect
 
 CERTIFICATES = Path("/etc/docker/certs.d")
@@ -23,35 +24,20 @@ _SECONDS = 15.0
 _MOST_BODY = 256 << 10
 
 
-@dataclass(frozen=True)
-class RegistryAnswer:
-    """What a registry says. `challenges` are the values of its WWW-Authenticate headers."""
-
-    status: int
-    challenges: tuple[str, ...]
-    body: bytes
-
-
 async def ask(
-    method: str, url: str, headers: Mapping[str, str], netns: Path | None, *, body: bytes = b""
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    netns: Path | None,
+    *,
+    body: bytes = b"",
+    most: int = _MOST_BODY,
 ) -> RegistryAnswer:
-    """Raises OSError, which TimeoutError is, where no answer can be had."""
-    backend = _Backend(netns)
-    try:
-        async with (
-            asyncio.timeout(_SECONDS),
-            httpcore.AsyncConnectionPool(ssl_context=_trust(url), network_backend=backend) as pool,
-            pool.stream(method, url, headers=list(headers.items()), content=body) as response,
-        ):
-            content = b""
-            async for chunk in response.aiter_stream():
-                content += chunk
-                if len(content) > _MOST_BODY:
-                    raise OSError("The registry says too much.")
-    except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-        raise OSError(f"{type(error).__name__}") from None
-    challenges = (value for name, value in response.headers if name.lower() == b"www-authenticate")
-    return RegistryAnswer(response.status, tuple(value.decode("latin-1") for value in challenges), content)
+    """Raises OSError, which TimeoutError is, where no answer can be had, or more than `most` bytes."""
+    backend, trust = _Backend(netns), _trust(url)
+    return await images.ask(
+        method, url, headers, body=body, most=most, seconds=_SECONDS, backend=backend, trust=trust
+    )
 
 
 def _trust(url: str) -> ssl.SSLContext | None:

@@ -1,9 +1,11 @@
-"""The system calls of a container on an engine whose layers lie on btrfs.
+"""The system calls of a container.
 
-There any process, without a privilege, may make a subvolume of its own, and no disk limit of the engine's reaches
-into that. The engine's own seccomp profile lets the call through, and a profile can only be replaced whole. So
-this takes the profile that containers/common keeps for Podman and others, and makes it as strict as the
-engine's: no namespaces, no mounts, no keyrings; and of btrfs's calls only those that copy by reference.
+On btrfs any process, without a privilege, may make a subvolume of its own, and no disk limit of the engine's reaches
+into that; anywhere it may open a socket to the hypervisor, where no rule of the network sees it. The engine's own
+seccomp profile lets the first through and, before Docker 23, the second; and a profile can only be replaced whole. So
+this takes the profile that containers/common keeps for Podman and others, and makes it as strict as the engine's: no
+namespaces, no mounts, no keyrings; of btrfs's calls only those that copy by reference, and of sockets those that belong
+to a network of the container's own.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ _REFUSED: Final = frozenset(
 # by clone3, whose flags no filter can read, and by clone where there is no clone3. The profile says so once for all
 # calls that it does not name, but engines before 22.06 do not read that, and say that it is forbidden (EPERM); then no
 # thread starts. So each has a rule. (What is newer than all of these, runc itself calls unknown.)
-_ABSENT: Final = frozenset({"clone3", "io_uring_enter", "io_uring_register", "io_uring_setup"})
+#
+# `socketcall` is how programs of 32 bits open sockets: no filter can read of which family.
+_ABSENT: Final = frozenset({"clone3", "io_uring_enter", "io_uring_register", "io_uring_setup", "socketcall"})
 _ABSENT_IF_UNNAMED: Final = frozenset(
     [
         "_sysctl",
@@ -70,11 +74,14 @@ _ABSENT_IF_UNNAMED: Final = frozenset(
         "vserver",
     ]
 )
-_SPECIAL: Final = frozenset({"clone", "ioctl"}) | _ABSENT
+_SPECIAL: Final = frozenset({"clone", "ioctl", "socket"}) | _ABSENT
 _NAMESPACES: Final = 0x7E020000  # the flags of clone that make one
 _BTRFS: Final = 0x94  # the second byte of a request: whose call it is
 # FICLONE, FICLONERANGE and FIDEDUPERANGE, which every file system has under btrfs's byte.
 _BY_REFERENCE: Final = (0x40049409, 0x4020940D, 0xC0189436)
+# Families of sockets that belong to a network namespace. Others lead past the firewall, as a hypervisor's (AF_VSOCK)
+# does to the host and to what it runs in, or into parts of the kernel that hardly anybody uses.
+_UNIX, _INET, _INET6, _NETLINK, _AUDIT = 1, 2, 10, 16, 9
 _EPERM: Final = 1
 _ENOSYS: Final = 38
 
@@ -110,7 +117,9 @@ def _stricter(rules: list[Rule]) -> list[Rule]:
         # (s390 has the flags of clone elsewhere; there is no GPU host of that kind.)
         _allowed("clone", _masked(0, _NAMESPACES, 0)),
         *(_allowed("ioctl", _masked(1, bit, ~(_BTRFS << 8) & bit)) for bit in (1 << n for n in range(8, 16))),
-        *(_allowed("ioctl", {"index": 1, "op": "SCMP_CMP_EQ", "value": number}) for number in _BY_REFERENCE),
+        *(_allowed("ioctl", _equal(1, number)) for number in _BY_REFERENCE),
+        *(_allowed("socket", _equal(0, family)) for family in (_UNIX, _INET, _INET6)),
+        _allowed("socket", _equal(0, _NETLINK), _equal(2, _AUDIT) | {"op": "SCMP_CMP_NE"}),
     ]
 
 
@@ -118,8 +127,13 @@ def _failing(names: Iterable[str], number: int) -> Rule:
     return {"names": sorted(names), "action": "SCMP_ACT_ERRNO", "errnoRet": number, "args": []}
 
 
-def _allowed(name: str, condition: Rule) -> Rule:
-    return {"names": [name], "action": "SCMP_ACT_ALLOW", "args": [condition]}
+def _allowed(name: str, *conditions: Rule) -> Rule:
+    """Where all of them hold, each of another argument."""
+    return {"names": [name], "action": "SCMP_ACT_ALLOW", "args": list(conditions)}
+
+
+def _equal(index: int, value: int) -> Rule:
+    return {"index": index, "op": "SCMP_CMP_EQ", "value": value}
 
 
 def _masked(index: int, mask: int, value: int) -> Rule:

@@ -6,9 +6,14 @@ Each file stands on none but those before it:
     _processes      ending a process that may be another's by now
     _netns          connections made from inside another network namespace
     _subnets        addresses that nothing on the host has a use for
+    _egress         what the owner lets any lease do on his network
     _firewall       what each lease may reach, as one nftables table
     _disk_limits    whether the file system holds containers to their limits
     _disk_reserve   room on the disk that nobody else gets
+    _host_tools     programs of the host's, and none for ever
+    _mount_space    mounts as the engine sees them
+    _fscrypt        folders that the kernel keeps encrypted
+    _sealed_disk    a volume's disk
     _bounded        calls that may never come back
     _card           what is known of a card
     _pci            cards on the bus, whether a driver answers or not
@@ -29,6 +34,7 @@ from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
+from leasehold_agent.host._egress import Egress, Pace, Policy, egress_of
 from leasehold_agent.host._firewall import (
     BRIDGE_PREFIX,
     PRIVATE_V4,
@@ -44,15 +50,18 @@ from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
     MAX_GPUS,
     Inventory,
+    architecture,
     default_address,
     runtimes,
     take_inventory,
 )
 from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_of
 from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
+from leasehold_agent.host._mount_space import MountSpace
 from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
+from leasehold_agent.host._sealed_disk import SealedDisk
 from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
@@ -75,6 +84,7 @@ __all__ = [
     "CardWatch",
     "DiskLimits",
     "DiskReserve",
+    "Egress",
     "Firewall",
     "HostPolicy",
     "Hours",
@@ -83,13 +93,19 @@ __all__ = [
     "LeasePolicy",
     "LeaseUsage",
     "MaintenanceWindow",
+    "MountSpace",
+    "Pace",
+    "Policy",
+    "SealedDisk",
     "Silence",
     "SilentCard",
+    "architecture",
     "bounded",
     "busy_ports",
     "connect",
     "containers_of",
     "default_address",
+    "egress_of",
     "end_process_of",
     "hash_of",
     "load_identity",

@@ -13,8 +13,9 @@ The order of the rules is the argument:
    destinations are those after Docker's address translation, so a published port of the host is no way around).
 4. The lease's policy decides; a bridge without a policy, such as one whose lease has just ended, drops everything.
 
-A second table counts the connections that each bridge has open, since the kernel remembers a limited number for the
-whole host. It is made once and left as it is: replaced with the first, it would begin to count anew.
+A second table counts for each bridge: the connections that it has open, since the kernel remembers a limited number for
+the whole host; and where the owner of the host wants it, how many places it has gone to of late, and its bytes. It is
+made once and left as it is: replaced with the first, it would begin to count anew.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Literal
 
 from leasehold_agent._errors import NetworkError
+from leasehold_agent.host._egress import Pace
 
 TABLE = "leasehold"
 COUNTS = "leasehold_counts"
@@ -37,6 +39,11 @@ _NAMES = "limit rate 20/second burst 100 packets"
 """Of questions for names, where only some addresses are allowed: names carry data past any list, but not much of it."""
 _PACE = "200/second burst 2000 packets"
 """Of new TCP connections. One that is closed counts no more, but the kernel remembers it for two minutes."""
+_PORTS = "ct state new meta l4proto { tcp, udp }"
+_REMEMBERED = "5m"
+_LEAST_BURST = 1 << 17
+"""Bytes: more than the kernel hands on as one packet, which would never pass otherwise."""
+_UNPACED = Pace()
 _THERE = "File exists"
 Network = IPv4Network | IPv6Network
 
@@ -86,11 +93,14 @@ class LeasePolicy:
 
 @dataclass(frozen=True)
 class HostPolicy:
-    """What holds over every lease: `internet` false lets nothing out, `deny` is added to the private ranges."""
+    """What holds over every lease: `internet` false lets nothing out, `deny` is added to the private ranges, and
+    nothing goes to `refused_ports`.
+    """
 
     internet: bool = True
     deny: tuple[Network, ...] = ()
     dns: tuple[str, ...] = ()
+    refused_ports: tuple[int, ...] = ()
 
 
 def bridge_name(lease_label: str) -> str:
@@ -118,6 +128,11 @@ def render(leases: Sequence[LeasePolicy], host: HostPolicy) -> str:
     deny_v4 = [*PRIVATE_V4, *(str(n) for n in host.deny if n.version == 4)]
     deny_v6 = [*PRIVATE_V6, *(str(n) for n in host.deny if n.version == 6)]
     chains = "\n".join(_chain(lease, host) for lease in leases)
+    refused = "".join(
+        f"\n    {protocol} dport {{ {', '.join(map(str, host.refused_ports))} }} drop"
+        for protocol in ("tcp", "udp")
+        if host.refused_ports
+    )
     jumps = ", ".join(f'"{lease.bridge}" : jump {_chain_name(lease.bridge)}' for lease in leases)
     dispatch = f"\n    iifname vmap {{ {jumps} }}" if jumps else ""
     return f"""table inet {TABLE} {{}}
@@ -139,7 +154,7 @@ table inet {TABLE} {{
     ct state invalid,untracked drop
     oifname "{BRIDGE_PREFIX}*" drop
     ip daddr @private4 drop
-    ip6 daddr @private6 drop{dispatch}
+    ip6 daddr @private6 drop{refused}{dispatch}
     drop
   }}
   chain input {{
@@ -152,24 +167,60 @@ table inet {TABLE} {{
 """
 
 
-def render_counts(connections: int) -> str:
-    """The table that refuses a bridge more than `connections` at once; an error ("File exists") where it is there."""
+def render_counts(pace: Pace) -> str:
+    """The table that counts for each bridge, and refuses what is more than its pace; an error ("File exists") where it
+    is there.
+
+    Bytes to a bridge count whoever asked for them. A destination is new that has not been gone to for five minutes; so
+    many new ones in a minute, and twice as many at once.
+    """
     return f"""create table inet {COUNTS}
 table inet {COUNTS} {{
-  set connections {{
-    type ifname; size 65535; flags dynamic
-  }}
-  set begun {{
-    type ifname; size 65535; flags dynamic
-  }}
+{_sets(pace)}
   chain forward {{
-    type filter hook forward priority filter - 11; policy accept;
-    iifname != "{BRIDGE_PREFIX}*" accept
+    type filter hook forward priority filter - 11; policy accept;{_capped("oifname", "down", pace.down)}
+    iifname != "{BRIDGE_PREFIX}*" accept{_capped("iifname", "up", pace.up)}
     meta l4proto tcp ct state new add @begun {{ iifname limit rate over {_PACE} }} drop
-    ct state new add @connections {{ iifname ct count over {connections} }} drop
+    ct state new add @connections {{ iifname ct count over {pace.connections} }} drop{_new_ones(pace)}
   }}
 }}
 """
+
+
+def _sets(pace: Pace) -> str:
+    counted = ["connections", "begun"]
+    counted += [name for name in ("destinations", "down", "up") if getattr(pace, name) is not None]
+    sets = [f"  set {name} {{ type ifname; size 65535; flags dynamic; }}" for name in counted]
+    if pace.destinations is not None:
+        sets += [
+            f"  set known{version} {{ type ifname . ipv{version}_addr . inet_service; size 65535; "
+            f"flags dynamic,timeout; timeout {_REMEMBERED}; }}"
+            for version in (4, 6)
+        ]
+    return "\n".join(sets)
+
+
+def _capped(side: str, name: str, rate: int | None) -> str:
+    """A rule that drops what is more than so many bytes a second; half a second's worth may come at once."""
+    if rate is None:
+        return ""
+    bridge = f'\n    {side} "{BRIDGE_PREFIX}*"'
+    burst = max(_LEAST_BURST, rate // 2)
+    return f"{bridge} add @{name} {{ {side} limit rate over {rate} bytes/second burst {burst} bytes }} counter drop"
+
+
+def _new_ones(pace: Pace) -> str:
+    """Rules that drop the first packet to one destination too many. One that is known is known for longer each time."""
+    if pace.destinations is None:
+        return ""
+    rate = f"{pace.destinations}/minute burst {2 * pace.destinations} packets"
+    keys = {version: f"iifname . {family} daddr . th dport" for version, family in ((4, "ip"), (6, "ip6"))}
+    rules = [
+        *(f"{_PORTS} {key} @known{v} update @known{v} {{ {key} }} accept" for v, key in keys.items()),
+        f"ct state new add @destinations {{ iifname limit rate over {rate} }} counter drop",
+        *(f"{_PORTS} add @known{v} {{ {key} }}" for v, key in keys.items()),
+    ]
+    return "".join(f"\n    {rule}" for rule in rules)
 
 
 def _chain(lease: LeasePolicy, host: HostPolicy) -> str:
@@ -207,23 +258,23 @@ def _without(table: str) -> str:
 class Firewall:
     """Puts the tables in place, in the engine's network namespace. Applying them again changes nothing.
 
-    `connections`: the most that a lease has open at once.
+    `pace`: how much of the network a lease gets.
     """
 
-    def __init__(self, netns: Path | None = None, connections: int = 4_096) -> None:
+    def __init__(self, netns: Path | None = None, pace: Pace = _UNPACED) -> None:
         self._prefix = ["nsenter", f"--net={netns}"] if netns else []
-        self._connections = connections
+        self._pace = pace
         self._counts = False
 
     async def apply(self, leases: Sequence[LeasePolicy], host: HostPolicy) -> None:
         """Raises NetworkError when the kernel or the tool refuses; what was there before then stays."""
         await self._nft(render(leases, host))
         if not self._counts:  # an earlier run of the agent may have had another limit
-            await self._nft(_without(COUNTS) + render_counts(self._connections))
+            await self._nft(_without(COUNTS) + render_counts(self._pace))
             self._counts = True
             return
         try:
-            await self._nft(render_counts(self._connections))
+            await self._nft(render_counts(self._pace))
         except NetworkError as error:
             if _THERE not in str(error):
                 raise

@@ -19,6 +19,7 @@ from leasehold_agent.host._vendors import find_cards
 
 MAX_GPUS = 8
 _RDMA = Path("/sys/class/infiniband")
+_PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Inventory:
     silent: tuple[SilentCard, ...] = ()
     problems: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    architecture: str = ""
 
     def units(self, asked: int | None) -> int:
         """How many GPUs, or equal units of a host without one, a machine of this host sells."""
@@ -88,6 +90,7 @@ class Inventory:
             "cuda": self.cuda,
             "rdma": [{"name": device.name, "gbits": device.gbits} for device in self.rdma],
             "kernel": self.kernel,
+            "architecture": self.architecture,
         }
 
 
@@ -109,6 +112,7 @@ def take_inventory(devices: Path = DEVICES, rdma: Path = _RDMA) -> Inventory:
         silent=cards.silent,
         problems=(*cards.problems, *(_silent(card) for card in cards.silent)),
         refused=cards.refused,
+        architecture=architecture(),
     )
 
 
@@ -120,6 +124,11 @@ def default_address() -> str:
         except OSError:
             return "127.0.0.1"
         return str(probe.getsockname()[0])
+
+
+def architecture() -> str:
+    """The host's processors, as images name them."""
+    return _PROCESSORS.get(platform.machine(), platform.machine())
 
 
 def runtimes() -> tuple[str, ...]:

@@ -13,6 +13,8 @@ Each file stands on none but those before it:
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
     _renewal           what a lease wrote goes on in the one that renews it
+    _code              a folder of code, until it is whole and in its container
+    _attaching         its volumes
     _creation          a container, made and started
     _readiness         whether it answers yet
     _bring_up          these three, one after the other

@@ -23,6 +23,7 @@ from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.store import (
     CARD_SIGNAL,
     Notes,
+    Volumes,
     note_told_of_cards,
     notice_of,
     told_of_cards,
@@ -40,6 +41,7 @@ class Changes:
     chain: ChainGate
     containers: Containers
     leases: LeaseBook
+    volumes: Volumes
     results: Publishing
 
     async def replace(self, desired: Desired, share: LeaseShare) -> None:
@@ -59,6 +61,7 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
+        await self.volumes.detach(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         blank = Notes(
             tenant=desired.tenant,
@@ -67,8 +70,11 @@ class Changes:
             workload=desired.workload.hex(),
             results=folder.load().results,
             order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
+            # A new author's workload names other volumes, whatever it calls them.
+            volumes=notes.volumes if (notes.author or notes.tenant) == desired.author else (),
         )
         folder.save(blank)
+        await self.volumes.sweep(self.leases.volumes_named)
         record.ready, record.workload, record.trouble = False, None, None
 
     async def hand_over(self, desired: Desired) -> None:

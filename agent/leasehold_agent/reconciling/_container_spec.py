@@ -21,6 +21,8 @@ _LEAST_CPUS = 0.01
 _NO_RESOLVER = ("127.0.0.1",)
 """The container's own loopback, where nobody listens. With none named, the engine asks the host's resolver in the
 container's stead, from the host's network: a way out by names that no rule sees."""
+_LEAST_DISK = 16 << 20
+"""What a container writes of its own where its volumes take all that its cells buy."""
 _PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
 """Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
 
@@ -147,10 +149,11 @@ def spec_of(
     devices: Sequence[str],
     facts: EngineFacts,
     mounts: Sequence[tuple[Path, str]],
+    volumes: Sequence[tuple[Path, str, int]],
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
 ) -> ContainerSpec:
-    """The container of a lease. devices: the cards or slices that it is given of its share."""
+    """The container of a lease. devices: the cards or slices that it is given of its share. volumes: with sizes."""
     limits, cdi = limits_of(workload, share), facts.adds(devices)
     return ContainerSpec(
         name=names.container(desired.lease),
@@ -174,11 +177,12 @@ def spec_of(
         memory_bytes=limits.memory_bytes,
         pids=min(settings.pids_limit, max(_LEAST_PIDS, int(limits.cpus * _PIDS_PER_CPU))),
         shm_bytes=min(workload.shm or max(1, limits.memory_bytes // 2), limits.memory_bytes),
-        disk_bytes=min(workload.disk or share.disk_bytes, share.disk_bytes) if facts.quota else None,
+        disk_bytes=own_disk(workload, share, sum(size for _, _, size in volumes)) if facts.quota else None,
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=devices,
         cdi=cdi,
         mounts=mounts,
+        volumes=[(folder, path) for folder, path, _ in volumes],
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,
@@ -188,6 +192,12 @@ def spec_of(
         user=workload.user,
         ulimits=_ulimits(workload.ulimits, limits.memory_bytes),
     )
+
+
+def own_disk(workload: Workload, share: LeaseShare, volumes: int) -> int:
+    """Bytes that the container may write beside its volumes: they are of the same disk that its cells buy."""
+    left = max(_LEAST_DISK, share.disk_bytes - volumes)
+    return min(workload.disk or left, left)
 
 
 def _ulimits(asked: Ulimits | None, memory: int) -> dict[str, int]:

@@ -6,16 +6,18 @@ Each step looks first at what is there, so that the whole can be begun again whe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from leasehold.files import replace_file
-from leasehold.workload import Workload
+from leasehold.workload import CodeTree, Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
+from leasehold_agent.reconciling._attaching import Attaching
+from leasehold_agent.reconciling._code import CodeIntake, put_code
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
     check_fits,
@@ -72,6 +74,8 @@ class Creation:
                     raise Declined("start-failed", f"The container does not start: {error}") from error
                 container = await host.containers.engine.inspect(self.name)
                 refused |= {port for _, _, port in container.ports} if container else set()
+                notes.coded = False  # what it holds goes with it
+                self.folder.save(notes)
                 await host.containers.engine.remove(self.name)
         else:
             raise Declined("port-taken", "ports: none of those tried on this host was free.")
@@ -83,12 +87,14 @@ class Creation:
         if existing is None and self.notes.image is None:  # what ran before has what its cells come to now
             facts, share = self.host.facts, self.host.share(self.desired)
             check_fits(self.workload, self.desired.placement, share, facts.engine, facts.settings)
+        attached = await self._attached()
         devices = await self._devices()
         if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
+        code = None if self.notes.coded else await self._code()
         if existing is None:
-            spec = await self._spec(devices, refused)
+            spec = await self._spec(devices, attached, refused)
             await self._network()
             await self._make(spec)
         else:
@@ -96,7 +102,35 @@ class Creation:
             await engine.join(self.name, self.host.containers.names.network(self.desired.lease))
         put_secrets(self.folder, self.workload if self.desired.author == self.desired.tenant else None)
         if existing is None or existing.state == "created":
+            await self._put(code)
             await engine.make_folders(self.name, output_folders(self.workload))
+
+    async def _code(self) -> CodeTree | None:
+        """The folder that the workload names, once it is whole here."""
+        if self.workload.code is None:
+            return None
+        return await CodeIntake(self.host, self.desired.lease, self.desired.author).whole()
+
+    async def _put(self, tree: CodeTree | None) -> None:
+        """It lies in the container before that runs for the first time: its command may change it, and finds it as it
+        left it.
+        """
+        if tree is None or self.workload.code is None:
+            return
+        self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
+        try:
+            async with self.host.containers.limits.held():
+                await put_code(self.host, self.desired, tree, self.workload.code)
+        except EngineRefused as error:
+            reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
+            raise Declined(reason, f"The code cannot be unpacked: {error}") from error
+        self.notes.coded = True
+        self.folder.save(self.notes)
+
+    async def _attached(self) -> list[tuple[Path, str, int]]:
+        return await Attaching(
+            self.host, self.desired, self.workload, self.folder, self.notes, self.record
+        ).run()
 
     async def _devices(self) -> tuple[str, ...]:
         """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
@@ -137,7 +171,9 @@ class Creation:
         self.folder.save(self.notes)
         await containers.engine.remove(self.name)
 
-    async def _spec(self, devices: tuple[str, ...], refused: Collection[int]) -> ContainerSpec:
+    async def _spec(
+        self, devices: tuple[str, ...], volumes: Sequence[tuple[Path, str, int]], refused: Collection[int]
+    ) -> ContainerSpec:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
@@ -163,6 +199,7 @@ class Creation:
             devices=devices,
             facts=facts.engine,
             mounts=mounts,
+            volumes=volumes,
             ports=ports,
             settings=facts.settings,
         )
@@ -181,7 +218,7 @@ class Creation:
             async with self.host.containers.limits.held():
                 await self.host.containers.engine.create(spec)
         except EngineRefused as error:
-            reason: DeclineReason = "no-disk" if "no space left" in str(error) else "start-failed"
+            reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
             raise Declined(reason, f"The container cannot be made: {error}") from error
 
     async def _network(self) -> None:
@@ -281,6 +318,10 @@ class Creation:
         if container is None:
             raise NoContainer("The container is gone.")
         return container
+
+
+def _full(error: EngineRefused) -> bool:
+    return any(words in str(error).lower() for words in ("no space left", "disk quota exceeded"))
 
 
 def put_secrets(folder: LeaseDir, workload: Workload | None) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder, LeaseState
 from leasehold.workload import Restart
-from leasehold_agent._errors import NoContainer, OrderVoid, UploadsFull
+from leasehold_agent._errors import CodeRefused, NoContainer, OrderVoid, UploadsFull
 from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
 from leasehold_agent.reconciling._closing import refused_for_good, standing_order
+from leasehold_agent.reconciling._code import CodeIntake
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
@@ -115,6 +116,22 @@ class DockerRuntime:
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the order now; send it again.") from error
         self._reconciler.wake()
+
+    async def offer_code(self, lease: int, tenant: str, folded: bytes) -> Sequence[bool]:
+        return await self._code(lease, tenant).offer(folded)
+
+    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
+        return await self._code(lease, tenant).take(pack)
+
+    def _code(self, lease: int, tenant: str) -> CodeIntake:
+        """Whoever has set the workload hands over what it names, while the lease waits for it."""
+        desired = self._host.snapshot.leases.get(lease)
+        notes = self._host.leases.folder(lease).load()
+        if desired is None or not notes.workload or notes.workload != desired.workload.hex():
+            raise NoContainer("The lease is not taken on here yet; hand the code over again in a moment.")
+        if desired.author.lower() != tenant.lower():
+            raise CodeRefused("The lease's workload is another's: set one of your own, with your code.")
+        return CodeIntake(self._host, lease, desired.author)
 
     async def standing(self, lease: int) -> Standing:
         engine, names = self._host.containers.engine, self._host.containers.names

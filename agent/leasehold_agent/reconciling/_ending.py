@@ -19,6 +19,7 @@ from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._plan import Stop
 from leasehold_agent.reconciling._results import Publishing
+from leasehold_agent.store import Volumes
 
 _log = structlog.get_logger("leasehold_agent")
 _LOG_BYTES = 1 << 16
@@ -30,13 +31,14 @@ class Ending:
     chain: ChainGate
     containers: Containers
     leases: LeaseBook
+    volumes: Volumes
     results: Publishing
     devices: Devices
     readers: LeaseReaders
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
-        """Note that it is over, then stop the container and remove its network. What still runs on the
-        chain is left alone.
+        """Note that it is over, then stop the container, close its volumes and remove its network. What still runs on
+        the chain is left alone.
         """
         lease = action.lease
         if await self.chain.is_live(lease):
@@ -44,6 +46,7 @@ class Ending:
         folder, desired = self.leases.folder(lease), seen.leases.get(lease)
         notes, container = folder.load(), await self.containers.inspect(lease)
         if container is None and not folder.exists:  # it was deleted while the plan looked
+            await self.volumes.detach(lease)
             await self.containers.remove_network(lease)
             return
         if notes.gone_at is None or notes.gone_block is None:
@@ -58,6 +61,7 @@ class Ending:
         folder.save(notes)
         if container is not None and running:
             await self.containers.end(container, self.leases.grace(lease))
+        await self.volumes.detach(lease)  # what it ran on was all that held them
         await self.devices.take_back(lease, given)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
@@ -79,9 +83,11 @@ class Ending:
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
+        await self.volumes.detach(lease)
         folder.clear(folder.log)
-        notes.cleared, notes.datasets = True, ()
+        notes.cleared, notes.datasets, notes.volumes = True, (), ()
         folder.save(notes)
+        await self.volumes.sweep(self.leases.volumes_named)
         told = [other for other in self.leases.folders().values() if other.load().cleared]
         for oldest in sorted(told, key=lambda other: other.load().gone_at or 0)[:-_MOST_TOLD]:
             oldest.remove()
@@ -94,7 +100,9 @@ class Ending:
         await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
+        await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here)
         folder.remove()
+        await self.volumes.sweep(self.leases.volumes_named)
         self.leases.records.pop(lease, None)

@@ -19,6 +19,7 @@ from leasehold_agent.reconciling._host_facts import HostFacts
 from leasehold_agent.reconciling._leases import LeaseBook
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._supplies import Supplies
+from leasehold_agent.store import Volumes
 
 Endpoint = Callable[[Desired, Collection[tuple[int, str, int]]], bytes]
 """The document that says where a lease can be reached, whose container has such ports."""
@@ -68,6 +69,7 @@ class Host:
     leases: LeaseBook
     containers: Containers
     supplies: Supplies
+    volumes: Volumes
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)
@@ -98,6 +100,9 @@ class Host:
             workload = None if over else self.leases.workload(lease)
             policies.append(policy_of(self.containers.names.bridge(lease), workload))
         policy = HostPolicy(
-            internet=settings.egress == "internet", deny=settings.egress_deny, dns=settings.dns
+            internet=settings.egress != "none",
+            deny=settings.egress_deny,
+            dns=settings.dns,
+            refused_ports=settings.host_egress.refused_ports,
         )
         await self.containers.firewall.apply(policies, policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ import structlog
 
 from leasehold.chain import format_lease
 from leasehold.errors import WorkloadError
-from leasehold.workload import Workload, unseal
+from leasehold.workload import CodeTree, Workload, unseal
 from leasehold_agent._backoff import Backoff
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.store import LeaseDir, lease_dirs
@@ -23,8 +24,8 @@ class Record:
     """What this process knows of a lease beyond the notes; lost at a restart and worked out anew.
 
     ready: it answered. waiting: what it would be declined for now. progress: what is being waited for, for people.
-    trouble: why the last attempt failed. wants: bytes that the disk did not have for it. ended_at: when this process
-    first saw its last end, by the host's clock.
+    trouble: why the last attempt failed. code: the list of its folder of code, by its digest. wants: bytes that the
+    disk did not have for it. ended_at: when this process first saw its last end, by the host's clock.
     """
 
     ready: bool = False
@@ -32,6 +33,8 @@ class Record:
     progress: str | None = None
     trouble: str | None = None
     workload: tuple[str, Workload] | None = None
+    code: tuple[str, CodeTree] | None = None
+    code_came: asyncio.Event = field(default_factory=asyncio.Event)
     wants: int | None = None
     again: Backoff = field(default_factory=Backoff)
     end: tuple[str, float] | None = None
@@ -85,6 +88,10 @@ class LeaseBook:
         if not (notes.ended or notes.stopped):
             notes.ended = True
             folder.save(notes)
+
+    def volumes_named(self) -> set[str]:
+        """Those of all leases that are kept here, by their ids."""
+        return {volume for folder in self.folders().values() for volume in folder.load().volumes}
 
     def datasets_in_use(self, final: int) -> set[str]:
         """Those of leases that run, or that a reorganisation may bring back: others are kept while there is room.

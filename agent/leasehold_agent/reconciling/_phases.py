@@ -107,7 +107,11 @@ _TABLE: tuple[_Row, ...] = (
     ("running", lambda lease: lease.billed, lambda lease: lease.why_not_up),
     ("ready", lambda lease: lease.record.ready and lease.running, lambda lease: lease.record.trouble),
     ("starting", lambda lease: lease.made, lambda lease: lease.record.trouble),
-    ("fetching", lambda lease: lease.record.waiting == "dataset-missing", lambda lease: lease.record.trouble),
+    (
+        "fetching",
+        lambda lease: lease.record.waiting in ("dataset-missing", "code-missing"),
+        lambda lease: lease.record.trouble,
+    ),
     ("pulling", lambda _: True, lambda lease: lease.record.trouble),
 )
 

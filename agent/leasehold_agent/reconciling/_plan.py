@@ -79,7 +79,7 @@ class Tell(Action):
 
 @dataclass(frozen=True)
 class Stop(Action):
-    """The lease is over: note it, stop its container with grace, and give its network back."""
+    """The lease is over: note it, stop its container with grace, close its volumes, and give its network back."""
 
     why: StopReason
 
@@ -112,7 +112,7 @@ class Actual:
     that has ended, and `resting` says that it is too early to start that again. `networked`: its network is here.
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
     it runs. `overdue`: its results had their time to be published. `ailing`: what there is to tell of its
-    cards has not been told.
+    cards has not been told. `attached`: it has volumes.
     """
 
     notes: Notes
@@ -129,6 +129,7 @@ class Actual:
     ordered: bool = False
     overdue: bool = False
     ailing: bool = False
+    attached: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -313,11 +314,15 @@ def _when_over(
     lease: int, desired: Desired | None, actual: Actual, chain: ChainSnapshot, rules: Rules
 ) -> Action | None:
     notes, container = actual.notes, actual.container
-    if container is None and not notes.workload:
+    if container is None and not notes.workload and not actual.attached:
         return (
             None  # never ours to run: an old lease of the machine, or one declined before anything was made
         )
-    up = actual.networked or (container is not None and (container.running or container.paused))
+    up = (
+        actual.networked
+        or actual.attached
+        or (container is not None and (container.running or container.paused))
+    )
     if notes.gone_at is None or notes.gone_block is None or up:
         return Stop(lease, _why(desired))
     owes = _owes_outputs(desired, actual, chain)

@@ -99,8 +99,10 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
-        self._changes = Changes(chain, containers, leases, self._results)
-        self._ending = Ending(chain, containers, leases, self._results, host.devices, host.readers)
+        self._changes = Changes(chain, containers, leases, host.volumes, self._results)
+        self._ending = Ending(
+            chain, containers, leases, host.volumes, self._results, host.devices, host.readers
+        )
 
     def wake(self) -> None:
         """Look again now."""
@@ -161,6 +163,7 @@ class Reconciler:
         self._serves = serves and host.estranged is None and host.snapshot.current
         self._duties.begin(host.snapshot, serves=serves, is_well=host.estranged is None)
         await host.supplies.uploads.sweep(host.chain.standbys)
+        await asyncio.to_thread(host.supplies.code.sweep)
         return actions
 
     def seen(self) -> Seen:
@@ -243,9 +246,9 @@ class Reconciler:
         folder.save(notes)
 
     def _actual(self) -> dict[int, Actual]:
-        here = {}
+        here, held = {}, self.host.volumes.held()
         folders = self.host.leases.folders()
-        for lease in folders.keys() | self.containers.keys():
+        for lease in folders.keys() | self.containers.keys() | held.keys():
             record, workload = self.host.leases.record(lease), self.host.leases.workload(lease)
             notes, desired = self.host.leases.folder(lease).load(), self.host.snapshot.leases.get(lease)
             here[lease] = Actual(
@@ -264,6 +267,7 @@ class Reconciler:
                 ordered=desired is not None and self._ordered(desired),
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
                 ailing=self._ailing(lease),
+                attached=lease in held,
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:

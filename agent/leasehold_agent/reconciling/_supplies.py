@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leasehold.datasets import Ipfs
 from leasehold_agent.engine import ImageNote, Images
-from leasehold_agent.store import DatasetCache, PackOutputs, UploadedWorkloads
+from leasehold_agent.store import CodeStore, DatasetCache, PackOutputs, UploadedWorkloads
 
 
 @dataclass
@@ -21,6 +21,7 @@ class Supplies:
     images: Images
     datasets: DatasetCache
     pack: PackOutputs
+    code: CodeStore
     packing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def used(self, image: str | None, datasets: Iterable[str]) -> None:
@@ -31,15 +32,21 @@ class Supplies:
             self.datasets.used(name)
 
     async def forget_unused(self, images: Collection[str], datasets: Collection[str], disk: Path) -> bool:
-        """Of the images that are none of `images` and the datasets that are none of `datasets`, remove what was used
-        longest ago; whether there was anything. disk: where room is wanted; datasets that lie elsewhere stay.
+        """Of the images that are none of `images`, the datasets that are none of `datasets`, and code, remove what was
+        used longest ago; whether there was anything. disk: where room is wanted; datasets that lie elsewhere stay.
         """
-        idle: list[tuple[float, ImageNote | str]] = list(await asyncio.to_thread(self.images.idle, images))
+        idle: list[tuple[float, ImageNote | str | Path]] = list(
+            await asyncio.to_thread(self.images.idle, images)
+        )
         if await asyncio.to_thread(self.datasets.lies_on, disk):
             idle += await asyncio.to_thread(self.datasets.idle, datasets)
+        if await asyncio.to_thread(self.code.lies_on, disk):
+            idle += await asyncio.to_thread(self.code.idle)
         for used, kept in sorted(idle, key=lambda use: use[0]):
             if isinstance(kept, str):
                 gone = await self.datasets.forget(kept, used)
+            elif isinstance(kept, Path):
+                gone = await asyncio.to_thread(self.code.forget, kept, used)
             else:
                 gone = await self.images.forget(kept, used)
             if gone:

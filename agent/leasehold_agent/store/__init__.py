@@ -11,7 +11,9 @@ Each file stands on none but those before it:
     _etc            the files by which its container knows its name and resolvers
     _helper         a shell for containers that have none
     _uploads        sealed workloads that wait for their lease
+    _code           pieces of folders of code, by whose they are
     _datasets       datasets, shared between leases and kept after them
+    _volumes        what tenants keep here from one lease to the next
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
 """
@@ -24,6 +26,7 @@ from leasehold_agent.store._card_notice import (
     write_card_notice,
 )
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
+from leasehold_agent.store._code import CodeStore
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
@@ -43,11 +46,13 @@ from leasehold_agent.store._notice import (
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._reading import ReadingTime
 from leasehold_agent.store._uploads import UploadedWorkloads
+from leasehold_agent.store._volumes import Volume, Volumes, volume_id
 
 __all__ = [
     "CARD_SIGNAL",
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
+    "CodeStore",
     "DatasetCache",
     "EarlyEnd",
     "Ends",
@@ -60,6 +65,8 @@ __all__ = [
     "PackOutputs",
     "ReadingTime",
     "UploadedWorkloads",
+    "Volume",
+    "Volumes",
     "collect",
     "count_end",
     "keep_order",
@@ -74,6 +81,7 @@ __all__ = [
     "read_warning",
     "readable_folder",
     "told_of_cards",
+    "volume_id",
     "words_on",
     "write_card_notice",
     "write_etc",

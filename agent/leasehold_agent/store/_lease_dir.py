@@ -36,7 +36,8 @@ class Notes:
     datasets: names in the cache. cleared: it could not run, and nothing is left here but what there is to tell of it.
     exit_code: with which its command had ended by then. devices: by the UUID of each card, or slice of one, that its
     container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
-    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order.
+    and when last, by the engine's clock. order_refusals: how often the chain refused its closing order. coded: its data
+    holds the code that its workload names. volumes: ids of those that it has had, which are kept as long as it is.
     """
 
     tenant: str = ""
@@ -70,6 +71,8 @@ class Notes:
     crashes: int = 0
     crashed_at: float = 0.0
     order_refusals: int = 0
+    coded: bool = False
+    volumes: tuple[str, ...] = ()
 
     @property
     def rests(self) -> bool:
@@ -103,6 +106,11 @@ class LeaseDir:
     def order(self) -> Path:
         """Its tenant's order to close it when its job is done (`_closing_order`)."""
         return self.path / "closing-order.json"
+
+    @property
+    def code(self) -> Path:
+        """The list of the folder of code that it is given."""
+        return self.path / "code"
 
     @property
     def outputs(self) -> Path:
@@ -151,6 +159,7 @@ class LeaseDir:
         known = {f.name for f in fields(Notes)}
         notes = Notes(**{name: value for name, value in raw.items() if name in known})
         notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
+        notes.volumes = tuple(notes.volumes)
         return notes
 
     def save(self, notes: Notes) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "Request",
     "Session",
     "Statement",
+    "VolumeKey",
 ]
 
 
@@ -124,6 +125,18 @@ class Statement(Struct):
     machine: Annotated[int, "uint32"]
     digest_: Annotated[bytes, "bytes32"]
     issued_at: Annotated[int, "uint64"]
+
+
+@dataclass(frozen=True)
+class VolumeKey(Struct):
+    """What the key of `account`'s volume `name` in this pool is made of. It is never sent: whoever has a signature of
+    it can read the volume.
+    """
+
+    account: Annotated[str, "address"]
+    chain: Annotated[int, "uint256"]
+    controller: Annotated[str, "address"]
+    name: Annotated[str, "string"]
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ async def open_session(
         observer=Narrator(call.out),
         sends=signs,
         documents_timeout=settings.documents_timeout,
+        docker_config=settings.docker_config.expanduser(),
     )
     async with opening as client:
         if signs and client.group is None and wallet is not None:

@@ -62,6 +62,11 @@ HINTS: Final[dict[str, str]] = {
         "move it with `leasehold move`, or close it with `leasehold close`, which pays up to the begin of the outage."
     ),
     "standby-unknown": "move it with `leasehold move` instead.",
+    # images
+    "image-not-found": "check the name and the tag; for a private one run `leasehold registry login {registry}`.",
+    "registry-busy": "wait, run `leasehold registry login {registry}`, or name the image by its digest.",
+    "login-stays-here": "run `leasehold registry login {server}` with a token that may read and nothing else.",
+    "login-unreadable": "run `leasehold registry login {server}`.",
     # providing
     "somebody-elses": "choose its wallet with --wallet.",
     "cards-taken": "change its terms with `leasehold provider terms`, or describe the cards that no machine has.",

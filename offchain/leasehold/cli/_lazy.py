@@ -22,10 +22,13 @@ LINES: Final = Path(__file__).with_name("lines.json")
 
 
 class GroupHelp(NamedTuple):
-    """What is said of a group, and the modules with its commands, in the order in which help shows them."""
+    """What is said of a group, and the modules with its commands, in the order in which help shows them. default: the
+    command that is meant where none is named; without one help is shown.
+    """
 
     help: str
     modules: tuple[str, ...]
+    default: str | None = None
 
 
 def _of(folder: str, modules: str) -> tuple[str, ...]:
@@ -58,6 +61,8 @@ GROUPS = {
         "See who has which power over a pool; make one, and own it.",
         _of("pool", "trust params create owner licences rulings fees"),
     ),
+    "templates": GroupHelp("Workloads to start from, for `leasehold rent --template`.", ("templates",), "list"),
+    "registry": GroupHelp("Logins that machines show to registries, to fetch your private images.", ("registry",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",
@@ -108,6 +113,13 @@ class LazyGroup(TyperGroup):
             command = self.commands[name]
             if isinstance(command, LazyGroup):
                 command.load_all()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What was typed behind the group's name."""
+        default = GROUPS[self.path].default
+        if default is not None and "--help" not in args and all(word.startswith("-") for word in args):
+            args = [default, *args]
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first word names, as Typer wants it."""

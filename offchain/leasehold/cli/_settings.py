@@ -24,7 +24,7 @@ class Settings:
 
     deployment: the pool's file. rpc: addresses of nodes, the preferred first (with commas between, in the
     environment). ws: of a WebSocket. ipfs: multiaddr of one's own Kubo node. wallet: name of the usual one.
-    documents_timeout: seconds to wait for one machine's document.
+    documents_timeout: seconds to wait for one machine's document. docker_config: what `docker login` writes.
     """
 
     home: Path = DEFAULT_HOME
@@ -34,6 +34,7 @@ class Settings:
     ipfs: str = "/ip4/127.0.0.1/tcp/5001"
     wallet: str | None = None
     password: str | None = field(default=None, repr=False)
+    docker_config: Path = Path("~/.docker/config.json")
     documents_timeout: float = 10.0
 
 
@@ -67,6 +68,7 @@ def _seconds(value: object) -> float:
 _READERS: Mapping[str, Callable[[object], object]] = {
     "home": _place,
     "deployment": _place,
+    "docker_config": _place,
     "rpc": _texts,
     "documents_timeout": _seconds,
 }

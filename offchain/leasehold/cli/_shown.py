@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from leasehold.market import (
     Listing,
     format_amount,
+    format_duration,
     format_share,
     format_size,
     format_time,
     free_cells,
     machine_state,
 )
+
+if TYPE_CHECKING:
+    from leasehold.client import ImageListing
 
 FOR_EVER = 2**48  # seconds
 MACHINE_COLUMNS = (
@@ -38,6 +43,13 @@ def machine_row(listing: Listing) -> tuple[str, ...]:
         _state(listing),
         format_amount(machine.terms.price, listing.money.decimals, places=6),
     )
+
+
+def cold_start_text(row: ImageListing) -> str:
+    """How soon the machine has an image."""
+    if (seconds := row.whole_seconds) is None:
+        return "?"
+    return format_duration(seconds) if seconds else "at hand"
 
 
 def _state(listing: Listing) -> str:

@@ -9,21 +9,37 @@ from pathlib import Path
 from typing import Annotated
 
 from leasehold.cli._command import Invocation
+from leasehold.cli._from_template import from_template
+from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
+from leasehold.client import PinnedWorkload
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
+Template = Annotated[
+    str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
+]
 WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
 Image = Annotated[
-    str | None, option("--image IMAGE", "sha256:ID of one the machine has, name@sha256:DIGEST, or ipfs:CID.")
+    str | None,
+    option("--image IMAGE", "Such as pytorch/pytorch:2.5; or name@sha256:DIGEST, ipfs:CID, sha256:ID."),
 ]
-Env = Annotated[list[str] | None, option("--env -e NAME=VALUE", "Set a variable.")]
+Env = Annotated[
+    list[str] | None, option("--env -e NAME[=VALUE]", "Set a variable; without a value as it is set here.")
+]
+EnvFile = Annotated[
+    list[Path] | None, option("--env-file FILE", "Variables, NAME=VALUE or NAME on each line.")
+]
 Memory = Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")]
 Cpu = Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")]
 Disk = Annotated[str | None, option("--disk SIZE", "Such as 100GB.")]
 Ports = Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")]
 Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")]
+VolumeTexts = Annotated[
+    list[str] | None,
+    option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
+]
 Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
 Public = Annotated[bool, option("--public", "Results that all may read.")]
 SshKey = Annotated[
@@ -46,7 +62,8 @@ UlimitTexts = Annotated[
 ]
 Shm = Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")]
 Secrets = Annotated[
-    list[str] | None, option("--secret NAME=FILE", "What the file holds, at /run/secrets/NAME.")
+    list[str] | None,
+    option("--secret NAME[=@FILE]", "What the file, or the variable NAME here, holds, at /run/secrets/NAME."),
 ]
 RestartWhen = Annotated[
     str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
@@ -64,13 +81,16 @@ class WorkloadFlags:
     """All that a workload is made of on the command line, but for what it runs."""
 
     file: WorkloadFile = None
+    template: Template = None
     image: Image = None
     env: Env = None
+    env_file: EnvFile = None
     cpu: Cpu = None
     memory: Memory = None
     disk: Disk = None
     ports: Ports = None
     datasets: Datasets = None
+    volumes: VolumeTexts = None
     outputs: Outputs = None
     public: Public = False
     ssh_keys: SshKey = None
@@ -89,6 +109,11 @@ class WorkloadFlags:
     ready: Ready = None
     grace: Grace = None
 
+    @property
+    def names_a_workload(self) -> bool:
+        """Whether it is said what should run."""
+        return any(named is not None for named in (self.file, self.template, self.image))
+
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
     """The workload that is meant, with the keys that this computer has: of the wallet, of datasets, for SSH.
@@ -98,12 +123,17 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     """
     recipient, keys = call.home.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
     data: dict[str, object] = {"version": 1}
+    secrets = dict(map(read_secret, flags.secrets or ()))
+    if flags.file is not None and flags.template is not None:
+        raise InvalidInput("A file and a template are two workloads: name one of them.")
     if flags.file is not None:
         data = load_workload(flags.file, recipients=[recipient] if recipient else ()).model_dump(
             mode="json", exclude_unset=True, exclude_none=True
         )
+    elif flags.template is not None:
+        data = from_template(call, flags.template, secrets, command)
     elif flags.image is None:
-        raise InvalidInput("What should run? Name a file with --file, or an image with --image.")
+        raise InvalidInput("What should run? Name an image with --image, a --template, or a --file.")
     given: dict[str, object | None] = {
         "image": flags.image,
         "command": list(command or ()) or None,
@@ -125,6 +155,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
+        "volumes": [_volume(text) for text in flags.volumes or ()] or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -132,21 +163,19 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
     }
     data.update({name: value for name, value in given.items() if value is not None})
     for field, added in (
-        ("env", map(parse_variable, flags.env or ())),
-        ("secrets", map(_secret, flags.secrets or ())),
+        ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
+        ("secrets", secrets),
     ):
-        if given_now := dict(added):
+        if added:
             present = data.get(field)
-            data[field] = {**(present if isinstance(present, dict) else {}), **given_now}
+            data[field] = {**(present if isinstance(present, dict) else {}), **added}
     return load_workload(data, recipients=[recipient] if recipient else ())
 
 
-def parse_variable(text: str) -> tuple[str, str]:
-    """A variable and its value. Raises InvalidInput."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InvalidInput(f"'{text}' sets no variable: write --env NAME=VALUE.")
-    return name, value
+def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:
+    """What a tag stands for, for people."""
+    if pinned is not None and (rows := pinned.rows()):
+        call.out.pairs("What its registry has now", rows)
 
 
 def _words(flag: str, text: str) -> list[str]:
@@ -161,19 +190,6 @@ def _ulimit(text: str) -> tuple[str, object]:
     if not equals:
         raise InvalidInput(f"'{text}' sets no limit: write --ulimit nofile=65536 or memlock=unlimited.")
     return name, int(most) if most.isdecimal() else most
-
-
-def _secret(text: str) -> tuple[str, str]:
-    """Out of a file: what stands on a command line can be seen by whoever else uses the computer."""
-    name, equals, file = text.partition("=")
-    if not equals:
-        raise InvalidInput(f"'{text}' names no secret: write --secret NAME=FILE.")
-    try:
-        return name, Path(file).read_text()
-    except OSError as error:
-        raise InvalidInput(f"{error.filename}: {error.strerror}; name the file of secret {name}.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file}: it is no text in UTF-8; write it as base64 first.") from error
 
 
 def _readiness(text: str) -> dict[str, object]:
@@ -198,6 +214,14 @@ def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
         raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
     mount: dict[str, object] = {"cid": cid, "path": path}
     return {**mount, "key": keys[cid]} if cid in keys else mount
+
+
+def _volume(text: str) -> dict[str, object]:
+    name, colon, rest = text.partition(":")
+    path, sized, size = rest.partition(":")
+    if not colon or not path:
+        raise InvalidInput(f"'{text}' has no place: write --volume NAME:/data or NAME:/data:100GiB.")
+    return {"name": name, "path": path, **({"size": size} if sized else {})}
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

@@ -16,10 +16,10 @@ from typing import Annotated, Final
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._finishing import say_finish
+from leasehold.cli._given import parse_variable
 from leasehold.cli._options import LeaseId, argument, option
 from leasehold.cli._output import plain
 from leasehold.cli._terminal import attach
-from leasehold.cli._workload import parse_variable
 from leasehold.client import SshDoor, finish_of, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
 from leasehold.market import AgentClient, format_size

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import argument, option
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
-from leasehold.client import search_at_a_glance
-from leasehold.market import MACHINES, Listing, Money, machine_json, parse_search, sort
+from leasehold.cli._shown import MACHINE_COLUMNS, cold_start_text, machine_row
+from leasehold.client import COLD_START, search_at_a_glance, search_for_image
+from leasehold.market import MACHINES, Listing, Money, format_size, machine_json, parse_search, sort
 
 
 @shared(ANSWERS, ignore_unknown_options=True)  # a term may begin with `-`, which negates it and is no option
@@ -17,7 +17,15 @@ async def machines(
     search: Annotated[
         list[str] | None, argument("[SEARCH]...", "Such as: gpu:H100 'mem>=80' 'price<2.5' -country:US")
     ] = None,
-    by: Annotated[str, option("--sort FIELD", "A field; `-` before it: largest first.")] = "price",
+    by: Annotated[
+        str | None, option("--sort FIELD", "A field, by default price; `-` before it: largest first.")
+    ] = None,
+    image: Annotated[
+        str | None,
+        option(
+            "--image IMAGE", "For this image: who has it, and how long others fetch; `--sort cold-start`."
+        ),
+    ] = None,
     everything: Annotated[bool, option("--all", "Retired machines too.")] = False,
 ) -> None:
     """Search the pool's machines. All terms must hold; docs/reference/query.md describes the language.
@@ -26,6 +34,10 @@ async def machines(
     """
     query = " ".join(search or ())
     parse_search(query)
+    if image is not None:
+        await _for_image(call, image, query, by or COLD_START, everything)
+        return
+    by = by or "price"
     sort((), by)
     listings = await _search(call, query, by, everything)
     call.out.listing(
@@ -42,6 +54,28 @@ async def machines(
     if listings and not call.out.as_json:
         symbol = Money.of(call.deployment).symbol
         call.out.say(f"Prices are in {symbol} an hour for a whole GPU (or CPU unit).")
+
+
+async def _for_image(call: Invocation, image: str, query: str, by: str, retired: bool) -> None:
+    """The machines that can run it, and how soon each would."""
+    from leasehold.cli._carrying_out import open_session
+
+    if by.removeprefix("-") != COLD_START:
+        sort((), by)
+    async with open_session(call, account=False) as client:
+        rows = await search_for_image(client, image, query, by=by, retired=retired)
+    call.out.listing(
+        [
+            {**machine_json(row.listing), "image_at_hand": row.at_hand, "cold_start": row.whole_seconds}
+            for row in rows
+        ],
+        (*MACHINE_COLUMNS, ">cold start"),
+        [(*machine_row(row.listing), cold_start_text(row)) for row in rows],
+        empty="No machine matches: widen the search.",
+    )
+    if rows and not call.out.as_json:
+        told, size = rows[0].image, format_size(rows[0].image.download)
+        call.out.say(f"{image} is {told.digest} now, {size} for {told.platform}. Cold starts are estimates.")
 
 
 async def _search(call: Invocation, query: str, by: str, retired: bool) -> list[Listing]:

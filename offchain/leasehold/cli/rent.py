@@ -95,7 +95,7 @@ async def rent(
     A batch job's lease closes when the job is done, and the rest comes back: the wallet signs that once more, and the
     machine's agent sends it. The provider could send it sooner.
     """
-    machines, as_before = tuple(machine or ()), bool(again and flags.file is None and flags.image is None)
+    machines, as_before = tuple(machine or ()), bool(again and not flags.names_a_workload)
     if gang is not None and machines and gang != len(machines):
         raise InvalidInput(
             f"A gang of {gang} is on {gang} machines and {len(machines)} are named: correct either."
@@ -157,6 +157,8 @@ def _show(call: Invocation, plan: RentPlan) -> None:
         unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
         out.pairs(title, opening.quote.rows(money, unit))
+    if rows := plan.image_rows():
+        out.pairs("What its registry has now", rows)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
         out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")

@@ -6,21 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
-from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, SIGNS, Invocation, shared
+from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import SECONDS, Approve, CloseWhenDone, LeaseId, ShareArgument, argument, option
-from leasehold.cli._workload import (
-    Batch,
-    CommandLine,
-    Env,
-    Image,
-    Outputs,
-    Ports,
-    SshKey,
-    WorkloadFile,
-    WorkloadFlags,
-    build_workload,
-)
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, say_image
 from leasehold.client import Close, Extend, Outages, Rate, Reject, Resize, SetWorkload, Unfetched
 from leasehold.client import CloseWhenDone as Order
 from leasehold.market import format_duration, format_share, format_time
@@ -114,25 +103,20 @@ async def close(
         await carry_out(call, plan, f"Close lease {shown}?", lambda ended: ended.said(money))
 
 
-@shared(SIGNS | PROPOSES | FOR_ACCOUNT)
+@shared(SENDS | PROPOSES | FOR_ACCOUNT)
 async def set_workload(
     call: Invocation,
     lease: LeaseId,
+    *,
     command: CommandLine = None,
-    file: WorkloadFile = None,
-    image: Image = None,
-    env: Env = None,
-    ports: Ports = None,
-    outputs: Outputs = None,
-    ssh_keys: SshKey = None,
-    batch: Batch = False,
+    flags: WorkloadFlags,
     close_when_done: CloseWhenDone = None,
 ) -> None:
     """Run something else on a lease that you have. Its time and price stay."""
-    flags = WorkloadFlags(file, image, env, ports=ports, outputs=outputs, ssh_keys=ssh_keys, batch=batch)
     request = SetWorkload(lease, build_workload(call, flags, command), close_when_done)
     async with planned(call, request) as plan:
         shown = format_lease(lease)
+        say_image(call, plan.pinned)
         await carry_out(
             call,
             plan,

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._choosing import (
+        Choice,
+        KnownLease,
+        Which,
+        choose_lease,
+        choose_leases,
+        known_leases,
+        tag_of,
+    )
     from leasehold.client._client import (
         PoolClient,
         ProposalMade,
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
         Finish,
         finish_of,
     )
+    from leasehold.client._code import CodeHandedIn, hand_in, look_over
     from leasehold.client._collecting import (
         Claim,
         Claimed,
@@ -91,6 +101,7 @@ if TYPE_CHECKING:
         DescribesAnother,
         FleetUnreadable,
         LedgerNotCovered,
+        LoginStaysHere,
         NoDelegate,
         NoPrice,
         NoSuchContract,
@@ -140,6 +151,8 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
+    from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
+    from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
     )
@@ -460,6 +473,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOSING_PATIENCE",
+    "COLD_START",
     "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
@@ -504,6 +518,7 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "Choice",
     "Claim",
     "ClaimPlan",
     "Claimed",
@@ -512,6 +527,7 @@ __all__ = [
     "CloseWhenDone",
     "CloseWhenDonePlan",
     "ClosingOrdered",
+    "CodeHandedIn",
     "CollectFees",
     "CollectFeesPlan",
     "CollectReward",
@@ -579,6 +595,7 @@ __all__ = [
     "HostLeft",
     "HostStatus",
     "HostUpdated",
+    "ImageListing",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -586,6 +603,7 @@ __all__ = [
     "KeepGoing",
     "KeepPlan",
     "Keeping",
+    "KnownLease",
     "LeaseBill",
     "LeaseGiven",
     "LeaseKept",
@@ -598,6 +616,7 @@ __all__ = [
     "LeaveSeatPlan",
     "LedgerNotCovered",
     "LockedWallet",
+    "LoginStaysHere",
     "LookFailed",
     "Looked",
     "MachineChallenged",
@@ -642,6 +661,7 @@ __all__ = [
     "PaidToLedger",
     "Password",
     "Pinned",
+    "PinnedWorkload",
     "Plan",
     "PlanStale",
     "PlanUsed",
@@ -750,6 +770,7 @@ __all__ = [
     "VoteCommitted",
     "VoteNotHere",
     "VoteRevealed",
+    "Which",
     "Withdraw",
     "WithdrawPlan",
     "Withhold",
@@ -764,6 +785,8 @@ __all__ = [
     "calls_of",
     "check_alive",
     "check_ledger",
+    "choose_lease",
+    "choose_leases",
     "connect",
     "current",
     "decide",
@@ -779,11 +802,14 @@ __all__ = [
     "full_of",
     "group_json",
     "group_rows",
+    "hand_in",
     "hand_over",
     "host_status",
+    "known_leases",
     "leases_of",
     "live_lease",
     "look_at",
+    "look_over",
     "machine_file",
     "make_group",
     "mint_key",
@@ -804,12 +830,14 @@ __all__ = [
     "round_at",
     "rules_with",
     "search_at_a_glance",
+    "search_for_image",
     "seat_at",
     "seat_json",
     "signed_offers",
     "ssh_door",
     "standing_of",
     "successor",
+    "tag_of",
     "take_off",
     "tended",
     "unfetched_results",
@@ -826,9 +854,11 @@ _PARTS = {
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
     ),
+    "_choosing": ("Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "known_leases", "tag_of"),
     "_client": ("PoolClient", "ProposalMade"),
     "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
     "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
+    "_code": ("CodeHandedIn", "hand_in", "look_over"),
     "_collecting": (
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
@@ -845,9 +875,9 @@ _PARTS = {
     ),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
-        "LedgerNotCovered", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost", "NoSuchShare",
-        "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed", "ShareNotKeptApart",
-        "StakeStillLocked",
+        "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
+        "NoSuchShare", "NothingToDo", "NotItsKeeper", "OperatorOnly", "PlanStale", "PlanUsed",
+        "ShareNotKeptApart", "StakeStillLocked",
     ),
     "_faults": ("PROVE_TIME", "ROLL_AFTER", "arbiter_of", "current", "executable"),
     "_fleet": ("Fleet", "FleetHost"),
@@ -857,6 +887,8 @@ _PARTS = {
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
+    "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (
         "AddStake", "AddStakePlan", "AskedTerms", "Join", "Joined", "JoinPlan", "MachineStaked", "Pinned",

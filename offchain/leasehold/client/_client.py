@@ -36,6 +36,7 @@ from leasehold.client._errors import (
     PlanUsed,
     WalletNeeded,
 )
+from leasehold.client._images import PinnedWorkload, pin, resolver
 from leasehold.client._index import SharedIndex
 from leasehold.client._lease import TenantLease
 from leasehold.client._locked_wallet import LockedWallet
@@ -46,6 +47,7 @@ from leasehold.client._rent import Rent, Rented
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
 from leasehold.home import Home
+from leasehold.images import ImageResolver
 from leasehold.market import (
     AT_HAND,
     AgentClient,
@@ -66,7 +68,7 @@ from leasehold.market import (
 )
 from leasehold.market.query import Query
 from leasehold.market.wire import AgentUnreachable
-from leasehold.workload import Workload, load_workload
+from leasehold.workload import RegistryLogin, Workload, load_workload
 
 if TYPE_CHECKING:
     from web3 import AsyncWeb3
@@ -89,6 +91,7 @@ class PoolClient:
     signer: the wallet's key, which may ask for its password when it is first used. sender: there when it may send.
     other: the account that the wallet acts for, if that is not its own. group: whose proposals are made, if that
     account is a group's. documents_timeout: seconds to wait for one machine's document.
+    docker_config: what `docker login` writes, if that is to be read.
     locked: the wallet, where it is one of the home's. own_w3: the web3.py client that was handed in, where one was.
     """
 
@@ -105,6 +108,7 @@ class PoolClient:
     observer: Observer = field(default_factory=Observer)
     ipfs_address: str = "/ip4/127.0.0.1/tcp/5001"
     documents_timeout: float = 10.0
+    docker_config: Path | None = None
     locked: LockedWallet | None = None
     own_w3: AsyncWeb3[Any] | None = field(default=None, repr=False)
     opening: AbstractAsyncContextManager[PoolClient] | None = field(default=None, repr=False)
@@ -311,6 +315,19 @@ class PoolClient:
             for mount in workload.datasets
         )
         return workload.model_copy(update={"datasets": mounts})
+
+    async def pin(self, workload: Workload) -> PinnedWorkload:
+        """The workload with its image's digest in place of a tag, as the image's registry has it now. Plans do so
+        themselves; whoever plans the same workload several times does it once before.
+
+        Raises:
+            ImageError: the registry does not have it, or cannot be asked. LoginStaysHere.
+        """
+        return await pin(self, workload)
+
+    def images(self, login: RegistryLogin | None = None) -> ImageResolver:
+        """Asks registries what an image's name stands for, with the home's logins, or with `login` of a workload."""
+        return resolver(self, login)
 
     async def age_identity(self) -> str | None:
         """What opens the wallet's results, or `None` where the wallet has no such key. Raises WrongPassword."""

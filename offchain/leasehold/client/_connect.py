@@ -116,6 +116,7 @@ def connect(
     observer: Observer | None = None,
     sends: bool = True,
     documents_timeout: float = 10.0,
+    docker_config: Path | None = None,
 ) -> Connecting:
     """Open a pool.
 
@@ -139,6 +140,8 @@ def connect(
         observer: told what is being waited for, signed and mined.
         sends: whether transactions may be sent; where not, a wallet signs words to agents and nothing else.
         documents_timeout: seconds to wait for one machine's document.
+        docker_config: the file of `docker login`, whose logins find private images by their tags; they go to no
+            machine.
 
     Raises:
         SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. InvalidInput: the
@@ -160,6 +163,7 @@ def connect(
             observer or Observer(),
             sends,
             documents_timeout,
+            docker_config,
         )
     )
 
@@ -203,6 +207,7 @@ async def _opened(
     observer: Observer,
     sends: bool,
     documents_timeout: float,
+    docker_config: Path | None,
 ) -> AsyncIterator[PoolClient]:
     other = parse_address(account) if account is not None else None
     if group is not None:
@@ -219,7 +224,8 @@ async def _opened(
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
         client = PoolClient(
             home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,
-            stack, other, group, observer, ipfs, documents_timeout, locked, w3,
+            stack, other, group, observer, ipfs, documents_timeout,
+            docker_config, locked, w3,
         )  # fmt: skip
         try:
             yield client

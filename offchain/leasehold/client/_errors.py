@@ -39,6 +39,8 @@ MachineUnavailable
 LeaseholdError
 ├── PlanUsed                        a plan is carried out a second time
 └── PlanStale                       it would do or cost something else by now
+WorkloadError
+└── LoginStaysHere
 WalletError
 └── WalletNeeded
 ChainError
@@ -47,7 +49,14 @@ ChainError
 
 from __future__ import annotations
 
-from leasehold.errors import ChainError, LeaseholdError, NotAuthorized, WalletError, error_type
+from leasehold.errors import (
+    ChainError,
+    LeaseholdError,
+    NotAuthorized,
+    WalletError,
+    WorkloadError,
+    error_type,
+)
 from leasehold.market import InvalidInput, MachineUnavailable, MarketError, NoMachineMatches, NotEnoughFunds
 
 
@@ -398,3 +407,16 @@ class WalletNeeded(WalletError):
 @error_type("no-blocks", problem="The node has no blocks yet", advice="wait until it has, or use another.")
 class NoBlocks(ChainError):
     """The node has only begun."""
+
+
+@error_type(
+    "login-stays-here",
+    problem="{server} has {image} for user {user} alone, and Docker's login stays on this computer",
+    advice="keep a login for machines, one that may read and nothing else.",
+)
+class LoginStaysHere(WorkloadError):
+    """A machine would be refused the image: nothing that the user left for machines opens its registry."""
+
+    server: str
+    image: str
+    user: str

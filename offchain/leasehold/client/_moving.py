@@ -21,10 +21,12 @@ from leasehold.chain import (
 )
 from leasehold.client._closing_order import order_closing, wants_closing
 from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, StandbyUnknown
+from leasehold.client._images import PinnedWorkload
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
 from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
+from leasehold.client._volume_keys import own_workload
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
     Bill,
@@ -80,17 +82,31 @@ class Move(Request["Moved"]):
         lease = await live_lease(client, self.lease)
         if self.machine == lease.machine:
             raise AlreadyThere(lease.id, lease.machine)
+        pinned = await client.pin(self.workload)
+        wanted = replace(self, workload=pinned.workload)
         outages = await outages_of(client, lease)
-        quote, settle, listing = await _quote(client, self, outages.after)
+        quote, settle, listing = await _quote(client, wanted, outages.after)
         record = await (await client.index()).lease(lease.id)
         unfetched = await unfetched_results(client, lease, record)
         payment = Payment(quote.deposit, quote.pulled, quote.approve)
-        return MovePlan(client, self, lease, outages, quote, settle, listing, unfetched, payment)
+        return MovePlan(
+            client,
+            wanted,
+            lease,
+            outages,
+            quote,
+            settle,
+            listing,
+            unfetched,
+            pinned,
+            payment,
+            pinned.cautions,
+        )
 
 
 @dataclass
 class MovePlan(Plan["Moved"]):
-    """A lease that ends here and goes on there. unfetched: which results nobody here has."""
+    """A lease that ends here and goes on there. unfetched: which results nobody here has. pinned: what runs there."""
 
     client: PoolClient
     request: Move
@@ -100,7 +116,9 @@ class MovePlan(Plan["Moved"]):
     settle: tuple[int, ...]
     listing: Listing
     unfetched: Unfetched | None
+    pinned: PinnedWorkload
     payment: Payment
+    cautions: tuple[str, ...] = ()
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -114,6 +132,7 @@ class MovePlan(Plan["Moved"]):
             "deposit": money.exact(quote.deposit),
             "from_wallet_at_most": money.exact(quote.pulled),
             "token": money.symbol,
+            **self.pinned.to_json(),
         }
 
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -129,6 +148,7 @@ class MovePlan(Plan["Moved"]):
                 f"{money.show(quote.from_ledger)} of the ledger and of what {gives}, at most "
                 f"{money.show(quote.pulled)} of the wallet",
             ),
+            *self.pinned.rows(),
         )
 
     async def prepare(self) -> AsyncIterator[Step]:
@@ -137,7 +157,7 @@ class MovePlan(Plan["Moved"]):
             raise DocumentUnavailable(
                 f"Machine {self.listing.id} cannot be given a workload: {self.listing.missing}"
             )
-        workload = self.request.workload.for_tenant(self.client.account)
+        workload = await own_workload(self.client, self.request.workload)
         sealed = seal(workload, self.listing.contact.age_recipient)
         self._delivery = await self.client.renter().deliver(
             self.listing, sealed, without_agent=self.request.without_agent

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from leasehold.agreements import FileRefused
 from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing
+from leasehold.client._code import CodeHandedIn, hand_in, look_over, named, on_ipfs
 from leasehold.client._errors import (
     CannotAct,
     DurationMissing,
@@ -29,9 +31,12 @@ from leasehold.client._errors import (
     WasElsewhere,
     WorkloadOfAnother,
 )
+from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered
+from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
+from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
     Delivery,
     DocumentUnavailable,
@@ -48,15 +53,20 @@ from leasehold.market import (
     Wish,
     capable,
     choose_gang,
+    cold_start,
     format_duration,
     format_share,
     format_time,
+    has_image,
     lists_image,
     parse_amount,
     parse_search,
+    platform_of,
+    runs_on,
     settleable,
 )
-from leasehold.workload import Workload, WorkloadKind, seal
+from leasehold.market.wire import AgentUnreachable
+from leasehold.workload import CodeContents, CodeFolder, Workload, WorkloadKind, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -69,7 +79,7 @@ STATUS_EVERY = 2.0  # seconds between questions to the agent while the lease sta
 class Rent(Request["Rented"]):
     """Rent machines, or parts of them, and run a workload on each.
 
-    workload: `None` runs again what the lease `again` ran.
+    workload: `None` runs again what the lease `again` ran. code: a folder that goes in with it.
     seconds: for how long; `None` where an offer says it.
     share: cells of each machine, 1, 2 or 4 of a GPU's 8, or 8 for each whole one; `None` where an offer or the earlier
         lease says it, else one GPU.
@@ -102,6 +112,7 @@ class Rent(Request["Rented"]):
     without_agent: bool = False
     wait: bool = True
     close_when_done: bool | None = None
+    code: CodeFolder | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
@@ -114,6 +125,8 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
             )
+        if self.code is not None and self.workload is None:
+            raise InvalidInput("A folder of code goes in with a workload that names it: give both.")
         if self.again and (self.reuse or self.offer):
             raise InvalidInput(
                 "What an earlier lease had comes with its slot and its machine's terms: leave the other slot, or the "
@@ -126,11 +139,15 @@ class Rent(Request["Rented"]):
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
         renter, (closes, cannot) = client.renter(), _closes(client, self)
-        asked, digest = await _as_before(client, self)
+        pinned = None if self.workload is None else await client.pin(self.workload)
+        wanted = self if pinned is None else replace(self, workload=pinned.workload)
+        code = None if self.code is None else await look_over(client, self.code)
+        asked, digest = await _as_before(client, wanted)
         asked = await _as_offered(client, asked)
         wish = _wish(client, asked)
-        listings, cautions = await _choose(client, asked, wish)
-        cautions = (*cautions, *cannot)
+        image = pinned.image if pinned is not None else None
+        listings, cautions, able = await _choose(client, asked, wish, image)
+        cautions = (*cautions, *cannot, *(pinned.cautions if pinned is not None else ()))
         index, openings = await client.index(), list[Opening]()
         for listing in listings:
             leases = [record.lease for record in await index.leases(machine=listing.id, live=True)]
@@ -145,14 +162,28 @@ class Rent(Request["Rented"]):
             )
         await renter.check_funds(payment)
         return RentPlan(
-            client, asked, wish, listings, tuple(openings), payment, backup, digest, cautions, closes
+            client,
+            asked,
+            wish,
+            listings,
+            tuple(openings),
+            payment,
+            backup,
+            digest,
+            cautions,
+            closes,
+            pinned,
+            tuple(able),
+            code,
         )
 
 
 @dataclass
 class RentPlan(Plan["Rented"]):
     """What will be opened, where, and what it takes together. digest: of a workload that is there already. closes: it
-    will be signed that the leases close when their jobs are done.
+    will be signed that the leases close when their jobs are done. pinned: the workload, with what its image's tag
+    stands for; `None` where it is there already. able: all machines that could have been taken. code: what of a folder
+    goes in.
     """
 
     client: PoolClient
@@ -165,6 +196,9 @@ class RentPlan(Plan["Rented"]):
     digest: bytes | None = None
     cautions: tuple[str, ...] = ()
     closes: bool = False
+    pinned: PinnedWorkload | None = None
+    able: tuple[Listing, ...] = ()
+    code: CodeContents | None = None
     _delivery: Delivery | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -176,7 +210,22 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
-        return document
+        if self.code is not None:
+            document["code_files"], document["code_bytes"] = self.code.tree.files, self.code.tree.size
+        return document | (self.pinned.to_json() if self.pinned is not None else {})
+
+    def image_rows(self) -> tuple[tuple[str, str], ...]:
+        """What the image's tag stands for, who has it, and how long it takes where it is not: rows for people."""
+        if self.pinned is None or (image := self.pinned.image) is None:
+            return ()
+        having = sum(has_image(listing, image) for listing in self.able)
+        said = (
+            ("at hand", f"on {having} of the {len(self.able)} machines that match, as far as they have said"),
+        )
+        waits = tuple(
+            (f"machine {listing.id}", _wait(cold_start(listing, image))) for listing in self.listings
+        )
+        return (*self.pinned.rows(), *said, *waits)
 
     async def prepare(self) -> AsyncIterator[Step]:
         """Hand the workload over: before any money moves."""
@@ -187,7 +236,7 @@ class RentPlan(Plan["Rented"]):
             return
         if sealed is None:
             assert self.request.workload is not None
-            workload = self.request.workload.for_tenant(self.client.account)
+            workload = await own_workload(self.client, await self._with_code(self.request.workload))
             sealed = seal(workload, *map(_recipient, machines))
         with self.client.observer.working("Handing over the workload"):
             needed = () if self.request.without_agent else self.listings
@@ -196,6 +245,13 @@ class RentPlan(Plan["Rented"]):
         if self.request.workload is not None:
             self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
         yield handed
+
+    async def _with_code(self, workload: Workload) -> Workload:
+        """It goes to IPFS where nobody may be there to hand it in: for a standby, a group, or without the agent."""
+        if self.code is None:
+            return workload
+        later = self.backup is not None or self.client.other is not None or self.request.without_agent
+        return workload.with_code(await on_ipfs(self.client, self.code) if later else named(self.code))
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self._delivery is not None
@@ -214,12 +270,25 @@ class RentPlan(Plan["Rented"]):
             lease = await self.client.lease(one.lease)
             orders.append(await order_closing(self.client, lease, digest))
             yield orders[-1]
+        async for handed in self._hand_in(opened):
+            yield handed
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
         yield Rented(made.receipt, made, tuple(leases), tuple(orders))
+
+    async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
+        """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
+        if self.code is None or self.client.other is not None:
+            return
+        for one in opened:
+            try:
+                yield await hand_in(self.client, one.lease, self.code)
+            except AgentUnreachable:
+                if not self.request.without_agent:
+                    raise
 
 
 @dataclass(frozen=True)
@@ -281,6 +350,12 @@ def _wish(client: PoolClient, asked: Rent) -> Wish:
     most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
     price = asked.offer.offer.price if asked.offer else None
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
+
+
+def _wait(seconds: float | None) -> str:
+    if seconds is None:
+        return "has not said how fast it fetches"
+    return f"takes about {format_duration(math.ceil(seconds))} to fetch it" if seconds else "has it"
 
 
 def _closes(client: PoolClient, asked: Rent) -> tuple[bool, tuple[str, ...]]:
@@ -354,8 +429,10 @@ async def _as_offered(client: PoolClient, asked: Rent) -> Rent:
     return replace(asked, machines=(offer.machine,), share=share, seconds=seconds, spot=offer.spot)
 
 
-async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Listing, ...], tuple[str, ...]]:
-    """The machines that are taken, and what speaks against them."""
+async def _choose(
+    client: PoolClient, asked: Rent, wish: Wish, image: ResolvedImage | None
+) -> tuple[tuple[Listing, ...], tuple[str, ...], tuple[Listing, ...]]:
+    """The machines that are taken, what speaks against them, and all that could be."""
     index = await client.index()
     records = await _asked_records(asked, await index.machines())
     with client.observer.working("Looking at the machines"):
@@ -370,9 +447,17 @@ async def _choose(client: PoolClient, asked: Rent, wish: Wish) -> tuple[tuple[Li
             for listing in listings
         ]
         version = await client.pool.params_version()
-        return await _undisturbed(
-            client, capable(roomy, asked.workload, wish.share), asked, wish, version, now
-        )
+        able = _made_for(capable(roomy, asked.workload, wish.share), image)
+        chosen, cautions = await _undisturbed(client, able, asked, wish, version, now)
+        return chosen, cautions, tuple(able)
+
+
+def _made_for(able: list[Listing], image: ResolvedImage | None) -> list[Listing]:
+    """Those on whose processors the image runs. Raises NoSuchPlatform: it runs on none of them."""
+    fit = [listing for listing in able if image is None or runs_on(listing, image)]
+    if able and not fit and image is not None:
+        raise NoSuchPlatform(image.named, platform_of(able[0]), image.platforms)
+    return fit
 
 
 async def _undisturbed(
@@ -386,7 +471,7 @@ async def _undisturbed(
         fresh = await client.contacts().refreshed(chosen)
         near = {listing.id: why for listing in fresh if (why := _maintenance(listing, wish, now))}
         if not near:
-            return tuple(fresh), cautions
+            return tuple(fresh), (*cautions, *_fenced(fresh, asked.workload))
         able = [listing for listing in able if listing.id not in near]
         if not able:
             raise next(iter(near.values()))
@@ -396,6 +481,17 @@ def _maintenance(listing: Listing, wish: Wish, now: int) -> MaintenanceNear | No
     """Why its agent would decline the lease, if it says that somebody will work on it."""
     window = listing.contact.maintenance_in(now, now + wish.duration) if listing.contact else None
     return None if window is None else MaintenanceNear(listing.id, *window)
+
+
+def _fenced(listings: Sequence[Listing], workload: Workload | None) -> tuple[str, ...]:
+    """What the hosts' owners keep from a lease on their networks, where its workload has use for one."""
+    if workload is not None and workload.egress.mode == "none":
+        return ()
+    return tuple(
+        f"On machine {listing.id}'s network: {'; '.join(words)}."
+        for listing in listings
+        if listing.contact and listing.contact.egress and (words := listing.contact.egress.words)
+    )
 
 
 def _best(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing, wants_closing
+from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import live_lease
+from leasehold.client._volume_keys import own_workload
 from leasehold.market import Delivery, Json, Listing, Money
 from leasehold.workload import Workload, seal
 
@@ -30,31 +32,33 @@ class SetWorkload(Request["WorkloadChanged"]):
     close_when_done: bool | None = None
 
     async def plan(self, client: PoolClient) -> SetWorkloadPlan:
-        lease = await live_lease(client, self.lease)
+        lease, pinned = await live_lease(client, self.lease), await client.pin(self.workload)
         record, contact = await client.reach(lease.id)
         machine = Listing(record.machine, client.money, contact=contact)
         closes = wants_closing(client, self.close_when_done, self.workload)
-        return SetWorkloadPlan(client, lease, self.workload, machine, closes)
+        return SetWorkloadPlan(client, lease, pinned, machine, closes, pinned.cautions)
 
 
 @dataclass(frozen=True)
 class SetWorkloadPlan(Plan["WorkloadChanged"]):
-    """A lease on which something else would run. closes: it will be signed that it closes when that is done."""
+    """A lease on which something else would run: `pinned`. closes: it will be signed that it closes at its end."""
 
     client: PoolClient
     lease: Lease
-    workload: Workload
+    pinned: PinnedWorkload
     machine: Listing
     closes: bool = False
+    cautions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
-        return {"lease": format_lease(self.lease.id)}
+        return {"lease": format_lease(self.lease.id), **self.pinned.to_json()}
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self.machine.contact is not None
-        sealed = seal(self.workload.for_tenant(self.client.account), self.machine.contact.age_recipient)
+        workload = await own_workload(self.client, self.pinned.workload)
+        sealed = seal(workload, self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
-        self.client.home.lease_names.keep(delivery.digest, self.workload.name)
+        self.client.home.lease_names.keep(delivery.digest, workload.name)
         yield Delivered(delivery)
         receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
         ordered = None

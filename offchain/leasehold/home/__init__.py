@@ -13,14 +13,17 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
     from leasehold.home._closing_orders import ClosingOrders
+    from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
+    from leasehold.home._names import Kind, Names, Tag
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
+    from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._statements import Statements
@@ -29,19 +32,24 @@ if TYPE_CHECKING:
 __all__ = [
     "AgeKeys",
     "ClosingOrders",
+    "CodeMemory",
     "DatasetKeys",
     "FetchedResults",
     "FleetBook",
     "GivenUp",
     "Groups",
     "Home",
+    "Kind",
     "LeaseNames",
+    "Names",
     "OfferBook",
     "PendingSessions",
+    "RegistryLogins",
     "RunRecord",
     "Runs",
     "SealedWorkloads",
     "Statements",
+    "Tag",
     "Try",
     "Vote",
     "Votes",
@@ -51,15 +59,18 @@ __all__ = [
 _PARTS = {
     "_age_keys": ("AgeKeys",),
     "_closing_orders": ("ClosingOrders",),
+    "_code_memory": ("CodeMemory",),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),
+    "_names": ("Kind", "Names", "Tag"),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
+    "_registry_logins": ("RegistryLogins",),
     "_sealed_workloads": ("SealedWorkloads",),
     "_statements": ("Statements",),
     "_votes": ("Vote", "Votes", "revealable"),

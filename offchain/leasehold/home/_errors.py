@@ -5,7 +5,11 @@ InvalidInput
 SettingsError
 ├── GroupUnknown
 ├── NoGroups
-└── RunUnreadable
+├── RunUnreadable
+├── BadName
+├── BadLabel
+├── NameTaken
+└── TooManyNames
 WalletError
 ├── NoAgeKey
 └── TooBusyToOpen
@@ -36,6 +40,47 @@ class NoGroups(SettingsError):
 
     name: str
     path: str
+
+
+@error_type(
+    "bad-name",
+    problem="`{name}` is no name",
+    advice="choose up to 64 letters, digits, spaces and `._-`, and no number or address.",
+)
+class BadName(SettingsError):
+    """It cannot be typed, or would be taken for what is named by itself."""
+
+    name: str
+
+
+@error_type(
+    "bad-label",
+    problem="`{label}` is no label",
+    advice="write WORD=VALUE, of letters, digits and `._/-`, such as project=vision.",
+)
+class BadLabel(SettingsError):
+    """A label's word or value cannot be typed."""
+
+    label: str
+
+
+@error_type(
+    "name-taken", problem="The {kind} {thing} is called `{name}` already", advice="choose another name."
+)
+class NameTaken(SettingsError):
+    """Of what is no lease, a name stands for one thing."""
+
+    name: str
+    kind: str
+    thing: str
+
+
+@error_type("too-many-names", problem="There are more than {most} {what}", advice="take some off first.")
+class TooManyNames(SettingsError):
+    """A file that is read at every command stays small."""
+
+    what: str
+    most: int
 
 
 @error_type(

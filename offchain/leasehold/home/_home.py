@@ -34,6 +34,11 @@ class Home:
         return self.path / "contacts"
 
     @property
+    def templates(self) -> Path:
+        """The folder of one's own templates."""
+        return self.path / "templates"
+
+    @property
     def known_hosts(self) -> Path:
         """The folder with each machine's SSH key."""
         return self.path / "known_hosts"
@@ -69,6 +74,11 @@ class Home:
         return home.DatasetKeys(self.path)
 
     @cached_property
+    def registry_logins(self) -> home.RegistryLogins:
+        """What goes with workloads to fetch private images."""
+        return home.RegistryLogins(self.path)
+
+    @cached_property
     def groups(self) -> home.Groups:
         """The groups that are known here by name."""
         return home.Groups(self.path)
@@ -88,14 +98,22 @@ class Home:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)
 
+    def code_memory(self, folder: Path) -> home.CodeMemory:
+        """What files of a folder of code were when they were read last."""
+        return home.CodeMemory(self.path, folder)
+
     def statements(self, deployment: chain.Deployment) -> home.Statements:
         """What operators have signed of that pool's leases."""
         return home.Statements(self.path, deployment)
 
     @cached_property
     def lease_names(self) -> home.LeaseNames:
-        """What these were called."""
+        """What these were called as they were handed over."""
         return home.LeaseNames(self.path)
+
+    def names(self, deployment: chain.Deployment) -> home.Names:
+        """What leases and machines of that pool, datasets and accounts are called, and their labels."""
+        return home.Names(self.path, deployment)
 
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._card_class import card_class
+    from leasehold.market._cold_start import cold_start, has_image, platform_of, runs_on
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
     from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
@@ -323,6 +324,7 @@ __all__ = [
     "choose",
     "choose_gang",
     "claimable",
+    "cold_start",
     "contradictions",
     "declined",
     "delegate_json",
@@ -346,6 +348,7 @@ __all__ = [
     "free_gpus",
     "funds_after_closing",
     "funds_of",
+    "has_image",
     "hold_fee",
     "join_quote",
     "joined",
@@ -375,6 +378,7 @@ __all__ = [
     "parse_size",
     "parse_time",
     "peer_of",
+    "platform_of",
     "pool_json",
     "proposed_json",
     "quorum_json",
@@ -385,6 +389,7 @@ __all__ = [
     "rentable_cells",
     "resizing",
     "round_json",
+    "runs_on",
     "settleable",
     "shortfall",
     "sort",
@@ -409,6 +414,7 @@ _PARTS = {
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
     "_card_class": ("card_class",),
+    "_cold_start": ("cold_start", "has_image", "platform_of", "runs_on"),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
     "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (

@@ -58,6 +58,8 @@ from leasehold.market.wire import (
     BodyTooLarge,
     ChainUnreachable,
     ClosingOrderDocument,
+    CodeTaken,
+    CodeWanted,
     EngineUnavailable,
     Health,
     LeaseMetrics,
@@ -72,6 +74,7 @@ from leasehold.market.wire import (
     params_hash,
     refusal,
 )
+from leasehold.workload import CodeTree, fold
 
 D = TypeVar("D", bound=BaseModel)
 T = TypeVar("T")
@@ -226,6 +229,25 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/closing-orders/{digest.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.closing-order", lease, digest)
         return await self._document(LeaseStatus, "PUT", path, sign=sign, body=body)
+
+    async def offer_code(self, lease: int, tree: CodeTree) -> CodeWanted:
+        """Show the agent the list of the folder that the lease's workload names; it says what it lacks of it. Raises
+        `CodeRefused` where it is another, or too large, `NotRunning` and `UnknownLease` while it has not taken the
+        lease on.
+        """
+        return await self._put_code(CodeWanted, lease, "code", fold(tree.encoded))
+
+    async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
+        """Hand over some of the pieces that it lacks, as `leasehold.workload.packs` packs them. Raises as `offer_code`,
+        `StoreFull`.
+        """
+        return await self._put_code(CodeTaken, lease, "code-packs", pack)
+
+    async def _put_code(self, kind: type[D], lease: int, what: str, body: bytes) -> D:
+        digest = hashlib.sha256(body).digest()
+        path = f"/v1/leases/{format_lease(lease)}/{what}/{digest.hex()}"
+        sign = partial(self._sign, "PUT", path, "", "lease.code", lease, digest)
+        return await self._document(kind, "PUT", path, sign=sign, body=body)
 
     async def metrics(self, lease: int) -> LeaseMetrics:
         """What the lease has used so far, for a day at most."""

@@ -28,7 +28,8 @@ def lists_image(listing: Listing, workload: Workload) -> bool:
     """Whether the machine says that it has the image. What a registry or IPFS serves, any machine can get."""
     if not workload.image.startswith("sha256:"):
         return True
-    return listing.contact is not None and workload.image in {image.id for image in listing.contact.images}
+    images = listing.contact.images if listing.contact is not None else ()
+    return workload.image in {image.id for image in images if "@" not in image.name}
 
 
 def _share(listing: Listing, workload: Workload, cells: int) -> str | None:

@@ -104,7 +104,7 @@ class Hardware(_Document):
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
     isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
-    does not say.
+    does not say. architecture: of its processors, as images name them; empty where it does not say.
     """
 
     version: Literal[1]
@@ -119,6 +119,7 @@ class Hardware(_Document):
     isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     kernel: Text = ""
+    architecture: Text = ""
     host_units: Annotated[int, Field(ge=0, le=65_536)] = 0
 
 
@@ -137,7 +138,9 @@ class Ssh(_Document):
 
 
 class Image(_Document):
-    """An image that the host has at hand: starting it needs no download."""
+    """An image that the host has at hand: starting it needs no download. What its owner has given a name may be had by
+    its id; what came from a registry has a name with a digest, and by that alone.
+    """
 
     id: Text
     name: Text = ""
@@ -170,12 +173,43 @@ class Measured(_Document):
 
 
 PortNumber = Annotated[int, Field(ge=1, le=65_535)]
+
+
+class EgressTerms(_Document):
+    """What the host lets out of any lease, whatever its workload asks for. policy: `internet`, `residential` or `none`.
+    refused_ports: at no address. destinations: new addresses and ports in a minute; down, up: bits a second; `None` is
+    no limit.
+    """
+
+    policy: Text
+    refused_ports: Annotated[tuple[PortNumber, ...], Field(max_length=64)] = ()
+    destinations: Count | None = None
+    down: Bytes | None = None
+    up: Bytes | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it keeps from a lease, as its renter reads it; empty where that is nothing."""
+        if self.policy == "none":
+            return ("it lets nothing out",)
+        said = []
+        if self.refused_ports:
+            said.append(f"no port {', '.join(map(str, self.refused_ports))} is reached")
+        if self.destinations is not None:
+            said.append(f"at most {self.destinations} new addresses and ports in a minute")
+        for way, bits in (("down", self.down), ("up", self.up)):
+            if bits is not None:
+                said.append(f"{bits / 1e6:g} Mbit/s {way}")
+        return tuple(said)
+
+
 Moment = Annotated[int, Field(ge=0, lt=2**48)]
 
 
 class Contact(_Document):
     """contact.json, version 1: what may change daily. ports: the first and the last that it publishes for leases.
     maintenance: when it will be worked on, from and to, unix seconds; leases that would reach into it are declined.
+    egress: `None` where the host does not say.
     """
 
     version: Literal[1]
@@ -189,6 +223,7 @@ class Contact(_Document):
     datasets: Annotated[tuple[Text, ...], Field(max_length=4_096)] = ()
     ports: tuple[PortNumber, PortNumber] | None = None
     maintenance: Annotated[tuple[tuple[Moment, Moment], ...], Field(max_length=64)] = ()
+    egress: EgressTerms | None = None
     location: Location = Location()
     measured: Measured | None = None
     operator: Text = ""

@@ -12,11 +12,14 @@ DECLINED: Final = {
     "or one that a registry or IPFS serves.",
     "dataset-missing": "nobody whom the machine can reach has one of the datasets: keep it pinned on a node "
     "that runs, then rent again.",
+    "code-missing": "the code that the workload names did not reach the machine in time: hand it over, then rent "
+    "again.",
     "not-ready": "the workload did not become ready in time: look at its readiness check, or allow it more "
     "time.",
     "no-card": "the machine cannot give a card that it sold: take another machine, or wait until its provider has "
     "mended it.",
     "no-disk": "the machine's disk has no room for it: ask for less disk or take another machine.",
+    "volume-held": "one of its volumes is attached to another of your leases there: close that one, or name another.",
     "port-taken": "a host port that it asks for is taken: leave the host port out to have one chosen.",
     "unsupported": "the machine cannot do something that the workload asks for: take another machine, or "
     "ask for less.",

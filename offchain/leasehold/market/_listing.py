@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leasehold.chain import Machine, MachineStatus
 from leasehold.market import _machine_facts as facts
@@ -87,8 +87,22 @@ def _measured(fact: Callable[[Measured], Fact]) -> Callable[[Listing], Fact]:
     return of
 
 
-def _mbits(bits: int | None) -> Fact:
-    return None if bits is None else Decimal(bits) / 10**6
+def _speed(way: Literal["down", "up"]) -> Callable[[Listing], Fact]:
+    """Mbit a second that a lease may get: what the host measured, or what it gives one lease where that is less."""
+
+    def of(listing: Listing) -> Fact:
+        contact = listing.contact
+        measured = getattr(contact.measured, way) if contact and contact.measured else None
+        if measured is None:
+            return None
+        most = getattr(contact.egress, way) if contact and contact.egress else None
+        return Decimal(measured if most is None else min(measured, most)) / 10**6
+
+    return of
+
+
+def _egress(listing: Listing) -> Fact:
+    return listing.contact.egress.policy if listing.contact and listing.contact.egress else None
 
 
 def _images(listing: Listing) -> Fact:
@@ -192,14 +206,20 @@ MACHINES: Schema[Listing] = Schema.of(
         SearchField(
             "down",
             FieldKind.NUMBER,
-            _measured(lambda measured: _mbits(measured.down)),
-            "what it fetched when it last measured, in Mbit a second",
+            _speed("down"),
+            "what it fetched when it last measured, or the most that it lets to one lease, in Mbit a second",
         ),
         SearchField(
             "up",
             FieldKind.NUMBER,
-            _measured(lambda measured: _mbits(measured.up)),
-            "what it sent when it last measured, in Mbit a second",
+            _speed("up"),
+            "what it sent when it last measured, or the most that it lets out of one lease, in Mbit a second",
+        ),
+        SearchField(
+            "egress",
+            FieldKind.TEXT,
+            _egress,
+            "what any lease may reach: `internet`, `residential` (no mail, few new addresses), `none`",
         ),
         SearchField(
             "disk_speed",
@@ -213,6 +233,12 @@ MACHINES: Schema[Listing] = Schema.of(
             FieldKind.NUMBER,
             lambda m: m.hardware.cpu.cores if m.hardware else None,
             "CPU cores of the host",
+        ),
+        SearchField(
+            "arch",
+            FieldKind.TEXT,
+            _hardware(lambda hardware: hardware.architecture or None),
+            "its processors, as images name them: `amd64`, `arm64`",
         ),
         SearchField(
             "ram",
@@ -257,7 +283,7 @@ MACHINES: Schema[Listing] = Schema.of(
 )
 
 
-AT_HAND = ("image", "dataset", "maintenance")
+AT_HAND = ("image", "dataset", "maintenance", "egress")
 """What changes daily, and is asked of the agents themselves when somebody searches by it."""
 
 

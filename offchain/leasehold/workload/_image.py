@@ -8,12 +8,10 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
+from leasehold.images import is_server, server_of
 from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
 
-_HUB, _HUB_SERVES = "docker.io", "registry-1.docker.io"
-_SAME: Final = {"index.docker.io": _HUB, _HUB_SERVES: _HUB}
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_SERVER: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::[0-9]{{1,5}})?")
 _LONGEST_HOSTNAME: Final = 63
 """The kernel keeps 64 bytes of a name, and some programs want a zero behind it."""
 _HIGHEST_ID: Final = 2**31 - 1
@@ -21,30 +19,10 @@ _COUNTED_FOR_ALL: Final = ("nproc", "sigpending", "msgqueue")
 _OF_THE_HOST: Final = ("core", "nice", "rtprio", "rttime")
 
 
-def registry_of(image: str) -> str:
-    """The registry that an engine would ask for `image`, as `host` or `host:port`."""
-    return _split(image)[0]
-
-
-def repository_of(image: str) -> str:
-    """What that registry calls the repository of `image`, such as `library/debian`, without a tag."""
-    return _split(image)[1]
-
-
-def _split(image: str) -> tuple[str, str]:
-    first, slash, rest = image.partition("@")[0].partition("/")
-    named = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
-    registry, path = (first.lower(), rest) if named else (_HUB, first + slash + rest)
-    registry = _SAME.get(registry, registry)
-    folders, slash, last = path.rpartition("/")
-    path = folders + slash + last.partition(":")[0]
-    return registry, f"library/{path}" if registry == _HUB and not slash else path
-
-
 def _server(value: str) -> str:
-    if len(value) > 255 or not _SERVER.fullmatch(value.lower()):
+    if not is_server(value.lower()):
         raise refuse("is not a registry as it stands in front of an image's name, such as ghcr.io")
-    return _SAME.get(value.lower(), value.lower())
+    return server_of(value)
 
 
 def _workdir(value: str) -> str:

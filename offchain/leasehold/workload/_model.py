@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from leasehold.chain import InvalidCid, cid_to_bytes
 from leasehold.datasets import check_identity, check_recipient
 from leasehold.errors import AgeKeyInvalid
+from leasehold.images import ImageNameInvalid, parse_reference, registry_of
 from leasehold.workload._image import (
     Entrypoint,
     Hostname,
@@ -31,17 +32,18 @@ from leasehold.workload._image import (
     User,
     Workdir,
     no_others,
-    registry_of,
 )
 from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
+from leasehold.workload._volumes import LEAST_VOLUME_BYTES, VolumeKey, VolumeName
 
-UNSERVED_FIELDS: Final = ("volumes", "checkpoint", "cluster", "tasks")
+UNSERVED_FIELDS: Final = ("checkpoint", "cluster", "tasks")
 """Fields of version 1 that are refused by name for now."""
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
     "share": ("mps",),
 }
+_FROM_NO_REGISTRY: Final = ("sha256:", "ipfs:")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _SYSTEM_PATHS: Final = (
     "/proc",
@@ -94,9 +96,15 @@ def _image(value: str) -> str:
         return "ipfs:" + _cid(value.removeprefix("ipfs:"))
     if re.fullmatch(r"[a-z0-9][a-zA-Z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}", value):
         return value
-    raise refuse(
-        "is not sha256:<id> (an image the host has), ipfs:<CID> (an archive) or <name>@sha256:<digest>"
-    )
+    try:
+        if "@" in value or value.startswith("sha256:"):
+            raise ImageNameInvalid(value)
+        parse_reference(value)
+    except ImageNameInvalid as error:
+        raise refuse(
+            "is not <name>:<tag>, <name>@sha256:<digest>, ipfs:<CID> (an archive) or sha256:<id> (one of the host's)"
+        ) from error
+    return value
 
 
 def _recipient(value: str) -> str:
@@ -227,6 +235,35 @@ class DatasetMount(WorkloadPart):
     key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
 
 
+class Code(WorkloadPart):
+    """A folder that lies at `path` before the command starts. `digest` is its list's (`CodeTree`), in hex.
+
+    The tenant hands it to the agent; or it lies sealed at `cid`, which the age identity `key` opens.
+    """
+
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    path: ContainerPath = "/work"
+    cid: Cid | None = None
+    key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if (self.cid is None) != (self.key is None):
+            raise refuse("needs `cid` and `key` together: code on IPFS is sealed")
+        return self
+
+
+class VolumeMount(WorkloadPart):
+    """A volume of the tenant's, to read and to write at `path`. It lies on the machine under `key`, which is never
+    noted there. `size` is the most that it holds; left out, as much as it does, or what the machine gives a new one.
+    """
+
+    name: VolumeName
+    path: ContainerPath
+    size: Annotated[Bytes, Field(ge=LEAST_VOLUME_BYTES)] | None = None
+    key: Annotated[VolumeKey | None, Field(repr=False)] = None
+
+
 class WorkloadOutput(WorkloadPart):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
@@ -318,6 +355,8 @@ class Workload(WorkloadPart):
     hostname: Hostname | None = None
     ulimits: Annotated[Ulimits, BeforeValidator(no_others)] | None = None
     registry: RegistryLogin | None = None
+    code: Code | None = None
+    volumes: Annotated[tuple[VolumeMount, ...], Field(min_length=1, max_length=16)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -333,8 +372,17 @@ class Workload(WorkloadPart):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        check_apart("datasets", [dataset.path for dataset in self.datasets])
+        volumes = self.volumes or ()
+        mounted = [dataset.path for dataset in self.datasets] + [volume.path for volume in volumes]
+        check_apart("volumes" if volumes else "datasets", mounted)
+        for volume in volumes:
+            # Its results are taken of a lease that is over, whose volumes are closed.
+            check_apart("outputs and volumes", [volume.path, *(output.path for output in self.outputs)])
+        if len(names := [volume.name for volume in volumes]) != len(set(names)):
+            raise refuse("volumes: one is named twice")
         check_apart("outputs", [output.path for output in self.outputs])
+        if self.code is not None:
+            self._check_code(self.code)
         for key in ("container", "host"):
             taken = [(getattr(p, key), p.protocol) for p in self.ports if getattr(p, key) is not None]
             if len(taken) != len(set(taken)):
@@ -347,12 +395,27 @@ class Workload(WorkloadPart):
             self._check_login(self.registry)
         return self
 
+    def _check_code(self, code: Code) -> None:
+        """Nothing of it can be written where a dataset is mounted, which nobody writes to, and what is put into the
+        container before its start would lie beneath a volume.
+        """
+        mounts = [("dataset", dataset.path) for dataset in self.datasets]
+        mounts += [("volume", volume.path) for volume in self.volumes or ()]
+        for kind, path in mounts:
+            if PurePosixPath(code.path).is_relative_to(path):
+                raise refuse(f"code: {code.path} lies in the {kind} at {path}")
+
     def _check_login(self, login: RegistryLogin) -> None:
         """A password for one registry is shown to no other."""
-        if "@" not in self.image:
+        if self.image.startswith(_FROM_NO_REGISTRY):
             raise refuse("registry: the image comes from none")
         if login.server != registry_of(self.image):
             raise refuse(f"registry: the image comes from {registry_of(self.image)}, not from {login.server}")
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the image is named by what is in it. A tag is its registry's to move, and is sealed nowhere."""
+        return "@" in self.image or self.image.startswith(_FROM_NO_REGISTRY)
 
     def for_tenant(self, account: str) -> Self:
         """The same, for leases of `account` only.
@@ -361,6 +424,14 @@ class Workload(WorkloadPart):
         their own with them and look at the secrets from inside.
         """
         return self.model_copy(update={"tenant": _account(account)})
+
+    def with_code(self, code: Code) -> Self:
+        """The same with a folder of code, in which its command runs unless another `workdir` is named."""
+        return self.validated(code=code, workdir=self.workdir or code.path)
+
+    def validated(self, **fields: object) -> Self:
+        """The same with other fields, looked at as a whole. Raises ValidationError."""
+        return type(self).model_validate({**self.model_dump(exclude_none=True), **fields})
 
     def canonical(self) -> bytes:
         """The one JSON form: sorted keys, no spaces, UTF-8, what was left out left out."""

@@ -41,11 +41,15 @@ def load_workload(source: Path | str | Mapping[str, object], *, recipients: Sequ
 def seal(workload: Workload, *recipients: str) -> bytes:
     """The workload, sealed to a machine's recipient; to several, where a gang shares one.
 
-    Raises WorkloadTooLarge, WorkloadInvalid when a private output has nobody to read it, AgeKeyInvalid.
+    Raises WorkloadTooLarge, AgeKeyInvalid, WorkloadInvalid when a private output has nobody to read it, a volume no
+    key, or the image is a tag.
     """
     unread = [o.path for o in workload.outputs if not o.public and not o.recipients]
     if unread:
         raise WorkloadInvalid(tuple(f"outputs: {p} is private and has no recipients" for p in unread))
+    _check_pinned(workload)
+    if unkeyed := [volume.name for volume in workload.volumes or () if volume.key is None]:
+        raise WorkloadInvalid(tuple(f"volumes: {name} has no key" for name in unkeyed))
     sealed = encrypt(workload.canonical(), recipients)
     if len(sealed) > MAX_SEALED_BYTES:
         raise WorkloadTooLarge(len(sealed), MAX_SEALED_BYTES)
@@ -59,7 +63,9 @@ def unseal(sealed: bytes, identity: str) -> Workload:
     """
     if len(sealed) > MAX_SEALED_BYTES:
         raise WorkloadTooLarge(len(sealed), MAX_SEALED_BYTES)
-    return _validated(_parsed_json(decrypt(sealed, identity, _WHAT)))
+    workload = _validated(_parsed_json(decrypt(sealed, identity, _WHAT)))
+    _check_pinned(workload)
+    return workload
 
 
 def digest(sealed: bytes) -> bytes:
@@ -90,6 +96,11 @@ def _parsed_json(content: bytes) -> dict[str, object]:
     if not isinstance(data, dict):
         raise WorkloadInvalid(("it is no JSON object",))
     return data
+
+
+def _check_pinned(workload: Workload) -> None:
+    if not workload.pinned:
+        raise WorkloadInvalid((f"image: {workload.image} is a tag, which may be another image tomorrow",))
 
 
 def _with_recipients(output: object, recipients: Sequence[str]) -> object:

@@ -175,6 +175,7 @@ async def _results(rig: Rig, lease: int, tmp_path: Path) -> bytes:
     return (out / "said").read_bytes()
 
 
+@pytest.mark.slow
 async def test_what_an_image_calls_a_volume_is_within_the_limit(
     rig: Rig, alone: bytes, docker_engine: DevEngine, tmp_path: Path
 ) -> None:
@@ -242,6 +243,7 @@ def test_which_engines_keep_layers_themselves(status: object, itself: bool) -> N
     assert keeps_layers_itself({"DriverStatus": status}) is itself
 
 
+@pytest.mark.slow
 async def test_a_host_that_lends_no_shell_says_so(
     rig_of: Callable[..., Any],
     alone: bytes,

@@ -212,6 +212,7 @@ async def test_a_key_exchange_that_is_never_finished(ssh: Ssh) -> None:
         connection.abort()
 
 
+@pytest.mark.slow
 async def test_requests_whose_answers_nobody_reads(ssh: Ssh) -> None:
     """Each small request makes a small answer, which waits for ever."""
     async with rude(ssh) as connection:

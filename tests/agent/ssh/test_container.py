@@ -162,6 +162,7 @@ async def test_the_client_on_a_container(machine: Machine) -> None:
         assert await stream.wait() == 0
 
 
+@pytest.mark.slow
 async def test_a_client_that_vanishes_ends_its_command_in_the_container(machine: Machine) -> None:
     script = "echo up; exec sleep 98765"
     async with machine.client.exec(machine.lease, ["sh", "-c", script]) as stream:
@@ -186,6 +187,7 @@ async def test_a_process_number_that_is_another_s_leads_nowhere(machine: Machine
     await listening.wait_closed()
 
 
+@pytest.mark.slow
 async def test_what_a_lease_has_left_is_read_and_not_changed(machine: Machine) -> None:
     """Over the same ways as while it ran, until it is purged: then nobody is let in."""
     body, here = os.urandom(2_000_003), machine.ssh.folder
@@ -236,6 +238,7 @@ async def test_what_a_lease_has_left_is_read_and_not_changed(machine: Machine) -
             pass
 
 
+@pytest.mark.slow
 async def test_a_port_of_what_is_over_leads_nowhere(machine: Machine) -> None:
     """A reader has no network, and no forwarded connection ends in one."""
     await machine.rig.chain.pool(TENANT).close(machine.lease)

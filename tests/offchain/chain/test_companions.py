@@ -135,6 +135,7 @@ async def test_an_outage_that_the_operator_reports(chain: PoolChain, tmp_path: P
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_challenges_answered_and_not(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER, RENTER)
@@ -169,6 +170,7 @@ async def test_challenges_answered_and_not(chain: PoolChain, tmp_path: Path) -> 
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_a_quorum_attests(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER, RENTER)
@@ -214,6 +216,7 @@ async def test_a_quorum_attests(chain: PoolChain, tmp_path: Path) -> None:
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_a_machine_is_verified(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER)
@@ -280,6 +283,7 @@ async def test_reputation_and_directory(chain: PoolChain, tmp_path: Path) -> Non
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_a_lease_by_an_offer_moves(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER, RENTER)

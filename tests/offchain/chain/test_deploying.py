@@ -38,6 +38,7 @@ async def test_the_pool_runs_by_the_rules_of_the_file(anvil: Anvil, tmp_path: Pa
     assert params.unstake_delay == rules["unstakeDelay"]
 
 
+@pytest.mark.slow
 def test_an_error_says_what_the_tool_said(tmp_path: Path) -> None:
     with Anvil() as chain:
         blocked = tmp_path / "file"

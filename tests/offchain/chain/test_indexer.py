@@ -326,9 +326,11 @@ class Life:
         self._chain.anvil.advance(self._random.choice((60, 400, 700, HOUR)))
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(1, 6), *(pytest.param(seed, 16, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+)
 async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index(
-    chain: PoolChain, tmp_path: Path, seed: int
+    chain: PoolChain, tmp_path: Path, seed: int, rounds: int
 ) -> None:
     rng = random.Random(seed)
     await approve_all(chain)
@@ -340,7 +342,7 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
     followed = tmp_path / "followed.db"
     undone = 0
     async with Indexer(url_of(followed), chain.deployment) as index:
-        for round_ in range(16):
+        for round_ in range(rounds):
             for _ in range(rng.randint(10, 30)):
                 await life.act()
             await index_to_head(chain, index)
@@ -360,7 +362,7 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
         await index_to_head(chain, index)
     assert undone
     assert dump(followed) == dump(rebuilt)
-    assert len(life.done) > 25, "the history was too tame to show anything"
+    assert len(life.done) > (25 if rounds == 16 else 15), "the history was too tame to show anything"
 
 
 async def test_rows_and_cursor_come_together_or_not_at_all(chain: PoolChain, tmp_path: Path) -> None:

@@ -388,7 +388,9 @@ async def test_a_lease_that_is_resized_transferred_and_fails_over(tmp_path: Path
     await index.aclose()
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 1_000])
+@pytest.mark.parametrize(
+    "at_once", [1, *(pytest.param(number, marks=pytest.mark.slow) for number in (7, 1_000))]
+)
 async def test_taken_back_to_any_point_it_is_the_index_of_that_point(tmp_path: Path, at_once: int) -> None:
     blocks = whole_story().blocks
     path = tmp_path / "followed.db"

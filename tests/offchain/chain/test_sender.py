@@ -398,8 +398,11 @@ async def test_a_nonce_that_is_not_counted_as_taken_is_not_skipped(anvil: Anvil,
 
 @pytest.mark.parametrize(
     ("words", "shows"),
-    [(TOO_LOW, False), (UNDERPRICED, False), ("", True)],
-    ids=["low", "less", "in a block"],
+    [
+        pytest.param(TOO_LOW, False, marks=pytest.mark.slow, id="low"),
+        pytest.param(UNDERPRICED, False, id="less"),
+        pytest.param("", True, marks=pytest.mark.slow, id="in a block"),
+    ],
 )
 async def test_a_call_is_signed_for_few_nonces_whatever_is_said(
     anvil: Anvil, words: str, shows: bool

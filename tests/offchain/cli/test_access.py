@@ -253,6 +253,7 @@ def ends(pool: Pool, order: ClosingOrder) -> int:
         pool.anvil.revert(state)
 
 
+@pytest.mark.slow
 def test_an_agent_that_lost_the_order_gets_it_again(served: Cli, agent: Agent, pool: Pool) -> None:
     """One that did not take it says why, and the lease is open all the same."""
     agent.hold("2", pool.anvil.accounts[1].address)
@@ -267,6 +268,7 @@ def test_an_agent_that_lost_the_order_gets_it_again(served: Cli, agent: Agent, p
     assert list(agent.leases.orders) == [2 << 16]
 
 
+@pytest.mark.slow
 def test_nobody_pays_on_for_a_job_that_is_done(served: Cli, agent: Agent) -> None:
     keep = (
         "auto-extend",
@@ -290,6 +292,7 @@ def test_nobody_pays_on_for_a_job_that_is_done(served: Cli, agent: Agent) -> Non
     assert served(*keep, wallet=RENTER).json["extended"] == 3_600
 
 
+@pytest.mark.slow
 def test_a_service_is_kept_open_unless_it_is_wished(served: Cli, agent: Agent, pool: Pool) -> None:
     agent.hold("2", pool.anvil.accounts[1].address)
     agent.hold("3", pool.anvil.accounts[1].address)
@@ -305,6 +308,7 @@ def test_a_service_is_kept_open_unless_it_is_wished(served: Cli, agent: Agent, p
     assert list(agent.leases.orders) == [2 << 16]
 
 
+@pytest.mark.slow
 def test_a_group_orders_by_a_proposal_that_nobody_executes(
     served: Cli, agent: Agent, pool: Pool, tmp_path: Path
 ) -> None:
@@ -343,6 +347,7 @@ def test_a_group_orders_by_a_proposal_that_nobody_executes(
     assert "close the lease when its job is done" in refused.err
 
 
+@pytest.mark.slow
 def test_whoever_follows_leaves_with_the_jobs_exit_code(
     served: Cli, agent: Agent, host: Host, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -498,6 +503,7 @@ async def _phase(agent: Agent, lease: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_at_a_terminal_keys_go_through_and_the_window_is_known(served: Cli, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
@@ -534,6 +540,7 @@ def read_until(descriptor: int, seen: bytearray, wanted: bytes) -> None:
         seen += os.read(descriptor, 4_096)
 
 
+@pytest.mark.slow
 def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
     (tmp_path / "input").write_text("from a file\n")
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}
@@ -545,6 +552,7 @@ def test_a_file_can_be_standard_input(served: Cli, tmp_path: Path) -> None:
     assert done.stdout == b"from a file\n"
 
 
+@pytest.mark.slow
 def test_a_log_that_nobody_reads_any_more_ends_without_a_word(
     served: Cli, agent: Agent, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_group_lets_a_student_rent_within_a_cap(lab: Lab) -> None:
     assert over.code == 4
 
 
+@pytest.mark.slow
 def test_a_signer_is_replaced_and_the_lease_runs_on(lab: Lab, lease: str, pool: Pool) -> None:
     accept, rotate = lab.folder / "accept.json", lab.folder / "rotate.json"
     change = (
@@ -145,6 +146,7 @@ def test_a_signer_is_replaced_and_the_lease_runs_on(lab: Lab, lease: str, pool: 
     assert lab.ledger() == "0"
 
 
+@pytest.mark.slow
 def test_a_lease_is_transferred_to_who_accepts_it(lab: Lab, lease: str, pool: Pool) -> None:
     accepted = lab.folder / "accepted.json"
     lab.cli("accept-transfer", lease, "-o", str(accepted), "--yes", wallet="barbara")
@@ -180,6 +182,7 @@ def test_a_lease_is_transferred_to_who_accepts_it(lab: Lab, lease: str, pool: Po
     )
 
 
+@pytest.mark.slow
 def test_a_session_of_the_groups_is_kept_where_it_was_proposed(lab: Lab, lease: str) -> None:
     silent = lab.cli("logs", lease, "--as-group", "lab", wallet="ada", ok=False)
     assert "leasehold group session lab" in silent.err

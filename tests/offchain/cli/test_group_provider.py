@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from devnet.kubo import Kubo
 
 from .conftest import Cli, Host, Pool, served, signer_of
 from .people import add_wallets
 
 
+@pytest.mark.slow
 def test_a_group_stakes_a_machine_and_keeps_it(
     cli: Cli, host: Host, kubo: Kubo, pool: Pool, tmp_path: Path
 ) -> None:

@@ -252,6 +252,7 @@ def test_a_former_tenant_is_told_at_once_that_no_results_will_come(
         assert "wait longer" in none.err
 
 
+@pytest.mark.slow
 def test_a_former_tenant_fetches_what_was_published_before(
     market: Cli, lease: str, pool: Pool, kubo: Kubo, tmp_path: Path
 ) -> None:

@@ -207,17 +207,21 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--share", "4"), 9, "cannot serve 4"),
         (("--for", "5s"), 9, "10m to 7d"),
         (("--for", "90"), 2, "is not a duration"),
-        (("--env", "A"), 2, "--env NAME=VALUE"),
+        (("--env", "NOWHERE_SET"), 2, "NOWHERE_SET is not set here"),
+        (("--env-file", "/none"), 2, "name another file with --env-file"),
         (("--port", "http"), 2, "is no port"),
         (("--ulimit", "nofile"), 2, "--ulimit nofile=65536"),
         (("--ulimit", "nproc=9"), 6, "counts for all leases of a host"),
-        (("--secret", "token"), 2, "--secret NAME=FILE"),
+        (("--secret", "token"), 2, "token is not set here"),
         (("--secret", "token=/none"), 2, "name the file of secret token"),
         (("--entrypoint", "sh -c 'x"), 2, "has a quote without its other end"),
         (("--workdir", "out"), 6, "workdir is not an absolute path"),
         (("--restart", "sometimes"), 6, "restart"),
         (("--ready", "http:0/x"), 6, "readiness"),
         (("--dataset", "bafy"), 2, "--dataset CID:/data/name"),
+        (("--volume", "models"), 2, "--volume NAME:/data"),
+        (("--volume", "../x:/data"), 6, "volumes.0.name"),
+        (("--volume", "a:/out/a", "--output", "/out"), 6, "outputs and volumes"),
         (("--memory", "lots"), 6, "memory"),
         (("--ssh-key", "/none"), 2, "--ssh-key"),
         (("--max-price", "1e3"), 2, "is not an amount"),
@@ -317,6 +321,7 @@ def test_a_machine_is_chosen_that_can_serve_the_workload(market: Cli, host: Host
     assert "does not list that image" in unlisted.err
 
 
+@pytest.mark.slow
 def test_a_machine_that_will_be_worked_on_is_passed_over(market: Cli, host: Host, pool: Pool) -> None:
     """For leases that would reach into that; alone, it says when, and a shorter one is taken."""
     begin = pool.anvil.timestamp + 5_400

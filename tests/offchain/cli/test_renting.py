@@ -64,6 +64,7 @@ def test_a_standby_gets_the_same_workload(market: Cli, host: Host, pool: Pool) -
     assert market(*OPEN, "--machine", "1", "--backup", "99", wallet="renter", ok=False).code == 9
 
 
+@pytest.mark.slow
 def test_an_earlier_lease_is_rented_again_in_its_slot(market: Cli, host: Host, pool: Pool) -> None:
     first = market(*OPEN, "--share", "1/2", wallet="renter").json
     live = market("rent", "--for", "1h", "--again", "1", "--yes", wallet="renter", ok=False)

@@ -130,6 +130,7 @@ def test_a_machine_is_verified_by_its_committee(seated: Cli, pool: Pool) -> None
     assert "nothing to file" in nothing.err
 
 
+@pytest.mark.slow
 def test_a_commitment_that_was_never_mined_loses_nothing(seated: Cli, pool: Pool) -> None:
     """The first sending fails after its file was written; another verdict may follow, and the right one is revealed."""
     requested(seated, pool)
@@ -153,6 +154,7 @@ def test_a_commitment_that_was_never_mined_loses_nothing(seated: Cli, pool: Pool
     assert (fault["fault"], fault["kind"], fault["bps"]) == (filed["fault"], "false hardware", 5_000)
 
 
+@pytest.mark.slow
 def test_a_quorum_attests_an_outage_and_the_tenant_is_compensated(
     seated: Cli, pool: Pool, host: Host, tmp_path: Path
 ) -> None:
@@ -221,6 +223,7 @@ def test_a_quorum_attests_an_outage_and_the_tenant_is_compensated(
     assert "nothing coming" in seated("validator", "collect", "1", "--yes", wallet=RENTER, ok=False).err
 
 
+@pytest.mark.slow
 def test_what_the_arbiter_takes_back_costs_those_who_signed_it(
     seated: Cli, pool: Pool, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from leasehold.chain import Lease, LeaseState, Machine, MachineStatus, Terms
 from leasehold.cli._hints import why_declined
+from leasehold.client._rent import _fenced
 from leasehold.errors import ContractError
 from leasehold.market import (
     Contact,
@@ -298,3 +299,43 @@ def test_reasons_for_declining_are_explained() -> None:
     assert "leasehold dataset pin" in why_declined("dataset-missing")
     assert "pinned on a node that runs, then" in declined("dataset-missing")
     assert "'something-new'" in declined("something-new")
+
+
+def lending(**egress: object) -> Listing:
+    """A machine that measured 900 and 400 Mbit a second, and has a policy of its own."""
+    measured = {"down": 900_000_000, "up": 400_000_000}
+    document = CONTACT.model_dump() | {"measured": measured, "egress": {"policy": "residential", **egress}}
+    return replace(FULL, contact=Contact.model_validate(document))
+
+
+def test_what_a_host_lends_of_its_line_is_found_and_said() -> None:
+    home = lending(refused_ports=[25], destinations=60, down=50_000_000, up=500_000_000)
+    for text in ("egress:residential", "down:50", "up:400"):
+        assert parse_search(text).matches(home), text
+    for text in ("egress:internet", "down>=100"):
+        assert not parse_search(text).matches(home), text
+    assert not parse_search("egress:internet").matches(FULL), "who says nothing is not known"
+    assert home.contact is not None
+    assert home.contact.egress is not None
+    assert home.contact.egress.words == (
+        "no port 25 is reached",
+        "at most 60 new addresses and ports in a minute",
+        "50 Mbit/s down",
+        "500 Mbit/s up",
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "policy", "said"),
+    [
+        ("internet", "none", "On machine 1's network: it lets nothing out."),
+        ("none", "none", None),
+        ("internet", "internet", None),
+    ],
+)
+def test_a_renter_hears_what_he_would_miss(mode: str, policy: str, said: str | None) -> None:
+    workload = load_workload(
+        {"version": 1, "image": "sha256:" + "ab" * 32, "command": ["true"], "egress": mode}
+    )
+    cautions = _fenced([lending(policy=policy), FULL], workload)
+    assert cautions == ((said,) if said else ())

@@ -83,7 +83,8 @@ def test_outputs_that_nobody_could_read_are_not_sealed() -> None:
         (b"no json", WorkloadInvalid),
         (b"[]", WorkloadInvalid),
         (json.dumps({"version": 1, "image": IMAGE, "x": 1}).encode(), WorkloadFieldUnknown),
-        (json.dumps({"version": 1, "image": IMAGE, "volumes": []}).encode(), WorkloadUnsupported),
+        (json.dumps({"version": 1, "image": IMAGE, "cluster": {}}).encode(), WorkloadUnsupported),
+        (json.dumps({"version": 1, "image": "ubuntu:24.04"}).encode(), WorkloadInvalid),
     ],
 )
 def test_the_agent_checks_what_a_stranger_sealed(content: bytes, error: type[Exception]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import ValidationError
@@ -15,7 +15,15 @@ from leasehold.errors import (
     WorkloadTooLarge,
     WorkloadUnsupported,
 )
-from leasehold.workload import UNSERVED_FIELDS, Egress, Workload, WorkloadKind, load_workload
+from leasehold.workload import (
+    UNSERVED_FIELDS,
+    Egress,
+    Workload,
+    WorkloadKind,
+    load_workload,
+    seal,
+    volume_key,
+)
 
 IMAGE = "sha256:" + "a" * 64
 CID = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
@@ -136,7 +144,8 @@ def test_an_unknown_field_is_named(changes: dict[str, object], field: str) -> No
     ("changes", "reason"),
     [
         ({"version": 2}, "version"),
-        ({"image": "alpine:latest"}, "image is not sha256:"),
+        ({"image": "sha256:abc"}, "image is not <name>:<tag>"),
+        ({"image": "Alpine"}, "image is not <name>:<tag>"),
         ({"image": "ipfs:nonsense"}, "image is not a CID"),
         ({"image": "Example.com/x@sha256:" + "a" * 64}, "image is not"),
         ({"kind": "cronjob"}, "kind"),
@@ -239,9 +248,22 @@ def test_what_is_wrong_is_said(changes: dict[str, object], reason: str) -> None:
     assert type(caught.value) is WorkloadInvalid
 
 
+@pytest.mark.parametrize("image", ["ubuntu", "pytorch/pytorch:2.5", "localhost:5000/a/b:tag"])
+def test_a_tag_may_be_written_and_is_sealed_nowhere(image: str) -> None:
+    workload = load(image=image)
+    assert not workload.pinned
+    with pytest.raises(WorkloadInvalid, match="may be another image tomorrow"):
+        seal(workload, recipient_of(new_identity()))
+
+
+@pytest.mark.parametrize("image", [IMAGE, f"ipfs:{CID}", "ubuntu@" + IMAGE, "localhost:5000/a/b@" + IMAGE])
+def test_what_is_named_by_its_content_is_pinned(image: str) -> None:
+    assert load(image=image).pinned
+
+
 def test_every_problem_is_reported_at_once() -> None:
     with pytest.raises(WorkloadInvalid) as caught:
-        load(image="x", grace=-1, cpu=-1)
+        load(image="X", grace=-1, cpu=-1)
     assert len(caught.value.problems) == 3
 
 
@@ -327,3 +349,52 @@ def test_private_outputs_without_readers_get_the_tenant() -> None:
     assert [o.recipients for o in workload.outputs] == [(RECIPIENT,), (other,), ()]
     with pytest.raises(WorkloadInvalid, match=r"outputs\.0"):
         load_workload(MINIMAL | {"outputs": ["/a"]}, recipients=[RECIPIENT])
+
+
+class TestVolumes:
+    volume: ClassVar[dict[str, Any]] = {"name": "models", "path": "/models", "size": "1GiB", "key": "ab" * 32}
+
+    def test_they_are_as_written_and_change_no_workload_without_them(self) -> None:
+        workload = load(volumes=[self.volume, {"name": "x", "path": "/x"}])
+        assert workload.volumes is not None
+        assert (workload.volumes[0].size, workload.volumes[1].size) == (1 << 30, None)
+        assert self.volume["key"] not in repr(workload)
+        assert b"volumes" not in load().canonical()
+
+    @pytest.mark.parametrize("name", ["", "a/b", "../etc", ".x", "A", "a\n", "x" * 64, "é"])
+    def test_a_name_is_part_of_no_path(self, name: str) -> None:
+        with pytest.raises(WorkloadInvalid):
+            load(volumes=[self.volume | {"name": name}])
+
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"volumes": [volume, volume | {"path": "/b"}]}, "one is named twice"),
+            ({"volumes": [volume, volume | {"name": "b", "path": "/models/b"}]}, "lies inside"),
+            ({"volumes": [volume], "datasets": [{"cid": CID, "path": "/models/d"}]}, "lies inside"),
+            (
+                {"volumes": [volume], "outputs": [{"path": "/models/out", "public": True}]},
+                "outputs and volumes",
+            ),
+            ({"volumes": [volume | {"path": "/etc/x"}]}, "belongs to the system"),
+            (
+                {"volumes": [volume], "code": {"digest": "ab" * 32, "path": "/models/code"}},
+                "code: /models/code lies in the volume at /models",
+            ),
+            ({"volumes": [volume | {"size": 1 << 20}]}, "size"),
+            ({"volumes": [volume | {"key": "short"}]}, "is not a volume's key"),
+            ({"volumes": []}, "volumes"),
+        ],
+    )
+    def test_what_is_refused(self, changes: dict[str, Any], said: str) -> None:
+        with pytest.raises(WorkloadInvalid, match=said):
+            load(**changes)
+
+    def test_none_is_sealed_without_a_key(self) -> None:
+        with pytest.raises(WorkloadInvalid, match="models has no key"):
+            seal(load(volumes=[self.volume | {"key": None}]), RECIPIENT)
+
+    def test_a_key_is_the_same_by_whatever_v_a_wallet_writes(self) -> None:
+        signature = bytes(range(65))
+        assert volume_key(signature) == volume_key(signature[:64] + b"\x1b") != volume_key(bytes(65))
+        load(volumes=[self.volume | {"key": volume_key(signature)}])

@@ -28,6 +28,7 @@ OPS: Final = (
     "lease.closing-order",
     "lease.ssh",
     "lease.metrics",
+    "lease.code",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"
@@ -43,6 +44,8 @@ MAX_UPLOAD: Final = 1024 * 1024
 """Largest sealed workload, in bytes."""
 MAX_ORDER: Final = 40 * 1024
 """Largest closing order, in bytes: a proof has 16 KiB at most, and is written in hex."""
+MAX_CODE: Final = 17 * 1024 * 1024
+"""Largest list of a folder of code, packed, in bytes; a pack of its pieces has less."""
 EXEC_PROTOCOL: Final = "leasehold.exec.1"
 LOG_OFFSET: Final = "Leasehold-Log-Offset"
 EMPTY_BODY: Final = hashlib.sha256(b"").digest()

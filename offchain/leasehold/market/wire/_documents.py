@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -192,6 +193,34 @@ class LeaseMetrics(WireDocument):
 
     lease: str
     readings: list[LeaseReading]
+
+
+class CodeWanted(WireDocument):
+    """Which pieces of a folder of code the host lacks: a bit for each, the first the highest, in hex. They are counted
+    as they come first in the list. `left` is how many.
+    """
+
+    left: Whole
+    missing: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2})*$")]
+
+    @classmethod
+    def of(cls, missing: Sequence[bool]) -> Self:
+        bits = "".join("1" if lacks else "0" for lacks in missing)
+        bits += "0" * (-len(bits) % 8)
+        return cls(left=sum(missing), missing=f"{int(bits or '0', 2):0{len(bits) // 4}x}" if bits else "")
+
+    def bits(self, count: int) -> list[bool]:
+        """Of so many pieces, which are lacking."""
+        width = len(self.missing) * 4
+        text = f"{int(self.missing or '0', 16):0{width}b}" if width else ""
+        return [bit == "1" for bit in text[:count].ljust(count, "0")]
+
+
+class CodeTaken(WireDocument):
+    """How many pieces of a pack were new to the host, and how many of the folder's it lacks now."""
+
+    taken: Whole
+    left: Whole
 
 
 class AgentResults(WireDocument):

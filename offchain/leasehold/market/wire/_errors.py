@@ -26,6 +26,7 @@
         ├── BodyTooLarge                413
         ├── DigestMismatch              422
         ├── OrderRefused                422
+        ├── CodeRefused                 422
         ├── BadCall                     400
         ├── TooManyRequests             429
         ├── ChainUnreachable            503
@@ -190,6 +191,12 @@ class OrderRefused(AgentRefusal):
     code = "order-refused"
     status = 422
     title = "Closing order that is not taken"
+
+
+class CodeRefused(AgentRefusal):
+    code = "code-refused"
+    status = 422
+    title = "Code that the lease does not name, or that cannot travel"
 
 
 class BadCall(AgentRefusal):

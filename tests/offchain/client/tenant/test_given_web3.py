@@ -242,6 +242,7 @@ async def test_a_field_that_nobody_needs_may_be_odd(world: World, changes: Any) 
 # ----------------------------------------------------------------------------------------- who does not need it
 
 
+@pytest.mark.slow
 def test_reading_at_the_prompt_does_not_wait_for_it(world: World, tmp_path: Path) -> None:
     deployment = world.chain.deployment.save(tmp_path)
     spy = (

@@ -1,0 +1,131 @@
+"""The volumes of one lease, attached before its container starts: made, made larger, or found as they were left.
+
+What the tenant has on this host is his alone. A lease that has one attached keeps it until it is over and its results
+are out; a second lease of the same tenant waits for that, or is declined while the first one lives.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leasehold.chain import format_lease
+from leasehold.market import format_size
+from leasehold.workload import VolumeMount, Workload
+from leasehold_agent._errors import (
+    Declined,
+    NoRoom,
+    StillStopping,
+    VolumeHeld,
+    VolumeTrouble,
+    WrongVolumeKey,
+)
+from leasehold_agent.chain import Desired
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import Record, log_step
+from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.store import LeaseDir, Notes, volume_id
+
+NEW_VOLUME_BYTES = 10 << 30
+"""What a new volume gets whose tenant does not say, where that is no more than half of what the lease's cells buy."""
+
+
+@dataclass(frozen=True)
+class Attaching:
+    """`notes` are those of `folder`."""
+
+    host: Host
+    desired: Desired
+    workload: Workload
+    folder: LeaseDir
+    notes: Notes
+    record: Record
+
+    async def run(self) -> list[tuple[Path, str, int]]:
+        """Each volume's folder, as the engine sees it, where in the container it belongs, and its size in bytes.
+
+        Raises StillStopping, NoRoom and VolumeTrouble, which pass, and Declined.
+        """
+        volumes = self.workload.volumes or ()
+        if not volumes:
+            return []
+        sizes = self._sizes(volumes)
+        ids = {volume_id(self.desired.author, mount.name) for mount in volumes}
+        if not ids <= set(self.notes.volumes):  # from now on they are kept
+            self.notes.volumes = tuple(sorted(ids | set(self.notes.volumes)))
+            self.folder.save(self.notes)
+        attached = zip(volumes, sizes, strict=True)
+        return [(await self._attached(mount, size), mount.path, size) for mount, size in attached]
+
+    def _sizes(self, volumes: Sequence[VolumeMount]) -> list[int]:
+        """How large each is to be. Raises Declined for more than the lease's cells buy of the disk."""
+        most, author = self.host.share(self.desired).disk_bytes, self.desired.author
+        known = [self.host.volumes.get(volume_id(author, mount.name)) for mount in volumes]
+        sizes = [
+            wanted_size(mount, None if volume is None else volume.size, most)
+            for mount, volume in zip(volumes, known, strict=True)
+        ]
+        asked = sum(sizes) + (self.workload.disk or 0)
+        if asked > most and not self.notes.launched:  # what ran before has what its cells come to now
+            raise Declined(
+                "unsupported",
+                f"volumes: with `disk`, {asked} is more than the {most} that the lease's cells buy.",
+            )
+        return sizes
+
+    async def _attached(self, mount: VolumeMount, size: int) -> Path:
+        host, record, author = self.host, self.record, self.desired.author
+        record.waiting, record.progress = "volume-held", f"attaching volume {mount.name}"
+        known = host.volumes.get(volume_id(author, mount.name))
+        if mount.key is None:
+            raise Declined("workload-invalid", f"volumes: {mount.name} has no key.")
+        if known is not None and known.holder not in (None, self.desired.lease):
+            await self._let_go(mount, known.holder or 0)
+        self._check_room(size - (0 if known is None else known.size))
+        record.waiting = "start-failed"
+        log_step(self.desired.lease, f"attach {mount.name}")
+        try:
+            return await host.volumes.attach(self.desired.lease, author, mount, size)
+        except WrongVolumeKey as error:
+            raise Declined("unsupported", f"volumes: {mount.name} here: {error}.") from error
+        except VolumeHeld as error:
+            raise StillStopping(f"Volume {mount.name} has just been attached to another lease.") from error
+        except VolumeTrouble as error:
+            raise VolumeTrouble(f"Volume {mount.name}: {error}") from error
+
+    async def _let_go(self, mount: VolumeMount, holder: int) -> None:
+        """Raises Declined while the other lease lives, StillStopping while it is being put away."""
+        shown = format_lease(holder)
+        if await self.host.chain.is_live(holder):
+            raise Declined(
+                "volume-held", f"volumes: {mount.name} is attached to lease {shown}: close that one first."
+            )
+        if self.host.leases.folder(holder).exists:
+            raise StillStopping(f"Lease {shown}, which had volume {mount.name}, is not put away yet.")
+        await self.host.volumes.detach(holder)  # nobody else would: nothing is known of that lease any more
+
+    def _check_room(self, more: int) -> None:
+        """Raises NoRoom while others make way, and Declined where there is nothing that could."""
+        settings, record = self.host.facts.settings, self.record
+        free = shutil.disk_usage(settings.state_dir).free - settings.disk_reserve
+        if more <= 0 or more <= free:
+            return
+        record.waiting, record.wants = "no-disk", max(more, record.wants or 0)
+        if self.host.kept.get(DiskRoom.WANTED):
+            raise NoRoom(more)
+        raise Declined("no-disk", f"This host's disk has no room for {format_size(more)} of volumes.")
+
+
+def wanted_size(mount: VolumeMount, known: int | None, most: int) -> int:
+    """How large a volume is to be that has `known` bytes here, of a lease whose cells buy `most`.
+
+    Raises Declined for one that would become smaller.
+    """
+    if known is not None and mount.size is not None and mount.size < known:
+        raise Declined(
+            "unsupported",
+            f"volumes: {mount.name} has {format_size(known)} here and becomes no smaller: leave its size out.",
+        )
+    return mount.size or known or min(NEW_VOLUME_BYTES, most // 2)

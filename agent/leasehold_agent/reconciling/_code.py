@@ -1,0 +1,218 @@
+"""A tenant's folder of code, from its first byte here to the moment at which it is whole.
+
+Only the list that the lease's own workload names is taken, and only pieces of it: a stranger can leave nothing here. It
+is kept in the lease's folder, so that an agent that is started again knows what it still waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from leasehold.chain import InvalidCid
+from leasehold.errors import (
+    CodeInvalid,
+    DatasetCorrupt,
+    DatasetTooLarge,
+    DatasetUnavailable,
+    DatasetUnsafe,
+    WorkloadError,
+)
+from leasehold.files import replace_file
+from leasehold.market import format_size
+from leasehold.market.wire import MAX_CODE
+from leasehold.workload import Code, CodeTree, Workload, unfolded
+from leasehold_agent._errors import CodeRefused, Declined, NoContainer, UploadsFull
+from leasehold_agent.chain import Desired
+from leasehold_agent.engine import code_tar
+from leasehold_agent.host import remove_tree
+from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import log_step
+from leasehold_agent.store import CodeStore
+
+_NOT_YET = "The lease is not taken on here yet; hand the code over again in a moment."
+_USELESS = (
+    CodeRefused,
+    DatasetCorrupt,
+    DatasetTooLarge,
+    DatasetUnavailable,
+    DatasetUnsafe,
+    InvalidCid,
+    WorkloadError,
+)
+_MISSING = "Nobody handed over the code that the workload names."
+
+
+@dataclass
+class CodeIntake:
+    """What is handed over for one lease. `account` is whose pieces they are."""
+
+    host: Host
+    lease: int
+    account: str
+
+    @property
+    def store(self) -> CodeStore:
+        return self.host.supplies.code
+
+    async def offer(self, folded: bytes) -> list[bool]:
+        """Of the pieces of a list that its tenant shows, which are lacking here.
+
+        Raises:
+            CodeRefused: it is not the one that the workload names, or too large. NoContainer: ask again.
+        """
+        code, workload = self._named()
+        tree = await asyncio.to_thread(_read_tree, folded)
+        if tree.digest.hex() != code.digest:
+            raise CodeRefused("The lease's workload names another folder than this.")
+        if tree.size > (most := self._most(workload)):
+            raise CodeRefused(
+                f"The folder has {format_size(tree.size)} and may have {format_size(most)} here: put what is large "
+                "into a dataset."
+            )
+        folder = self.host.leases.folder(self.lease)
+        try:
+            await asyncio.to_thread(replace_file, folder.code, tree.encoded)
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
+        record = self.host.leases.record(self.lease)
+        record.code = (code.digest, tree)
+        lacking = await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)
+        record.code_came.set()
+        return lacking
+
+    async def take(self, pack: bytes) -> tuple[int, int]:
+        """Keep a pack of its pieces; how many were new, and how many are lacking now. Raises as `offer`."""
+        tree = await self._tree()
+        if tree is None:
+            raise NoContainer(_NOT_YET)
+        try:
+            new = await asyncio.to_thread(self.store.take, self.account, pack, tree.chunks)
+        except CodeInvalid as error:
+            raise CodeRefused(str(error)) from error
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
+        left = sum(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks))
+        if not left:
+            self.host.leases.record(self.lease).code_came.set()
+        return new, left
+
+    async def whole(self) -> CodeTree:
+        """The list, once all of its pieces are here. Raises Declined("code-missing") where nobody brings them."""
+        code, _ = self._named()
+        record = self.host.leases.record(self.lease)
+        record.waiting, record.progress = "code-missing", "waiting for the code"
+        log_step(self.lease, "code")
+        fetching = asyncio.ensure_future(self._fetched(code)) if code.cid is not None else None
+        try:
+            async with asyncio.timeout(self.host.facts.settings.fetch_seconds):
+                while True:
+                    record.code_came.clear()  # before the look: what comes in between is not missed
+                    if (tree := await self._complete()) is not None:
+                        return tree
+                    came = asyncio.ensure_future(record.code_came.wait())
+                    try:
+                        await asyncio.wait(
+                            {came, *((fetching,) if fetching else ())}, return_when=asyncio.FIRST_COMPLETED
+                        )
+                    finally:
+                        came.cancel()
+                    if fetching is not None and fetching.done():
+                        fetching.result()
+                        fetching = None
+        except TimeoutError:
+            raise Declined("code-missing", _MISSING) from None
+        finally:
+            if fetching is not None:
+                fetching.cancel()
+                await asyncio.gather(fetching, return_exceptions=True)
+
+    async def _complete(self) -> CodeTree | None:
+        tree = await self._tree()
+        if tree is None or any(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)):
+            return None
+        return tree
+
+    async def _tree(self) -> CodeTree | None:
+        """The list as it was shown for the workload that the lease has now."""
+        code, _ = self._named()
+        record = self.host.leases.record(self.lease)
+        if record.code is None or record.code[0] != code.digest:
+            try:
+                encoded = await asyncio.to_thread(self.host.leases.folder(self.lease).code.read_bytes)
+                tree = await asyncio.to_thread(CodeTree.decode, encoded)
+            except (FileNotFoundError, CodeInvalid):
+                return None
+            if tree.digest.hex() != code.digest:
+                return None
+            record.code = (code.digest, tree)
+        return record.code[1]
+
+    def _named(self) -> tuple[Code, Workload]:
+        workload = self.host.leases.workload(self.lease)
+        if workload is None:
+            raise NoContainer(_NOT_YET)
+        if workload.code is None:
+            raise CodeRefused("The lease's workload names no folder of code.")
+        return workload.code, workload
+
+    def _most(self, workload: Workload) -> int:
+        """Bytes: what the lease's disk holds, and what is kept here for one account."""
+        desired = self.host.snapshot.leases.get(self.lease)
+        if desired is None:
+            raise NoContainer(_NOT_YET)
+        disk = self.host.share(desired).disk_bytes
+        return min(workload.disk or disk, disk, self.store.room // 2)
+
+    async def _fetched(self, code: Code) -> None:
+        """The same out of IPFS. Raises Declined where it is of no use, or nobody has it in time."""
+        assert code.cid is not None
+        settings = self.host.facts.settings
+        place = Path(await asyncio.to_thread(tempfile.mkdtemp, dir=settings.state_dir, prefix=".code-"))
+        try:
+            await self.host.supplies.ipfs.fetch(
+                code.cid,
+                place / "code",
+                key=code.key,
+                timeout=settings.fetch_seconds,
+                max_bytes=self.store.room // 2,
+            )
+            for number, part in enumerate(_parts(place / "code")):
+                await (self.offer(part) if number == 0 else self.take(part))
+        except _USELESS as error:
+            raise Declined("code-missing", f"The code is not to be had from IPFS: {error}") from error
+        finally:
+            await asyncio.to_thread(remove_tree, place)
+
+
+def _parts(folder: Path) -> Iterator[bytes]:
+    """The list, and then each pack, of a folder that a stranger wrote."""
+    for path in (folder / "tree", *sorted(folder.glob("*.pack"))):
+        with path.open("rb") as file:
+            yield file.read(MAX_CODE)
+
+
+def _read_tree(folded: bytes) -> CodeTree:
+    try:
+        return CodeTree.decode(unfolded(folded))
+    except CodeInvalid as error:
+        raise CodeRefused(str(error)) from error
+
+
+async def put_code(host: Host, desired: Desired, tree: CodeTree, code: Code) -> None:
+    """Unpack it into the lease's container, which has never run. Raises Declined, CodeLost."""
+    name = host.containers.names.container(desired.lease)
+    container = await host.containers.engine.inspect(name)
+    if container is None:
+        raise NoContainer("The container is gone.")
+    log_step(desired.lease, "put-code")
+    store, account = host.supplies.code, desired.author
+
+    def stream() -> Iterator[bytes]:
+        with store.reader(account) as read:
+            yield from code_tar(tree, code.path, read, container.user)
+
+    await host.containers.engine.unpack(name, stream)

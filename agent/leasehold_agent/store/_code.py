@@ -1,0 +1,235 @@
+"""Pieces of tenants' folders of code, kept so that what a tenant hands over again need not travel again.
+
+Each account has a folder of its own, and what lies there is known to nobody else's requests: whether a piece is here is
+answered, and read, for the account alone that brought it. A pack lies as it came, unpacked, beside its index of digests
+and places; a pack without its index was cut off and is no pack. What is read is hashed again, so that nothing has to be
+forced to the disk. What was used longest ago makes way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from leasehold.files import replace_file
+from leasehold.workload import unpacked
+from leasehold_agent._errors import CodeLost, CodeRefused, UploadsFull
+
+_PLACE: Final = struct.Struct(">32sQI")  # digest, offset, size
+_FRESH_SECONDS: Final = 3600.0
+"""What was brought or asked for so lately is wanted by a lease that begins: it makes way for nobody."""
+_SWEEP_SECONDS: Final = 600.0
+_OPEN_AT_ONCE: Final = 16
+
+Place = tuple[str, int, int]
+"""The name of a pack, and where in it a piece begins and how long it is."""
+
+
+class CodeStore:
+    """A folder of them. room: the most bytes in all, of which one account has half; reserve: free space left alone.
+
+    Every method blocks, as long as some MiB take.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        room: int,
+        reserve: int,
+        keep_seconds: float = 7 * 86_400,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.room = room
+        self._root = root
+        self._reserve = reserve
+        self._keep = keep_seconds
+        self._clock = clock
+        self._sweep_at = float("-inf")
+        self._locks: dict[str, threading.Lock] = {}
+        self._places: dict[str, dict[bytes, Place]] = {}
+
+    def lacking(self, account: str, chunks: Mapping[bytes, int]) -> list[bool]:
+        """Of those pieces, which the account has to bring. The others stay for the next hour."""
+        with self._held(account) as folder:
+            places = self._index(folder)
+            for pack in {places[chunk][0] for chunk in chunks if chunk in places}:
+                self._use(folder / pack)
+            return [chunk not in places or places[chunk][2] != size for chunk, size in chunks.items()]
+
+    def take(self, account: str, pack: bytes, wanted: Mapping[bytes, int]) -> int:
+        """Keep what is new of a pack; how many pieces that are.
+
+        Raises:
+            CodeRefused: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
+        """
+        with self._held(account) as folder:
+            places, new = self._index(folder), dict[bytes, memoryview]()
+            for digest, piece in unpacked(pack):
+                if wanted.get(digest) != len(piece):
+                    raise CodeRefused("A piece is none of the folder's: hand over what it is made of.")
+                if digest not in places:
+                    new[digest] = piece
+            if new:
+                self._make_room(folder, sum(map(len, new.values())))
+                self._write(folder, new)
+            return len(new)
+
+    @contextlib.contextmanager
+    def reader(self, account: str) -> Iterator[Callable[[bytes, int], bytes]]:
+        """Reads a piece by its digest and size. Raises CodeLost where it is gone or damaged, and then forgets it."""
+        with self._held(account) as folder:
+            places = dict(self._index(folder))
+        opened: dict[str, int] = {}
+
+        def read(chunk: bytes, size: int) -> bytes:
+            try:
+                pack, offset, _ = places[chunk]
+                piece = os.pread(_descriptor(folder / pack, opened), size, offset)
+            except (KeyError, OSError):
+                piece = b""
+            if hashlib.sha256(piece).digest() != chunk:
+                self._forget(account, places.get(chunk))
+                raise CodeLost()
+            return piece
+
+        try:
+            yield read
+        finally:
+            for descriptor in opened.values():
+                os.close(descriptor)
+
+    def idle(self) -> list[tuple[float, Path]]:
+        """Packs that nobody has wanted within the hour, what was used longest ago first, with unix seconds."""
+        now = self._clock()
+        packs = [(_time(path), path) for path in self._packs()]
+        return sorted((used, path) for used, path in packs if used < now - _FRESH_SECONDS)
+
+    def forget(self, pack: Path, used: float) -> bool:
+        """Remove a pack that was idle, unless it has been used since; whether it is gone."""
+        with self._lock(pack.parent.name):
+            if _time(pack) != used:
+                return False
+            self._remove(pack)
+            return True
+
+    def lies_on(self, disk: Path) -> bool:
+        """Whether what is removed here is room there."""
+        folder = self._root if self._root.is_dir() else self._root.parent
+        return disk.is_dir() and folder.is_dir() and folder.stat().st_dev == disk.stat().st_dev
+
+    def sweep(self) -> None:
+        """Drop what nobody has wanted for days; looked at now and then."""
+        if self._clock() < self._sweep_at:
+            return
+        self._sweep_at = self._clock() + _SWEEP_SECONDS
+        for used, pack in self.idle():
+            if used < self._clock() - self._keep:
+                self.forget(pack, used)
+
+    @contextlib.contextmanager
+    def _held(self, account: str) -> Iterator[Path]:
+        name = hashlib.sha256(account.lower().encode()).hexdigest()[:40]
+        with self._lock(name):
+            yield self._root / name
+
+    def _lock(self, name: str) -> threading.Lock:
+        return self._locks.setdefault(name, threading.Lock())
+
+    def _index(self, folder: Path) -> dict[bytes, Place]:
+        """Where each piece of a folder is. Read once; what was cut off goes."""
+        if (known := self._places.get(folder.name)) is not None:
+            return known
+        places: dict[bytes, Place] = {}
+        for path in list(folder.iterdir()) if folder.is_dir() else ():
+            index = path.with_suffix(".index")
+            if path.suffix == ".pack" and not index.exists():
+                path.unlink()
+            elif path.suffix == ".index":
+                content = path.read_bytes()
+                whole = len(content) - len(content) % _PLACE.size
+                for digest, offset, size in _PLACE.iter_unpack(content[:whole]):
+                    places[digest] = (path.with_suffix(".pack").name, offset, size)
+        self._places[folder.name] = places
+        return places
+
+    def _write(self, folder: Path, pieces: Mapping[bytes, memoryview]) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name, offset, rows = f"{time.time_ns():020}.pack", 0, list[bytes]()
+        places = self._places[folder.name]
+        replace_file(folder / name, b"".join(pieces.values()))
+        for digest, piece in pieces.items():
+            rows.append(_PLACE.pack(digest, offset, len(piece)))
+            offset += len(piece)
+        replace_file((folder / name).with_suffix(".index"), b"".join(rows))
+        self._use(folder / name)
+        places |= {digest: (name, at, size) for digest, at, size in map(_PLACE.unpack, rows)}
+
+    def _make_room(self, folder: Path, size: int) -> None:
+        """Raises UploadsFull."""
+        held: Counter[str] = Counter()
+        for path in self._packs():
+            held[path.parent.name] += _size(path)
+        own, idle = folder.name, self.idle()
+
+        def full() -> bool:
+            free = shutil.disk_usage(self._root if self._root.is_dir() else self._root.parent).free
+            return held.total() + size > self.room or free - size < self._reserve
+
+        while held[own] + size > self.room // 2 or full():
+            mine = held[own] + size > self.room // 2
+            victim = next((path for _, path in idle if not mine or path.parent.name == own), None)
+            if victim is None:
+                raise UploadsFull("This host has no room for more code now: try again later.")
+            idle = [(used, path) for used, path in idle if path != victim]
+            held[victim.parent.name] -= _size(victim)
+            self._remove(victim)
+
+    def _forget(self, account: str, place: Place | None) -> None:
+        if place is not None:
+            with self._held(account) as folder:
+                self._remove(folder / place[0])
+
+    def _remove(self, pack: Path) -> None:
+        """The index first: what is left without it is no pack. What is known of its folder is read anew."""
+        self._places.pop(pack.parent.name, None)
+        pack.with_suffix(".index").unlink(missing_ok=True)
+        pack.unlink(missing_ok=True)
+
+    def _use(self, pack: Path) -> None:
+        now = self._clock()
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(pack, (now, now))
+
+    def _packs(self) -> list[Path]:
+        return list(self._root.glob("*/*.pack")) if self._root.is_dir() else []
+
+
+def _descriptor(path: Path, opened: dict[str, int]) -> int:
+    """Of a pack that is read from; of many, the one that was opened first is closed."""
+    if path.name not in opened:
+        if len(opened) >= _OPEN_AT_ONCE:
+            os.close(opened.pop(next(iter(opened))))
+        opened[path.name] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return opened[path.name]
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
+
+
+def _time(path: Path) -> float:
+    with contextlib.suppress(FileNotFoundError):
+        return path.stat().st_mtime
+    return 0.0

@@ -1,0 +1,143 @@
+"""Volumes: what tenants keep on this host from one lease to the next.
+
+A volume is of one tenant and has one name. It is attached to one lease at a time, which is noted before its disk is
+opened and after that is closed: whoever is killed between finds it noted. Its key is written nowhere. It stays as long
+as some lease that had it is kept here, and goes with the last of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from leasehold.files import replace_file
+from leasehold.workload import VolumeMount
+from leasehold_agent._errors import VolumeHeld, VolumeTrouble
+from leasehold_agent.host import MountSpace, SealedDisk, remove_tree
+
+T = TypeVar("T")
+_NOTE = "volume.json"
+
+
+@dataclass(frozen=True)
+class Volume:
+    """tenant: whose it is. size: bytes of the host's disk. holder: the lease that it is attached to."""
+
+    tenant: str
+    name: str
+    size: int
+    holder: int | None = None
+
+
+def volume_id(tenant: str, name: str) -> str:
+    """What it goes by on the disk: a tenant's name for it is part of no path."""
+    return hashlib.sha256(f"{tenant.lower()}/{name}".encode()).hexdigest()[:32]
+
+
+@dataclass
+class Volumes:
+    """The volumes below `root`. One is made, opened, closed or removed at a time, in a thread, and to its end: whoever
+    waits for it and is cut off leaves nothing half done behind the back of the next.
+    """
+
+    root: Path
+    space: MountSpace
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def get(self, volume: str) -> Volume | None:
+        """What is noted of a volume, by its id; None where there is none."""
+        try:
+            return Volume(**json.loads((self.root / volume / _NOTE).read_text()))
+        except FileNotFoundError:
+            return None
+
+    def all(self) -> dict[str, Volume]:
+        """Every volume here, by its id."""
+        ids = [entry.name for entry in self.root.iterdir()] if self.root.is_dir() else []
+        noted = {volume: self.get(volume) for volume in ids}
+        return {volume: known for volume, known in noted.items() if known is not None}
+
+    def held(self) -> dict[int, set[str]]:
+        """Which lease has which attached."""
+        holders: dict[int, set[str]] = {}
+        for volume, known in self.all().items():
+            if known.holder is not None:
+                holders.setdefault(known.holder, set()).add(volume)
+        return holders
+
+    def data(self, volume: str) -> Path:
+        """The folder that a container is given, as the engine sees it."""
+        return self._disk(volume).data
+
+    async def attach(self, lease: int, tenant: str, mount: VolumeMount, size: int) -> Path:
+        """The volume's folder, opened for a lease; made where there is none, or made larger.
+
+        Raises VolumeHeld, WrongVolumeKey, VolumeTrouble, EngineDown, OSError.
+        """
+        assert mount.key is not None  # what has none is declined before
+        key, volume = bytes.fromhex(mount.key), Volume(tenant, mount.name, size, lease)
+        return await self._do(lambda: self._attach(volume, key))
+
+    async def detach(self, lease: int) -> None:
+        """Close all that the lease has attached. Raises VolumeTrouble, EngineDown, OSError."""
+        await self._do(lambda: self._release_all(lease))
+
+    async def sweep(self, wanted: Callable[[], Collection[str]]) -> None:
+        """Remove every volume that is none of those `wanted`, by their ids. Raises as `detach`."""
+        await self._do(lambda: self._sweep(set(wanted())))
+
+    def _attach(self, wanted: Volume, key: bytes) -> Path:
+        volume = volume_id(wanted.tenant, wanted.name)
+        known, disk = self.get(volume), self._disk(volume)
+        if known is not None and known.holder not in (None, wanted.holder):
+            raise VolumeHeld(known.holder or 0)
+        size = known.size if known is not None and disk.made else wanted.size
+        disk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._note(volume, replace(wanted, size=size))
+        try:
+            disk.make(size)
+            if wanted.size > size:
+                disk.grow(wanted.size)
+                self._note(volume, wanted)
+            disk.open(key)
+        except VolumeTrouble:
+            self._release(volume)
+            raise
+        return disk.data
+
+    def _release_all(self, lease: int) -> None:
+        for volume in self.held().get(lease, ()):
+            self._release(volume)
+
+    def _release(self, volume: str) -> None:
+        self._disk(volume).close()
+        if (known := self.get(volume)) is not None:
+            self._note(volume, replace(known, holder=None))
+
+    def _sweep(self, wanted: Collection[str]) -> None:
+        for folder in list(self.root.iterdir()) if self.root.is_dir() else ():
+            if folder.name not in wanted:
+                disk = self._disk(folder.name)
+                disk.close()
+                disk.file.unlink(
+                    missing_ok=True
+                )  # first: what a crash leaves is no volume that somebody finds again
+                remove_tree(folder)
+
+    def _note(self, volume: str, known: Volume) -> None:
+        replace_file(self.root / volume / _NOTE, json.dumps(asdict(known), sort_keys=True).encode())
+
+    def _disk(self, volume: str) -> SealedDisk:
+        return SealedDisk(self.root / volume, self.space)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        async def done() -> T:
+            async with self._alone:
+                return await asyncio.to_thread(work)
+
+        return await asyncio.shield(asyncio.ensure_future(done()))
