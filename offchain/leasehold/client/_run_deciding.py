@@ -74,9 +74,10 @@ class Seen:
     """How one try stands now. Seconds, and token units.
 
     lease: as the chain has it; `None` where it knows none of this workload. ours: it is the account's still. window: its
-    start window. exit_code: of a command that has ended by itself. order_used: the order to close it was carried out.
-    ordered: such an order is there. published: nothing of its results is missing on the chain. unusable: for how long its
-    agent has said nothing, or its machine been down. ended_for: how long its command has been seen to have ended.
+    start window. exit_code: of a command that has ended by itself. reason: why it was declined. handed: nothing of its
+    code is to be handed in from here. order_used: the order to close it was carried out. ordered: such an order is
+    there. published: nothing of its results is missing on the chain. unusable: for how long its agent has said nothing,
+    or its machine been down. ended_for: how long its command has been seen to have ended.
     """
 
     lease: Lease | None = None
@@ -85,6 +86,7 @@ class Seen:
     cost: int = 0
     exit_code: int | None = None
     reason: str = ""
+    handed: bool = True
     order_used: bool = False
     ordered: bool = False
     published: bool = True
@@ -147,6 +149,7 @@ class Do(Enum):
     DONE = auto()  # note that its command has ended
     CANCEL = auto()  # its start window has passed: everything comes back
     CLOSE = auto()
+    HAND_IN = auto()  # its code
     ORDER = auto()  # have it signed that it closes when done
     OPEN = auto()
     EXTEND = auto()
@@ -158,8 +161,8 @@ class Do(Enum):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. place: of which try. seconds: to extend by. given_up: what a try is given up for. why: for FINISH how the
-    run has ended (`done`, `closed`, `time`, `none`), else in a few words what for.
+    """One act. place: of which try. seconds: to extend by. given_up: what a try is given up for. why: for FINISH how
+    the run has ended (`done`, `closed`, `time`, `none`), else in a few words what for.
     """
 
     do: Do
@@ -268,6 +271,8 @@ def _starting(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
     assert lease is not None
     if look.now > lease.start + seen.window:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.LATE, why="its start window has passed")
+    if not seen.handed:
+        return Act(Do.HAND_IN, place)
     if look.rules.close_when is CloseWhen.DONE and not seen.ordered:
         return Act(Do.ORDER, place)
     if look.word is Word.LEAVE:
@@ -324,7 +329,9 @@ def _finishing(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.KEPT, why="it is kept")
     patience = rules.closing_patience if seen.ordered else 0
     patience = patience if seen.published or tried.why == "idle" else rules.publishing
-    return Act(Do.CLOSE, place, why="done") if seen.ended_for >= patience else Act(Do.WAIT, place, why="closing")
+    return (
+        Act(Do.CLOSE, place, why="done") if seen.ended_for >= patience else Act(Do.WAIT, place, why="closing")
+    )
 
 
 # ----------------------------------------------------------------------------------------------- none is wanted now

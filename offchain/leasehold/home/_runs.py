@@ -41,10 +41,10 @@ class GivenUp(StrEnum):
 class Try:
     """One lease that a run tried to have, noted before it is opened.
 
-    workload: SHA-256 in hex of what was sealed for it, by which the chain is asked for the lease; empty where nothing was
-    handed over. escrow: what its opening takes, token units. lease: its id on chain, once that is known. given_up: why it
-    is wanted no more. cost: what it cost in all, token units, once it is over. done: its command has ended by itself,
-    with `exit_code` where that is known. why: in a few words, for people, what became of it.
+    workload: SHA-256 in hex of what was sealed for it, by which the chain is asked for the lease; empty where nothing
+    was handed over. escrow: what its opening takes, token units. lease: its id on chain, once that is known. given_up:
+    why it is wanted no more. cost: what it cost in all, token units, once it is over. done: its command has ended by
+    itself, with `exit_code` where that is known. why: in a few words, for people, what became of it.
     """
 
     machine: int
@@ -67,9 +67,9 @@ class Try:
 class RunRecord:
     """A run as it stands. Amounts in token units, times in (unix) seconds.
 
-    wish: SHA-256 in hex of what was asked for; whoever asks the same goes on with this run. tries: the oldest first.
-    outputs: whether it leaves results. folder: where they go. fetched: their CID, once they are there. ended: how the run
-    has ended; empty while it goes on.
+    wish: SHA-256 in hex of what was asked for; whoever asks the same goes on with this run. rules: its bounds. outputs:
+    whether it leaves results. folder: where they go. tries: the oldest first. fetched: where the results are, once they
+    are there, or why there are none. ended: how the run has ended; empty while it goes on.
     """
 
     name: str
