@@ -38,8 +38,8 @@ def _of(folder: str, modules: str) -> tuple[str, ...]:
 GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
-        ("machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend", "quotes", "access", "results",
-         "statements", "challenge", "faults", "compensate"),
+        ("init", "doctor", "run", "machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend",
+         "quotes", "access", "results", "statements", "challenge", "faults", "compensate"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(

@@ -41,6 +41,7 @@ SETTLING = 5.0
 _DEARER = 5, 4
 """How much more than the first machine the next may ask, where no price was named."""
 _MOST_LOG = 64
+_STEP = 3_600
 
 
 @dataclass
@@ -61,7 +62,7 @@ class Run(Request["RunFinished"]):
     """Run a workload on a machine that fits; where that declines, does not start it in time or is gone, on the next.
 
     rent: what each try is: workload, code, search or machines, share, most per GPU-hour. Its `seconds` are what a lease
-    is opened for and extended by while somebody watches; `None`: an hour. Where it names no price, the next machine may
+    is opened for and extended by while somebody watches. Where it names no price, the next machine may
     ask a quarter more than the first.
     name: what the run is called here; whoever asks for the same by the same name goes on with it. results: a new
     folder.
@@ -105,7 +106,7 @@ class Run(Request["RunFinished"]):
         rent, workload = self.rent, self.rent.workload
         assert workload is not None
         said: dict[str, Any] = {
-            "workload": workload.model_dump(mode="json"),
+            "workload": workload.model_dump(mode="json", exclude={"secrets"}),  # a template makes them anew
             "code": None if rent.code is None else [str(rent.code.path.resolve()), rent.code.at],
             "rent": [rent.search, rent.machines, rent.share, str(rent.max_price), rent.spot],
         }
@@ -120,7 +121,7 @@ class Run(Request["RunFinished"]):
             budget = parse_amount(str(self.budget), client.money.decimals)
         assert self.rent.workload is not None
         pinned = await client.pin(self.rent.workload)
-        seconds = self.at_most if self.detach else min(self.rent.seconds or 3_600, self.at_most)
+        seconds = self.at_most if self.detach else min(self.rent.seconds or _STEP, self.at_most)
         rent = replace(
             self.rent, workload=pinned.workload, seconds=seconds, wait=False, close_when_done=False
         )

@@ -1,10 +1,11 @@
-"""Carries out what a run does next: under a lock of its own, noted first, and what it rests upon asked for once more."""
+"""Carries out what a run does next: under a lock of its own, noted first, and what it rests upon asked for again."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,11 +127,15 @@ class Acting:
         deployment = self.client.deployment
         lock = f"run-{deployment.chain_id}-{deployment.controller.lower()}-{self.name}"
         waiting = f"Waiting for who else carries run {self.name} on"
-        return alone(self.client.home.locks / lock, self.client.observer, waiting)
+        return alone(self.client.home.locks / lock, self._quiet.observer, waiting)
+
+    @cached_property
+    def _quiet(self) -> PoolClient:
+        """The client that looks: nobody wants to hear of each look."""
+        return replace(self.client, observer=Observer(), _index=None)
 
     async def _look(self, word: Word) -> RunLook:
-        quiet = replace(self.client, observer=Observer())
-        return await look_at_run(quiet, self.record, self.rules, self.memory, word)
+        return await look_at_run(self._quiet, self.record, self.rules, self.memory, word)
 
     def _note(self, place: int, **changes: object) -> None:
         self.runs.keep(self.record.with_try(place, **changes))
@@ -171,25 +176,25 @@ class Acting:
             return
         if act.do in (Do.WAIT, Do.LEAVE):
             return
-        lease = look.seen[act.place].lease
-        assert lease is not None
+        tried = look.record.tries[act.place]
+        assert tried.lease is not None
         if act.do is Do.CANCEL:
-            await self._cancel(lease.id)
+            await self._cancel(tried.lease)
         elif act.do is Do.CLOSE:
-            async for step in self._close(lease.id):
+            async for step in self._close(tried.lease):
                 yield step
         elif act.do is Do.ORDER:
-            yield await self._order(lease.id, look.record.tries[act.place])
+            yield await self._order(tried.lease, tried)
         elif act.do is Do.HAND_IN:
             assert self.code is not None
-            self.memory.handed.add(lease.id)
+            self.memory.handed.add(tried.lease)
             with contextlib.suppress(AgentError):  # then the agent declines for want of it
-                yield await hand_in(self.client, lease.id, self.code)
+                yield await hand_in(self.client, tried.lease, self.code)
         elif act.do is Do.EXTEND:
-            async for step in self._extend(lease.id, act.seconds):
+            async for step in self._extend(tried.lease, act.seconds):
                 yield step
         elif act.do is Do.FETCH:
-            async for step in self._fetch(lease.id):
+            async for step in self._fetch(tried.lease):
                 yield step
 
     async def _cancel(self, number: int) -> None:
@@ -241,7 +246,7 @@ class Acting:
             yield Approved(receipt, payment.pulled)
 
     async def _fetch(self, number: int) -> AsyncIterator[Step]:
-        """Fetch the results into a new folder. One that is there may be ours of before, or anybody's: neither is lost."""
+        """Fetch the results into a new folder. One that is there may be ours of before, or anybody's: it stays."""
         client, record = self.client, self.record
         try:
             published = await published_results(client, number)

@@ -73,8 +73,8 @@ class RunRules:
 class Seen:
     """How one try stands now. Seconds, and token units.
 
-    lease: as the chain has it; `None` where it knows none of this workload. ours: it is the account's still. window: its
-    start window. exit_code: of a command that has ended by itself. reason: why it was declined. handed: nothing of its
+    lease: as the chain has it; `None` where it knows none of this workload. ours: it is the account's still. window:
+    its start window. exit_code: of a command that has ended by itself. reason: why it was declined. handed: none of its
     code is to be handed in from here. order_used: the order to close it was carried out. ordered: such an order is
     there. published: nothing of its results is missing on the chain. unusable: for how long its agent has said nothing,
     or its machine been down. ended_for: how long its command has been seen to have ended.
@@ -101,8 +101,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class RunLook:
-    """A run as it stands at `now`. seen: each of its tries. sending: the wallet has something under way, maybe an opening.
-    others: another machine can be tried. extends: the last lease can be extended, as far as is known.
+    """A run as it stands at `now`. seen: each of its tries. sending: the wallet has something under way, maybe an
+    opening. others: another machine can be tried. extends: the last lease can be extended, as far as is known.
     """
 
     record: RunRecord

@@ -97,7 +97,9 @@ class World:
                 self._over(key, lease, LeaseState.CANCELLED, 0)
             elif machine.starts is not None and machine.starts <= age <= WINDOW:
                 length = lease.end - lease.start
-                self.leases[key] = replace(lease, state=LeaseState.ACTIVE, start=self.now, end=self.now + length)
+                self.leases[key] = replace(
+                    lease, state=LeaseState.ACTIVE, start=self.now, end=self.now + length
+                )
         elif lease.state is LeaseState.ACTIVE:
             dead = machine.dies is not None and age >= machine.dies
             if dead:
@@ -216,7 +218,9 @@ class World:
         assert not self.rules.budget or held + sum(self.costs.values()) <= self.rules.budget
         assert len({tried.machine for tried in self.record.tries}) == len(self.record.tries)
         wanted = [tried for tried in self.record.tries if not tried.over and tried.given_up is None]
-        running = [one for one in wanted if self.leases.get(one.workload, a_lease(0, 0)).state is LeaseState.ACTIVE]
+        running = [
+            one for one in wanted if self.leases.get(one.workload, a_lease(0, 0)).state is LeaseState.ACTIVE
+        ]
         assert len(running) <= 2  # one that was late, until the next act
 
 
