@@ -21,11 +21,18 @@ from devnet.moments import standing_still
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import World
-from leasehold.chain import LeaseCancelled, LeaseClosed, LeaseOpened, LeaseRejected, format_lease
+from leasehold.chain import (
+    LeaseCancelled,
+    LeaseClosed,
+    LeaseOpened,
+    LeaseRejected,
+    LeaseStarted,
+    format_lease,
+)
 
 pytestmark = pytest.mark.slow
 
-JOB = "mkdir -p /outputs; echo counted; sleep 2; echo 42 > /outputs/answer; exit 3"
+JOB = "mkdir -p /outputs; echo counted; sleep 2; echo 42 > /outputs/answer; exit 7"
 
 
 def typed(*sites: Site, job: str = JOB, more: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -64,11 +71,11 @@ def record_of(site: Site, name: str) -> dict[str, Any]:
 def test_from_a_line_to_results_and_a_closed_lease(site: Site) -> None:
     """The log on standard output and nothing else, the exit code the command's own, the bill stopped."""
     done = site.renter.run(*typed(site, more=named(site, "once")))
-    assert (done.returncode, done.stdout) == (3, "counted\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (7, "counted\n"), done.stdout + done.stderr
     assert (results_of(site, "once") / "outputs" / "answer").read_text() == "42\n"
     (lease,) = opened_by(site)
     (closed,) = site.events(LeaseClosed, lease)
-    assert "Run once has ended with 3. It cost" in done.stderr
+    assert "Run once has ended with 7. It cost" in done.stderr
     record = record_of(site, "once")
     assert (record["ended"], record["tries"][0]["cost"]) == ("done", closed.paid + closed.fee)
     again = site.renter.run(*typed(site, more=named(site, "once")))
@@ -111,7 +118,7 @@ def test_what_declines_and_what_never_starts_costs_nothing(site: Site, others: t
     wish = ("--start-within", "20s", "--max-price", "3")
     with standing_still(still.engine.pid):
         done = site.renter.run(*typed(full, still, site, more=named(site, "third", *wish)))
-        assert done.returncode == 3, done.stderr
+        assert done.returncode == 7, done.stderr
         declined, unstarted, ran = opened_by(site)
         assert (
             "Machine " + str(full.machine) + " did not run it: the machine's disk has no room" in done.stderr
@@ -122,7 +129,7 @@ def test_what_declines_and_what_never_starts_costs_nothing(site: Site, others: t
         site.world.anvil.advance(1_900)
         more = named(site, "next")
         done = site.renter.run(*typed(site, more=more))
-        assert done.returncode == 3, done.stderr
+        assert done.returncode == 7, done.stderr
     assert site.events(LeaseCancelled, unstarted)
     assert not record_of(site, "third")["tries"][1]["cost"]
     last = opened_by(site)[-1]
@@ -137,11 +144,11 @@ def test_a_machine_that_dies_in_mid_run(site: Site, others: tuple[Site, Site]) -
     """
     _, dies = others
     before = holdings(site)
-    flag = "test -e /outputs/never || sleep 40; mkdir -p /outputs; echo 42 > /outputs/answer; exit 3"
+    flag = "test -e /outputs/never || sleep 40; mkdir -p /outputs; echo 42 > /outputs/answer; exit 7"
     more = named(site, "dies", "--gone-after", "15s", "--max-price", "3")
     process = site.renter.popen(*typed(dies, site, job=f"echo begun; {flag}", more=more))
     try:
-        dies.until(lambda: any(attrs["State"]["Running"] for attrs in dies.containers()))
+        dies.until(lambda: dies.here(LeaseStarted))
         dies.host.kill()
         for container in dies.containers():
             with dies.engine.client() as client:
@@ -150,7 +157,7 @@ def test_a_machine_that_dies_in_mid_run(site: Site, others: tuple[Site, Site]) -
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 3, said
+    assert process.returncode == 7, said
     assert said.count("begun") == 2, said
     first, second = opened_by(site)
     assert holdings(site) == before - paid(site, first) - paid(site, second)
@@ -162,7 +169,9 @@ def test_killed_and_repeated(site: Site, moments: range) -> None:
     """At each moment: the same line again ends the run, with one lease in all, and one bill."""
     for moment in moments:
         name, before, known = f"killed-{moment}", holdings(site), set(opened_by(site))
-        line = typed(site, job="mkdir -p /outputs; echo 42 > /outputs/answer; exit 3", more=named(site, name))
+        line = typed(
+            site, job="mkdir -p /outputs; echo 42 > /outputs/answer; sleep 2; exit 7", more=named(site, name)
+        )
         script = Path(__file__).with_name("killed_run.py")
         killed = subprocess.run(
             [sys.executable, str(script), *line],
@@ -172,10 +181,10 @@ def test_killed_and_repeated(site: Site, moments: range) -> None:
             timeout=patient(120),
             check=False,
         )
-        assert killed.returncode in (-9, 3), killed.stderr
+        assert killed.returncode in (-9, 7), killed.stderr
         done = site.renter.run(*line)
         over = "is there already" in done.stderr  # it had ended, and its results are there
-        assert done.returncode == 3 or over, done.stderr
+        assert done.returncode == 7 or over, done.stderr
         (lease,) = set(opened_by(site)) - known
         assert (results_of(site, name) / "outputs" / "answer").read_text() == "42\n"
         assert holdings(site) == before - paid(site, lease)
@@ -192,7 +201,7 @@ def test_left_alone_and_gone_back_to(site: Site) -> None:
     assert shown["end"] - shown["start"] == 7_200
     site.until(lambda: site.events(LeaseClosed, left["lease"]))
     back = site.renter.run("run", "--attach", "alone", "--yes")
-    assert back.returncode == 3, back.stderr
+    assert back.returncode == 7, back.stderr
     assert (results_of(site, "alone") / "outputs" / "answer").read_text() == "42\n"
 
 
@@ -207,4 +216,4 @@ def test_ctrl_c_where_nobody_sits_leaves_it_alone(site: Site) -> None:
         process.wait()
     assert process.returncode == 0, said
     assert "run pressed is left to go on" in said
-    assert site.renter.run("run", "--attach", "pressed", "--yes").returncode == 3
+    assert site.renter.run("run", "--attach", "pressed", "--yes").returncode == 7

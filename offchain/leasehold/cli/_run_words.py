@@ -104,7 +104,7 @@ class RunTeller:
         elif act.do is Do.END and not step.tried.done and act.given_up is None:
             why = f": {why_declined(act.why)}" if act.why else ", and everything came back."
             self._call.out.warn(f"Machine {step.tried.machine} did not run it{why}")
-        elif act.do is Do.OPEN and step.record.tries and (last := step.record.tries[-1]).over:
+        elif act.do is Do.OPEN and step.record.tries and not (last := step.record.tries[-1]).workload:
             self._call.out.warn(f"Machine {last.machine} cannot be rented: {last.why}")
 
 

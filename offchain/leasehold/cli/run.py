@@ -111,12 +111,14 @@ async def run(
     project = load_project(folder or Path())
     folder, command = folder or project.code, command or list(project.command or ()) or None
     mode, idle = _closing(close_when or project.close_when or "done")
+    if (name := flags.name or project.name) is not None:
+        call.home.runs(call.deployment).get(name)  # before all else, it says whether a run can be called so
     workload = _workload(call, flags, command, project)
-    name = flags.name or project.name or run_named(workload, folder)
+    name = name or run_named(workload, folder)
     request = Run(
         rent=Rent(
             workload,
-            seconds=seconds or project.step or 3_600,
+            seconds=_first(seconds, project.step, 3_600),
             share=share or project.share,
             max_price=max_price or project.max_price,
             search=_search(search or project.search, gpu or project.gpu),
@@ -127,10 +129,10 @@ async def run(
         ),
         name=name,
         results=results or project.results or Path(f"results-{name}"),
-        at_most=at_most or project.at_most or 43_200,
+        at_most=_first(at_most, project.at_most, 43_200),
         budget=budget or project.budget,
-        start_within=start_within or project.start_within or 300,
-        gone_after=gone_after or project.gone_after or 300,
+        start_within=_first(start_within, project.start_within, 300),
+        gone_after=_first(gone_after, project.gone_after, 300),
         close_when=mode,
         idle=idle,
         detach=detach,
@@ -165,6 +167,11 @@ def _split(words: Sequence[str]) -> tuple[Path | None, list[str] | None]:
     return Path(before[0]) if before else None, command or None
 
 
+def _first(typed: int | None, written: int | None, usual: int) -> int:
+    """What was typed, else what the project's file says, else what is usual."""
+    return next((value for value in (typed, written) if value is not None), usual)
+
+
 def _closing(text: str) -> tuple[CloseWhen, int]:
     """Raises InvalidInput."""
     word, _, span = text.strip().replace(":", " ").partition(" ")
@@ -191,8 +198,8 @@ def _workload(
     said, more = workload.model_fields_set, dict[str, object]()
     if not said & {"kind", "restart"}:
         more["kind"] = "batch"
-    if not workload.outputs:
-        more["outputs"] = [{"path": _OUTPUTS, "public": flags.public}]
     recipient = call.home.age_keys.recipient(call.chosen().name)
+    if not workload.outputs and (recipient or flags.public):
+        more["outputs"] = [{"path": _OUTPUTS, "public": flags.public}]
     whole = workload.model_dump(mode="json", exclude_unset=True, exclude_none=True) | more
     return load_workload(whole, recipients=[recipient] if recipient else ())

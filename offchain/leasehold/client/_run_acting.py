@@ -32,7 +32,7 @@ from leasehold.client._run_errors import BudgetTooSmall
 from leasehold.client._run_looking import Memory, look_at_run
 from leasehold.client._tenancy import Close, Extended
 from leasehold.errors import AgentError, ContractError
-from leasehold.home import RunRecord, Runs, Try
+from leasehold.home import GivenUp, RunRecord, Runs, Try
 from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
 from leasehold.market.wire import AgentUnreachable
 from leasehold.workload import CodeContents
@@ -150,7 +150,7 @@ class Acting:
             assert lease is not None
             self._note(place, lease=lease.id)
         elif act.do is Do.DROP:
-            self._note(place, cost=0, why=self.record.tries[place].why or "it was never opened")
+            self._note(place, cost=0, given_up=GivenUp.UNSENT, why="it was never opened")
         elif act.do is Do.END:
             assert seen is not None
             noted = self.record.tries[place]
@@ -281,7 +281,7 @@ class Acting:
                     delivered = step.delivery.digest
                 yield step
         except AgentError as error:
-            self._begin(Try(machine, cost=0, why=str(error)))
+            self._begin(Try(machine, cost=0, why=error.problem))
             return
         self._begin(Try(machine, delivered.hex(), escrow))
         try:
@@ -292,9 +292,9 @@ class Acting:
                     self.memory.handed.add(number)
                 yield step
         except ContractError as error:  # it was refused before anything was sent, or failed
-            self._note(len(self.record.tries) - 1, cost=0, why=str(error.in_money(self.client.money)))
+            self._note(len(self.record.tries) - 1, cost=0, why=error.in_money(self.client.money).problem)
         except AgentUnreachable as error:  # it opened; the code did not get there
-            self._note(len(self.record.tries) - 1, why=str(error))
+            self._note(len(self.record.tries) - 1, why=error.problem)
 
     def _begin(self, tried: Try) -> None:
         record = self.record
@@ -305,7 +305,7 @@ class Acting:
         if self.first is not None and not look.record.tries:
             return self.first
         assert self.rent is not None
-        tried = {tried.machine for tried in look.record.tries}
+        tried = {tried.machine for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT}
         return await plan_within(self.client, without_machines(self.rent, tried), look.left)
 
 

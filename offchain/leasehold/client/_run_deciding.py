@@ -353,7 +353,7 @@ def _without(look: RunLook) -> Act:
 
 
 def _may_try(look: RunLook) -> bool:
-    tries = look.record.tries
+    tries = [tried for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT]
     own = sum(tried.why in OWN_FAULTS for tried in tries)
     affords = look.left is None or look.left > 0
     return look.others and affords and len(tries) < MOST_TRIES and own < _MOST_OF_OWN_FAULT

@@ -162,7 +162,7 @@ class World:
             self.note(place, lease=seen.lease.id)
         elif act.do is Do.DROP:
             assert not any(key == waiting for _, waiting, _ in self.pending)
-            self.note(place, cost=0)
+            self.note(place, cost=0, given_up=GivenUp.UNSENT)
         elif act.do is Do.END:
             self.note(place, cost=seen.cost, given_up=act.given_up)
         elif act.do is Do.DONE:
@@ -195,7 +195,7 @@ class World:
         self.record = self.record.with_try(place, **changes)
 
     def open(self, look: RunLook) -> None:
-        tried = {known.machine for known in self.record.tries}
+        tried = {known.machine for known in self.record.tries if known.given_up is not GivenUp.UNSENT}
         rest = [number for number in range(len(self.machines)) if number not in tried]
         seconds = affordable(PRICE, CELLS, STEP, look.left)
         if not rest or not seconds:
@@ -216,7 +216,8 @@ class World:
         held = sum(lease.deposit for lease in self.leases.values() if lease.state.live)
         held += sum(lease.deposit for _, _, lease in self.pending)
         assert not self.rules.budget or held + sum(self.costs.values()) <= self.rules.budget
-        assert len({tried.machine for tried in self.record.tries}) == len(self.record.tries)
+        had = [tried.machine for tried in self.record.tries if tried.given_up is not GivenUp.UNSENT]
+        assert len(set(had)) == len(had)
         wanted = [tried for tried in self.record.tries if not tried.over and tried.given_up is None]
         running = [
             one for one in wanted if self.leases.get(one.workload, a_lease(0, 0)).state is LeaseState.ACTIVE
