@@ -16,6 +16,7 @@ from leasehold.client import (
     Appeal,
     AppealFiled,
     AskedTerms,
+    CancelOffers,
     ChallengeAnswered,
     ChangeOperator,
     Claim,
@@ -39,6 +40,8 @@ from leasehold.client import (
     MachineChanged,
     MachineStaked,
     NoticeGiven,
+    OfferSigned,
+    OffersTakenBack,
     OpenSsh,
     OperatorChanged,
     OutageReported,
@@ -54,6 +57,7 @@ from leasehold.client import (
     Retire,
     SetTerms,
     Shells,
+    SignOffer,
     Unstake,
     VerificationAsked,
     Withhold,
@@ -62,6 +66,7 @@ from leasehold.client import (
     host_status,
     machine_file,
     provider_status,
+    signed_offers,
 )
 
 __all__ = [
@@ -70,6 +75,7 @@ __all__ = [
     "Appeal",
     "AppealFiled",
     "AskedTerms",
+    "CancelOffers",
     "ChallengeAnswered",
     "ChangeOperator",
     "Claim",
@@ -93,6 +99,8 @@ __all__ = [
     "MachineChanged",
     "MachineStaked",
     "NoticeGiven",
+    "OfferSigned",
+    "OffersTakenBack",
     "OpenSsh",
     "OperatorChanged",
     "OutageReported",
@@ -108,6 +116,7 @@ __all__ = [
     "Retire",
     "SetTerms",
     "Shells",
+    "SignOffer",
     "Unstake",
     "VerificationAsked",
     "Withhold",
@@ -116,4 +125,5 @@ __all__ = [
     "host_status",
     "machine_file",
     "provider_status",
+    "signed_offers",
 ]

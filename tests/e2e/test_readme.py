@@ -48,6 +48,7 @@ def test_a_first_rental_and_a_first_machine(alone: Site, nursery: Nursery, tmp_p
     moments = {"your agent serves and somebody has rented for a while": rented}
     with Walkthrough({"": desk.of_newcomer(you, host, alone.tiny)}, moments) as reader:
         assert reader.walk(ROOT / "README.md") > 20
-    assert int((desk.folder / "build/results/outputs/cores.txt").read_text()) > 0
-    assert len(alone.events(LeaseClosed)) == 2
+    for folder in ("results", "cores"):
+        assert int((desk.folder / "build" / folder / "outputs/cores.txt").read_text()) > 0
+    assert len(alone.events(LeaseClosed)) == 3
     assert [retired.machine for retired in alone.events(MachineRetired)] == [2]

@@ -78,6 +78,10 @@ class Indexer(Queries):
         """Makes the tables where they are missing, or of another form, and finds the cursor."""
         await self._in_thread(self._open)
 
+    async def refresh(self) -> None:
+        """Goes on from where another process has come meanwhile, for who takes turns with it. Raises IndexBroken."""
+        await self._in_thread(self._refresh)
+
     async def aclose(self) -> None:
         """Closes the database."""
         await self._in_thread(self._engine.dispose)
@@ -134,6 +138,13 @@ class Indexer(Queries):
                 tables.make_anew(connection)
             self._pool = self._find_pool(connection)
             self._cursor = _cursor(connection, self._pool)
+
+    def _refresh(self) -> None:
+        with self._engine.connect() as connection:
+            self._recognise(connection)
+            cursor = _cursor(connection, self._pool)
+        if cursor != self._cursor:
+            self._projection, self._cursor = None, cursor
 
     def _find_pool(self, connection: sa.Connection) -> int:
         table = tables.pools

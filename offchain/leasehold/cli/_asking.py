@@ -62,6 +62,35 @@ def ask_yes(question: str) -> bool:
                 typer.echo(err=True)  # nobody's Enter has ended the line
 
 
+def ask_text(question: str, usual: str) -> str:
+    """What somebody types, or what is usual where he only presses Enter.
+
+    Raises:
+        Interrupted. NobodyThere.
+    """
+    with _interruptible():
+        try:
+            return str(typer.prompt(question, default=usual or None, err=True)).strip()
+        except typer.Abort:
+            raise NobodyThere from None
+
+
+def ask_word(question: str, words: tuple[str, ...], usual: str) -> str:
+    """One of the words, or the first letter of it.
+
+    Raises:
+        Interrupted. NobodyThere.
+    """
+    with _interruptible():
+        try:
+            while True:
+                typed = str(typer.prompt(question, default=usual, err=True)).strip().lower()
+                if chosen := next((word for word in words if typed and word.startswith(typed[0])), None):
+                    return chosen
+        except typer.Abort:
+            raise NobodyThere from None
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from leasehold import Deployment
 from leasehold.cli._asking import NobodyThere, ask_password
@@ -197,13 +198,14 @@ FOR_ACCOUNT = frozenset({"for_account"})
 
 @dataclass(frozen=True)
 class Verb:
-    """A command as Typer takes it. settings: of Click's context."""
+    """A command as Typer takes it. settings: of Click's context. kind: how its words are read."""
 
     function: Callable[..., None]
     settings: Mapping[str, Any]
+    kind: type[TyperCommand] = TyperCommand
 
     def put_into(self, app: typer.Typer, name: str) -> None:
-        app.command(name, context_settings={**self.settings})(self.function)
+        app.command(name, cls=self.kind, context_settings={**self.settings})(self.function)
 
 
 VERBS: Final[dict[str, dict[str, Verb]]] = {}
@@ -211,7 +213,7 @@ VERBS: Final[dict[str, dict[str, Verb]]] = {}
 
 
 def shared(
-    options: Options, name: str | None = None, **settings: Any
+    options: Options, name: str | None = None, kind: type[TyperCommand] = TyperCommand, **settings: Any
 ) -> Callable[[Command[P]], Callable[..., None]]:
     """Make a command of an async function, with these options besides its own."""
     assert options <= _KNOWN.keys(), options - _KNOWN.keys()
@@ -243,7 +245,7 @@ def shared(
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         _looks(command, function, [context, *map(_as_typed, spread), *taken])
         called = name or function.__name__.replace("_", "-")
-        VERBS.setdefault(function.__module__, {})[called] = Verb(command, settings)
+        VERBS.setdefault(function.__module__, {})[called] = Verb(command, settings, kind)
         return command
 
     return decorate

@@ -38,9 +38,9 @@ def _of(folder: str, modules: str) -> tuple[str, ...]:
 GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
-        ("machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power", "moving", "transfer",
-         "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements", "challenge", "faults",
-         "compensate"),
+        ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
+         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements",
+         "challenge", "faults", "compensate"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(

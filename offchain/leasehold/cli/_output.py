@@ -76,6 +76,10 @@ class Output:
         """A line for people."""
         (self.err if self.as_json else self.out).print(escape(text))
 
+    def aside(self) -> None:
+        """From now on what is said for people goes to stderr: a log has stdout for itself."""
+        self.out = self.err
+
     def warn(self, text: str) -> None:
         """A line for people that must not be missed, and is no part of the answer."""
         self.err.print(f"[yellow]{escape(text)}[/yellow]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -136,8 +136,14 @@ def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
     return CodeFolder(Path(folder), at)
 
 
-def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
-    """The workload that is meant, with the keys that this computer has: of the wallet, of datasets, for SSH.
+def build_workload(
+    call: Invocation,
+    flags: WorkloadFlags,
+    command: Sequence[str] | None,
+    table: Mapping[str, object] | None = None,
+) -> Workload:
+    """The workload that is meant, with the keys that this computer has: of the wallet, of datasets, for SSH. table:
+    what a project's file says of it, where no file and no template is named.
 
     Raises:
         InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload. WalletError.
@@ -153,6 +159,8 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         )
     elif flags.template is not None:
         data = from_template(call, flags.template, secrets, command)
+    elif table is not None:
+        data.update(table)
     elif flags.image is None:
         raise InvalidInput("What should run? Name an image with --image, a --template, or a --file.")
     given: dict[str, object | None] = {

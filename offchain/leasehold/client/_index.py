@@ -62,6 +62,8 @@ class SharedIndex:
             if index is None:
                 index = chain.Indexer(f"sqlite:///{self._home.index}", self._deployment)
                 await self._stack.enter_async_context(index)
+            else:
+                await index.refresh()  # another command may have read the chain since
             with self._observer.working("Reading the chain") as update:
                 await self._caught_up(index, update)
         self.opened = index

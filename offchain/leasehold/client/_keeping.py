@@ -189,7 +189,7 @@ async def _look(client: PoolClient, number: int, keeping: Keeping) -> LeaseLook:
     step = decide(lease, keeping, now)
     if step.seconds and (code := await _exit_code(client, lease)) is not None:
         step = Next(0, 0, f"Lease {format_lease(number)} has finished with {code}: it is kept no longer.")
-    waits = bool(step.seconds) and await _under_way(client)
+    waits = bool(step.seconds) and await under_way(client)
     cost = extension_cost(lease, step.seconds) if step.seconds else 0
     if waits:
         step = Next(0, now + SHORTEST, step.why)
@@ -205,7 +205,7 @@ async def _exit_code(client: PoolClient, lease: Lease) -> int | None:
     return None
 
 
-async def _under_way(client: PoolClient) -> bool:
+async def under_way(client: PoolClient) -> bool:
     """Whether the wallet has sent something that is not mined: an earlier run may have been cut off."""
     if client.signer is None:
         return False

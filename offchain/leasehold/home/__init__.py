@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._registry_logins import RegistryLogins
+    from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
@@ -37,6 +38,7 @@ __all__ = [
     "DatasetKeys",
     "FetchedResults",
     "FleetBook",
+    "GivenUp",
     "Groups",
     "Home",
     "Kind",
@@ -45,9 +47,12 @@ __all__ = [
     "OfferBook",
     "PendingSessions",
     "RegistryLogins",
+    "RunRecord",
+    "Runs",
     "SealedWorkloads",
     "Statements",
     "Tag",
+    "Try",
     "UnlockedWallet",
     "UnlockedWallets",
     "Vote",
@@ -69,6 +74,7 @@ _PARTS = {
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_registry_logins": ("RegistryLogins",),
+    "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),

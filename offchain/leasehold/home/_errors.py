@@ -1,8 +1,11 @@
 """What a user's home lacks.
 
+InvalidInput
+└── RunNameUnfit
 SettingsError
 ├── GroupUnknown
 ├── NoGroups
+├── RunUnreadable
 ├── BadName
 ├── BadLabel
 ├── NameTaken
@@ -16,6 +19,7 @@ WalletError
 from __future__ import annotations
 
 from leasehold.errors import SettingsError, WalletError, error_type
+from leasehold.market import InvalidInput
 
 
 @error_type("group-unknown", problem="There is no group '{name}' in {path}", advice="name one of {listed}.")
@@ -109,3 +113,25 @@ class HolderRefused(WalletError):
 
     name: str
     reason: str
+
+
+@error_type(
+    "run-name-unfit",
+    problem="`{name}` is no name for a run",
+    advice="use letters, digits, `.`, `_` and `-`, 64 at most, a letter or digit first.",
+)
+class RunNameUnfit(InvalidInput):
+    """A run's record lies in a file of its name."""
+
+    name: str
+
+
+@error_type(
+    "run-unreadable",
+    problem="{path} cannot be read, and says which leases a run has open",
+    advice="look at your leases, end those that nobody needs, and move the file away.",
+)
+class RunUnreadable(SettingsError):
+    """A run's record is damaged."""
+
+    path: str

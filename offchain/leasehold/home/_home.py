@@ -133,6 +133,10 @@ class Home:
         """Which of a pool's leases close when their jobs are done, as it was signed here."""
         return home.ClosingOrders(self.path, deployment)
 
+    def runs(self, deployment: chain.Deployment) -> home.Runs:
+        """What runs in a pool were begun here, and what they have tried."""
+        return home.Runs(self.path, deployment)
+
     def fleet(self, deployment: chain.Deployment) -> home.FleetBook:
         """Which hosts of fleets joined a pool from here, by their operators' keys."""
         return home.FleetBook(self.path, deployment)

@@ -89,6 +89,12 @@ class FreshContacts:
             self._miss(machine)  # whoever was not even asked comes first the next time
         return [self._newest(listing, known[listing.id]) for listing in listings]
 
+    async def answering(self, listings: Sequence[Listing]) -> list[int]:
+        """The machines whose agents answer now at an address, whatever is remembered of them."""
+        known = [listing for listing in listings if listing.contact is not None]
+        said = await asyncio.gather(*map(self._said, known))
+        return [listing.id for listing, answer in zip(known, said, strict=True) if answer is not None]
+
     def _stale(self, listing: Listing, said: Said | None) -> bool:
         if listing.contact is None:
             return False  # nobody knows whom to ask

@@ -38,3 +38,22 @@ async def test_a_head_that_never_comes_is_not_waited_for(
         assert head is not None
         assert cursor is not None
         assert cursor.hash == head.hash
+
+
+async def test_commands_that_go_on_take_turns_with_it(chain: PoolChain, tmp_path: Path) -> None:
+    """A run follows its lease for hours, and in another terminal its leases are listed: each reads on where the other
+    has come.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        long, other = (
+            SharedIndex(Home(tmp_path), chain.deployment, chain.rpc, Observer(), stack) for _ in range(2)
+        )
+        await long.at_head()
+        for shared in (other, long, other, long):
+            await chain.token(1).approve(chain.deployment.controller)
+            await chain.pool(1).deposit(chain.address(1), 1)
+            index = await shared.at_head(again=True)
+            head, cursor = await chain.rpc.header(), await index.head()
+            assert head is not None
+            assert cursor is not None
+            assert cursor.number == head.number

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 import leasehold
-from leasehold import CancelOffers, SignOffer, quote_request, signed_offers
+from leasehold import quote_request
 from leasehold.agreements import FileRefused
 from leasehold.chain.typed import Group
 from leasehold.client import PlanUsed
 from leasehold.errors import UnknownMachine
 from leasehold.market import InvalidInput, MachineUnavailable
+from leasehold.provider import CancelOffers, SignOffer, signed_offers
 
 from .conftest import OTHER, PROVIDER, RENTER, UNIT, World
 
