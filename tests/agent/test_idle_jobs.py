@@ -211,7 +211,7 @@ class Room:
     site: Site
 
     async def settled(self) -> None:
-        await asyncio.gather(*self.jobs._tasks.values())
+        await asyncio.gather(*self.jobs._tasks.values(), return_exceptions=True)
 
     def open(self) -> None:
         """Somebody leases the card."""
@@ -276,6 +276,25 @@ class TestRuns:
         assert "start" not in room.docker.log
         await room.jobs.look(set())
         await room.settled()
+        assert room.docker.states == {}
+
+    async def test_a_lease_that_comes_has_the_line_for_its_own_image(self, room: Room) -> None:
+        fetching = asyncio.Event()
+
+        async def slowly(*_: object) -> str:
+            fetching.set()
+            await asyncio.Event().wait()
+            return IMAGE
+
+        room.host.supplies.images.ensure = slowly
+        await room.jobs.look(set())
+        await fetching.wait()
+        room.open()
+        await room.jobs.leave([CARDS[0].uuid])
+        (task,) = room.jobs._tasks.values()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        await room.jobs.look(set())
         assert room.docker.states == {}
 
     async def test_one_that_does_not_die_keeps_the_card_from_the_lease(self, room: Room) -> None:

@@ -14,10 +14,9 @@ import dataclasses
 import hashlib
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -87,10 +86,10 @@ class IdleJobs:
         decided = plan(free, here, self.job.mark if self.job is not None else None)
         self._wanted = free if self.job is not None else set()
         for card in decided.leave:
-            self._begin(card, self._end(card))
+            self._begin(card, self._end)
         for card in decided.begin:
             if host.clock() >= self._pauses[card].until:
-                self._begin(card, self._run(card))
+                self._begin(card, self._run)
 
     def _free(self, held: Collection[str]) -> set[str]:
         """Cards that nobody has, where the disk has room for more than leases."""
@@ -99,16 +98,14 @@ class IdleJobs:
         theirs = {card.uuid_hash for card in self.host.facts.inventory.gpus if card.uuid in held}
         return self.host.facts.free_cards(self.host.snapshot) - theirs
 
-    def _begin(self, card: str, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, card: str, work: Callable[[str], Awaitable[None]]) -> None:
         """One thing at a time for each card."""
-        if (task := self._tasks.get(card)) is not None and not task.done():
-            work.close()
-            return
-        self._tasks[card] = asyncio.create_task(self._tried(card, work))
+        if (task := self._tasks.get(card)) is None or task.done():
+            self._tasks[card] = asyncio.create_task(self._tried(card, work))
 
-    async def _tried(self, card: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _tried(self, card: str, work: Callable[[str], Awaitable[None]]) -> None:
         try:
-            await work
+            await work(card)
         except (LeaseholdError, *DISK_TROUBLE) as error:
             self._pauses[card].failed(self.host.clock())
             if self._troubles.get(card) != str(error):
@@ -176,6 +173,9 @@ class IdleJobs:
             return
         mine = {card.uuid_hash for card in self.host.facts.inventory.gpus if card.uuid in cards}
         self._wanted -= mine
+        for card in mine:
+            if (task := self._tasks.get(card)) is not None and not self._turns[card].locked():
+                task.cancel()  # it fetches an image, say, over the line that the lease's comes by
         await asyncio.gather(*map(self._kill, sorted(mine)))
 
     async def _kill(self, card: str) -> None:
